@@ -5,6 +5,9 @@ services themselves; so the stubs are put under `shop.stubs` and their imports r
 generator's Go stubs are made with the plugins that its module pins. Envoy's gRPC-JSON transcoder reads the contract as
 a descriptor whose methods carry the REST rules of gateway/envoy/transcoding.yaml.
 
+Thrift's stubs, of the structs in thrift/, are made where Apache Thrift's compiler of the pinned version is on PATH;
+elsewhere they stay as they are.
+
     python proto/generate.py           write services/shop/stubs, load/internal/stubs and gateway/envoy/transcoder
     python proto/generate.py --check   exit 1 and list the stale files, write nothing
 
@@ -21,6 +24,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import yaml
@@ -42,6 +46,11 @@ TRANSCODER = ROOT / "gateway" / "envoy" / "transcoder"
 GO_PLUGINS = ("protoc-gen-go", "protoc-gen-go-grpc")
 ERROR_DETAILS = (duration_pb2, error_details_pb2)
 """Details of the services' errors: the transcoder leaves out the body of an error that it cannot write in full."""
+THRIFT = PROTO / "thrift" / "shop.thrift"
+THRIFT_VERSION = "Thrift version 0.17.0"
+"""What Apache Thrift's compiler says; Debian 12 has it as `thrift-compiler`, and no index of Python or Go does."""
+THRIFT_PYTHON, THRIFT_GO = "thrift", "shopthrift"
+"""Folders of Thrift's stubs below those of Python and Go."""
 BUILD_LIMIT_S = 600
 HEADER = '"""Generated from proto/ by `make stubs`; never edited by hand."""\n'
 IMPORT = re.compile(r"\bshop\.((?:product|order|user|payment|type)\.v1)")
@@ -72,6 +81,7 @@ def generate_python(into: Path) -> None:
     names = [(package, name) for package, name in names if not (package.startswith("type") and "grpc" in name)]
     lines = [f"from shop.stubs.{package} import {name} as {name}\n" for package, name in names]
     into.joinpath("__init__.py").write_text(HEADER + "\n" + "".join(lines))
+    _thrift("py:slots", Path("shop", "stubs", THRIFT_PYTHON), into / THRIFT_PYTHON, PYTHON_STUBS / THRIFT_PYTHON)
 
 
 def generate_go(into: Path) -> None:
@@ -87,6 +97,9 @@ def generate_go(into: Path) -> None:
             _, area, version, _ = name.split("/")
             arguments.append(f"--{plugin}_opt=M{name}={GO_PACKAGE}/{area}{version};{area}{version}")
     _protoc(*arguments)
+    _thrift("go:skip_remote", Path(THRIFT_GO), into / THRIFT_GO, GO_STUBS / THRIFT_GO)
+    gofmt = Path(_go("env", "GOROOT"), "bin", "gofmt")
+    subprocess.run([gofmt, "-w", into / THRIFT_GO], check=True, timeout=BUILD_LIMIT_S)  # noqa: S603 - Go's own
 
 
 def generate_transcoder(into: Path) -> None:
@@ -125,16 +138,51 @@ def _protoc(*arguments: str) -> None:
         raise RuntimeError("protoc failed; its message is above")
 
 
+def _thrift(language: str, made: Path, into: Path, stored: Path) -> None:
+    """Puts Thrift's stubs of one language at `into`: new ones, or the stored ones where there is no compiler.
+
+    Args:
+        language: The compiler's name of the language, with its options.
+        made: Where the compiler puts them, below its output folder.
+        into: Their folder.
+        stored: Folder of those in the checkout.
+
+    Raises:
+        RuntimeError: The compiler refused the file.
+    """
+    compiler = shutil.which("thrift")
+    with tempfile.TemporaryDirectory() as scratch:
+        if compiler is None or _output([compiler, "--version"]) != THRIFT_VERSION:
+            print(f"Thrift's stubs stay as they are: the compiler ({THRIFT_VERSION}) is not on PATH", file=sys.stderr)
+        else:
+            _output([compiler, "-strict", "--gen", language, "-out", scratch, str(THRIFT)])
+            stored = Path(scratch) / made
+        shutil.copytree(stored, into, ignore=shutil.ignore_patterns("__pycache__"))
+
+
 def _go_plugin(name: str) -> str:
     """Returns the path of one of the Go module's tools, which is built if it is not yet."""
+    return _go("tool", "-n", name)
+
+
+def _go(*arguments: str) -> str:
     go = os.environ.get("GO") or "go"
-    command = [go, "tool", "-n", name]
+    try:
+        return _output([go, *arguments])
+    except FileNotFoundError as error:
+        raise RuntimeError(f"the Go stubs need the go command; {go!r} is not there: run `make setup`") from error
+
+
+def _output(command: Sequence[str]) -> str:
+    """What a command prints, run in the Go module's folder.
+
+    Raises:
+        RuntimeError: It failed.
+    """
     try:
         answer = subprocess.run(  # noqa: S603 - the pinned tools of our own module
             command, cwd=GO_MODULE, capture_output=True, text=True, check=True, timeout=BUILD_LIMIT_S
         )
-    except FileNotFoundError as error:
-        raise RuntimeError(f"the Go stubs need the go command; {go!r} is not there: run `make setup`") from error
     except subprocess.CalledProcessError as error:
         raise RuntimeError(f"{' '.join(command)} failed: {error.stderr.strip()}") from error
     return answer.stdout.strip()
