@@ -28,6 +28,11 @@ bench-generator: .tools/bin/shopload ## Compare the generator's maximum rate wit
 bench-link: .tools/bin/shopload ## Measure the emulated network: asked against measured, over each protocol
 	@cd load && $(GO) run ./bench/link
 
+.PHONY: bench-serialisation
+bench-serialisation: setup ## Measure how each journey's answer is encoded: JSON, protobuf, GraphQL, Thrift, in Python and Go; 2 min
+	@cd load && $(GO) build -o ../.tools/bin/serialisation ./bench/serialisation
+	@$(RUN) -m serialisation
+
 .PHONY: format-go
 format-go: .tools/bin/shopload
 	@cd load && $(GOFMT) -w cmd bench internal tests

@@ -1,0 +1,102 @@
+"""The half of the bench that is written in Go: a process that measures a cell when it is asked to."""
+
+from __future__ import annotations
+
+import base64
+import json
+import signal
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from experiment.errors import GeneratorError, UsageError
+from mesh.paths import ROOT
+from mesh.supervisor.processes import guarded
+from serialisation.encodings import OF_GO, encoded
+from serialisation.rounds import DECODE, ENCODE, GUNZIP, GZIP, Cell, Subject
+
+BINARY = ROOT / ".tools" / "bin" / "serialisation"
+OPERATIONS = (ENCODE, DECODE, GZIP, GUNZIP)
+_STOP_S = 5.0
+
+
+class GoHalf:
+    """The process. Use it in a `with` statement.
+
+    Args:
+        answers: The answer of each journey.
+        binary: Path of the executable.
+
+    Raises:
+        UsageError: The program is not built.
+        GeneratorError: It could not read an answer, or ended.
+    """
+
+    def __init__(self, answers: Mapping[str, Any], binary: Path = BINARY) -> None:
+        if not binary.is_file():
+            raise UsageError(f"the bench's Go program is not built at {binary}: run `make bench-serialisation`")
+        self._process = subprocess.Popen(  # noqa: S603 - our own binary
+            guarded([str(binary)], signal.SIGKILL),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # Ctrl-C in the terminal is this process's to handle
+        )
+        try:
+            self._sizes = self._ask({"answers": list(_inputs(answers))})["sizes"]
+        except BaseException:
+            self._stop()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop()
+
+    def cells(self) -> Iterator[tuple[Subject, int, int, list[Cell]]]:
+        """What it can measure, and how many bytes it makes of each answer, plain and compressed."""
+        for size in self._sizes:
+            encoding, journey = size["encoding"], size["journey"]
+            subject = Subject("Go", OF_GO[encoding], encoding, journey)
+            found = [Cell(subject, operation, self._lap(journey, encoding, operation)) for operation in OPERATIONS]
+            yield subject, size["bytes"], size["gzip_bytes"], found
+
+    def _lap(self, journey: str, encoding: str, operation: str) -> Callable[[float], float]:
+        cell = {"journey": journey, "encoding": encoding, "operation": operation}
+        return lambda lap_s: float(self._ask({"cell": {**cell, "lap_us": lap_s * 1e6}})["us"])
+
+    def _ask(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        to, back = self._process.stdin, self._process.stdout
+        assert to is not None
+        assert back is not None
+        try:
+            to.write(json.dumps(question) + "\n")
+            to.flush()
+            line = back.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            raise GeneratorError(f"the bench's Go program ended with exit code {self._process.wait(_STOP_S)}")
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise GeneratorError(f"the bench's Go program: {answer['error']}")
+        return answer
+
+    def _stop(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+
+def _inputs(answers: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for journey, answer in answers.items():
+        for encoding, parts in encoded(journey, answer).items():
+            texts = [base64.b64encode(part).decode() for part in parts]
+            yield {"journey": journey, "encoding": encoding, "parts": texts}

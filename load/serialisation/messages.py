@@ -1,0 +1,308 @@
+"""The answers as messages of the contract, with the fields that the journey reads.
+
+Protobuf's messages and Thrift's structs have the same names and fields, so that one description fits both. A journey
+that asks several methods has a message of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+from google.protobuf import timestamp_pb2
+
+from serialisation import values
+from shop.stubs import address_pb2, money_pb2, order_pb2, payment_pb2, product_pb2, user_pb2
+from shop.stubs.thrift import ttypes
+
+Build = Callable[[Any], list[Any]]
+Read = Callable[[Sequence[Any]], Any]
+
+PROTOBUF = SimpleNamespace(
+    Address=address_pb2.Address,
+    BatchGetPaymentsByOrderResponse=payment_pb2.BatchGetPaymentsByOrderResponse,
+    BatchGetProductsResponse=product_pb2.BatchGetProductsResponse,
+    BatchListReviewsResponse=product_pb2.BatchListReviewsResponse,
+    JoinedOrderLine=order_pb2.JoinedOrderLine,
+    ListOrdersByUserResponse=order_pb2.ListOrdersByUserResponse,
+    ListProductsResponse=product_pb2.ListProductsResponse,
+    Money=money_pb2.Money,
+    Order=order_pb2.Order,
+    OrderLine=order_pb2.OrderLine,
+    Payment=payment_pb2.Payment,
+    Product=product_pb2.Product,
+    ProductReviews=product_pb2.ProductReviews,
+    Review=product_pb2.Review,
+    StreamOrderLinesResponse=order_pb2.StreamOrderLinesResponse,
+    Timestamp=timestamp_pb2.Timestamp,
+    User=user_pb2.User,
+)
+"""Protobuf's messages by their names."""
+THRIFT = ttypes
+"""Thrift's structs by their names."""
+PARTS = {
+    "browse": ("ListProductsResponse", "BatchListReviewsResponse"),
+    "product": ("Product",),
+    "login": ("User",),
+    "order_history": (
+        "ListOrdersByUserResponse",
+        "BatchGetProductsResponse",
+        "BatchGetPaymentsByOrderResponse",
+    ),
+    "checkout": ("Order",),
+    "update_profile": ("User",),
+    "order_status": ("Order", "BatchGetPaymentsByOrderResponse"),
+    "bulk_lines": ("StreamOrderLinesResponse",),
+}
+"""The messages of each journey's answer."""
+_ORDER = {name.removeprefix("ORDER_STATUS_"): number for name, number in order_pb2.OrderStatus.items()}
+_PAYMENT = {name.removeprefix("PAYMENT_STATUS_"): number for name, number in payment_pb2.PaymentStatus.items()}
+_ORDER_BACK = {number: name for name, number in _ORDER.items()}
+_PAYMENT_BACK = {number: name for name, number in _PAYMENT.items()}
+
+
+class Messages:
+    """Makes messages of answers and reads them back.
+
+    Args:
+        kinds: Has the types of the messages as its attributes.
+    """
+
+    def __init__(self, kinds: Any) -> None:
+        self._kinds = kinds
+
+    def types(self, journey: str) -> list[Any]:
+        """The types of an answer's messages."""
+        return [getattr(self._kinds, name) for name in PARTS[journey]]
+
+    def build(self, journey: str) -> Build:
+        """A function that makes the messages of a journey's answer."""
+        build: Build = getattr(self, f"_build_{journey}")
+        return build
+
+    def read(self, journey: str) -> Read:
+        """A function that reads the messages of a journey's answer."""
+        read: Read = getattr(self, f"_read_{journey}")
+        return read
+
+    # A journey's functions are the methods of its name.
+
+    def _build_browse(self, answer: values.Browse) -> list[Any]:
+        kinds = self._kinds
+        products = [
+            kinds.Product(id=product.id, title=product.title, price=self._money(product.price), stock=product.stock)
+            for product in answer.products
+        ]
+        reviews = [
+            kinds.ProductReviews(
+                product_id=product.id,
+                reviews=[
+                    kinds.Review(id=review.id, rating=review.rating, title=review.title) for review in product.reviews
+                ],
+            )
+            for product in answer.products
+        ]
+        return [kinds.ListProductsResponse(products=products), kinds.BatchListReviewsResponse(products=reviews)]
+
+    def _read_browse(self, messages: Sequence[Any]) -> values.Browse:
+        page, reviewed = messages
+        reviews = {
+            product.product_id: tuple(
+                values.Review(review.id, review.rating, review.title) for review in product.reviews
+            )
+            for product in reviewed.products
+        }
+        return values.Browse(
+            tuple(
+                values.BrowsedProduct(
+                    product.id, product.title, _money_from(product.price), product.stock, reviews[product.id]
+                )
+                for product in page.products
+            )
+        )
+
+    def _build_product(self, answer: values.Product) -> list[Any]:
+        return [
+            self._kinds.Product(
+                id=answer.id,
+                title=answer.title,
+                description=answer.description,
+                category=answer.category,
+                price=self._money(answer.price),
+                stock=answer.stock,
+            )
+        ]
+
+    def _read_product(self, messages: Sequence[Any]) -> values.Product:
+        (product,) = messages
+        return values.Product(
+            product.id,
+            product.title,
+            product.description,
+            product.category,
+            _money_from(product.price),
+            product.stock,
+        )
+
+    def _build_login(self, answer: values.Login) -> list[Any]:
+        return [self._kinds.User(id=answer.id, email=answer.email, name=answer.name)]
+
+    def _read_login(self, messages: Sequence[Any]) -> values.Login:
+        (user,) = messages
+        return values.Login(user.id, user.email, user.name)
+
+    def _build_order_history(self, answer: values.OrderHistory) -> list[Any]:
+        kinds = self._kinds
+        orders = [
+            kinds.Order(
+                id=order.id,
+                user_id=answer.user_id,
+                status=_ORDER[order.status],
+                create_time=self._time(order.placed_at),
+                total=self._money(order.total),
+                lines=self._lines(order.lines),
+            )
+            for order in answer.orders
+        ]
+        titles = {line.product_id: line.title for order in answer.orders for line in order.lines}
+        products = [kinds.Product(id=number, title=title) for number, title in titles.items()]
+        payments = [kinds.Payment(order_id=order.id, status=_PAYMENT[order.payment_status]) for order in answer.orders]
+        return [
+            kinds.ListOrdersByUserResponse(orders=orders),
+            kinds.BatchGetProductsResponse(products=products),
+            kinds.BatchGetPaymentsByOrderResponse(payments=payments),
+        ]
+
+    def _read_order_history(self, messages: Sequence[Any]) -> values.OrderHistory:
+        listed, joined, paid = messages
+        titles = {product.id: product.title for product in joined.products}
+        statuses = {payment.order_id: _PAYMENT_BACK[payment.status] for payment in paid.payments}
+        orders = tuple(
+            values.HistoryOrder(
+                order.id,
+                _ORDER_BACK[order.status],
+                _time_from(order.create_time),
+                _money_from(order.total),
+                statuses[order.id],
+                tuple(
+                    values.HistoryLine(
+                        line.product_id, titles[line.product_id], line.quantity, _money_from(line.unit_price)
+                    )
+                    for line in order.lines
+                ),
+            )
+            for order in listed.orders
+        )
+        return values.OrderHistory(listed.orders[0].user_id, orders)
+
+    def _build_checkout(self, answer: values.Checkout) -> list[Any]:
+        return [
+            self._kinds.Order(
+                id=answer.id,
+                status=_ORDER[answer.status],
+                total=self._money(answer.total),
+                lines=self._lines(answer.lines),
+            )
+        ]
+
+    def _read_checkout(self, messages: Sequence[Any]) -> values.Checkout:
+        (order,) = messages
+        lines = tuple(
+            values.BoughtLine(line.product_id, line.quantity, _money_from(line.unit_price)) for line in order.lines
+        )
+        return values.Checkout(order.id, _ORDER_BACK[order.status], _money_from(order.total), lines)
+
+    def _build_update_profile(self, answer: values.UpdateProfile) -> list[Any]:
+        address = answer.address
+        made = self._kinds.Address(
+            recipient=address.recipient,
+            street=address.street,
+            city=address.city,
+            postal_code=address.postal_code,
+            country_code=address.country_code,
+        )
+        return [self._kinds.User(id=answer.id, address=made)]
+
+    def _read_update_profile(self, messages: Sequence[Any]) -> values.UpdateProfile:
+        (user,) = messages
+        there = user.address
+        address = values.Address(there.recipient, there.street, there.city, there.postal_code, there.country_code)
+        return values.UpdateProfile(user.id, address)
+
+    def _build_order_status(self, answer: values.OrderStatus) -> list[Any]:
+        kinds, payment = self._kinds, answer.payment
+        order = kinds.Order(id=answer.id, status=_ORDER[answer.status], total=self._money(answer.total))
+        paid = kinds.Payment(order_id=answer.id, status=_PAYMENT[payment.status], amount=self._money(payment.amount))
+        return [order, kinds.BatchGetPaymentsByOrderResponse(payments=[paid])]
+
+    def _read_order_status(self, messages: Sequence[Any]) -> values.OrderStatus:
+        order, paid = messages
+        (payment,) = paid.payments
+        return values.OrderStatus(
+            order.id,
+            _ORDER_BACK[order.status],
+            _money_from(order.total),
+            values.StatusPayment(_PAYMENT_BACK[payment.status], _money_from(payment.amount)),
+        )
+
+    def _build_bulk_lines(self, answer: values.BulkLines) -> list[Any]:
+        kinds = self._kinds
+        lines = [
+            kinds.JoinedOrderLine(
+                id=line.id,
+                order_id=line.order_id,
+                user_id=line.user_id,
+                status=_ORDER[line.status],
+                create_time=self._time(line.placed_at),
+                product_id=line.product_id,
+                quantity=line.quantity,
+                unit_price=self._money(line.unit_price),
+            )
+            for line in answer.lines
+        ]
+        return [kinds.StreamOrderLinesResponse(lines=lines)]
+
+    def _read_bulk_lines(self, messages: Sequence[Any]) -> values.BulkLines:
+        (page,) = messages
+        return values.BulkLines(
+            tuple(
+                values.ExportedLine(
+                    line.id,
+                    line.order_id,
+                    line.user_id,
+                    _ORDER_BACK[line.status],
+                    _time_from(line.create_time),
+                    line.product_id,
+                    line.quantity,
+                    _money_from(line.unit_price),
+                )
+                for line in page.lines
+            )
+        )
+
+    def _lines(self, lines: Sequence[values.HistoryLine | values.BoughtLine]) -> list[Any]:
+        return [
+            self._kinds.OrderLine(
+                line_number=number,
+                product_id=line.product_id,
+                quantity=line.quantity,
+                unit_price=self._money(line.unit_price),
+            )
+            for number, line in enumerate(lines, 1)
+        ]
+
+    def _money(self, money: values.Money) -> Any:
+        return self._kinds.Money(amount_minor=money.amount_minor, currency=money.currency)
+
+    def _time(self, moment: datetime) -> Any:
+        return self._kinds.Timestamp(seconds=int(moment.timestamp()))
+
+
+def _money_from(message: Any) -> values.Money:
+    return values.Money(message.amount_minor, message.currency)
+
+
+def _time_from(message: Any) -> datetime:
+    return datetime.fromtimestamp(message.seconds, UTC)

@@ -1,0 +1,39 @@
+"""The answers that the bench of encodings takes from the seeded data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mesh.description.ports import Ports
+from serialisation import values
+from serialisation.answers import real_answers
+from serialisation.encodings import ENCODINGS
+from serialisation.values import KINDS
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+
+
+@pytest.fixture(scope="module")
+def answers(free_ports: Callable[[], Ports]) -> dict[str, Any]:
+    return real_answers(free_ports(), os.environ, seed=1)
+
+
+def test_every_journey_has_an_answer_of_the_seeded_data(answers: dict[str, Any]) -> None:
+    assert {journey: type(answer) for journey, answer in answers.items()} == dict(KINDS)
+    assert len(answers["browse"].products) == 20
+    assert len(answers["bulk_lines"].lines) == 1000
+    history: values.OrderHistory = answers["order_history"]
+    assert len(history.orders) == 10
+    assert history.user_id
+    assert answers["checkout"].id == 10_001
+
+
+def test_real_answers_come_back_as_they_were(answers: dict[str, Any]) -> None:
+    for journey, answer in answers.items():
+        for encoding in ENCODINGS:
+            codec = encoding.codec(journey)
+            assert codec.answer(codec.written(answer)) == answer, (journey, encoding.name)
