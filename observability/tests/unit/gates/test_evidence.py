@@ -111,6 +111,16 @@ def test_one_lost_call_leaves_an_orphan_which_is_one_too_many():
     assert failing(one_lost) >= {"orphan_share", "spans_missing"}
 
 
+def test_spans_that_end_a_little_after_their_callers_are_no_other_clock():
+    def closed_late(_, spans):
+        return [
+            replace(one, end_ns=one.end_ns + 600_000) if one.service == "product" and one.kind is Kind.SERVER else one
+            for one in spans
+        ]
+
+    assert "spans_outside" not in failing(closed_late)
+
+
 @pytest.mark.parametrize("ahead_ns", [3_000_000, -3_000_000])
 def test_a_component_s_clock_that_is_off_shows(ahead_ns):
     def shifted(_, spans):
