@@ -13,6 +13,8 @@ import psutil
 
 CLIENT = "client"
 """The load generator among the components."""
+MEMORY_EVERY = 5
+"""At each how manieth look memory is read: the kernel goes through all pages of a process for it."""
 Processes = Callable[[], Mapping[str, Sequence[int]]]
 """Component -> process ids at its head; children are found from them."""
 
@@ -25,7 +27,8 @@ class Sample:
         at_ns: Time of the look, in nanoseconds of the Unix epoch.
         component: Name of the component.
         cpu_s: CPU seconds (user and system) used since the first look.
-        memory_mb: Resident memory in MiB, pages shared between processes counted once (proportional set size).
+        memory_mb: Resident memory in MiB, pages shared between processes counted once (proportional set size); as of
+            the last look that read it.
         processes: Number of its processes.
     """
 
@@ -106,6 +109,8 @@ class ResourceSampler:
         self.samples: list[Sample] = []
         self._processes = processes
         self._interval_s = interval_s
+        self._looks = 0
+        self._memory_mb: dict[str, float] = {}
         self._cpu_by_pid: dict[str, dict[tuple[int, float], float]] = {}
         self._cpu_at_start: dict[str, float] = {}
         self._machine = (_machine(), _machine())
@@ -123,7 +128,7 @@ class ResourceSampler:
     ) -> None:
         self._stop.set()
         self._thread.join(timeout=10)
-        self._look()
+        self._look(memory=True)
         self._machine = (self._machine[0], _machine())
 
     def cpu_seconds(self) -> dict[str, float]:
@@ -156,27 +161,29 @@ class ResourceSampler:
 
     def _run(self) -> None:
         while not self._stop.wait(self._interval_s):
-            self._look()
+            self._look(memory=self._looks % MEMORY_EVERY == 0)
 
-    def _look(self) -> None:
+    def _look(self, *, memory: bool = True) -> None:
         at_ns = time.time_ns()
-        for component, pids in self._processes().items():
-            family = _family(pids)
-            memory = 0.0
+        self._looks += 1
+        for component, family in _families(self._processes()).items():
+            reads, memory_b = memory or component not in self._memory_mb, 0
             alive = 0
             cpu = self._cpu_by_pid.setdefault(component, {})
             for process in family:
                 try:
                     with process.oneshot():
                         times = process.cpu_times()
-                        memory += _memory_bytes(process) / 2**20
+                        memory_b += _memory_bytes(process) if reads else 0
                         cpu[(process.pid, process.create_time())] = times.user + times.system
                         alive += 1
                 except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
                     continue  # it ended between being listed and being looked at; its last figure stays
             used = sum(cpu.values())
             used -= self._cpu_at_start.setdefault(component, used)
-            self.samples.append(Sample(at_ns, component, used, memory, alive))
+            if reads:
+                self._memory_mb[component] = memory_b / 2**20
+            self.samples.append(Sample(at_ns, component, used, self._memory_mb[component], alive))
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,16 +207,30 @@ def _machine() -> _Machine:
     )
 
 
-def _family(pids: Sequence[int]) -> list[psutil.Process]:
-    family: dict[int, psutil.Process] = {}
-    for pid in pids:
+def _families(heads: Mapping[str, Sequence[int]]) -> dict[str, list[psutil.Process]]:
+    """The processes of each component: its heads, and all that they started; found in one pass over all there are."""
+    there: dict[int, psutil.Process] = {}
+    children: dict[int, list[int]] = {}
+    for process in psutil.process_iter():
         try:
-            head = psutil.Process(pid)
-            family[pid] = head
-            family.update({child.pid: child for child in head.children(recursive=True)})
+            children.setdefault(process.ppid(), []).append(process.pid)
         except psutil.NoSuchProcess:
             continue
-    return list(family.values())
+        there[process.pid] = process
+    return {
+        component: [there[pid] for pid in _below(pids, children) if pid in there] for component, pids in heads.items()
+    }
+
+
+def _below(heads: Sequence[int], children: Mapping[int, Sequence[int]]) -> list[int]:
+    found: dict[int, None] = {}
+    left = list(heads)
+    while left:
+        pid = left.pop()
+        if pid not in found:
+            found[pid] = None
+            left += children.get(pid, ())
+    return list(found)
 
 
 def _memory_bytes(process: psutil.Process) -> int:
