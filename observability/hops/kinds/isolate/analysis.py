@@ -26,7 +26,7 @@ import polars as pl
 from hops.analysis.meetings import LEAST_MEETINGS, STRETCHES, arrivals_of
 from hops.kinds.isolate.arms import AS_IS
 from hops.kinds.isolate.document import OTHERS, Isolation, IsolationRow
-from hops.run.documents.estimate import Agreement, Estimate
+from hops.run.documents.estimate import Estimate, agreement
 from hops.statistics.intervals import Floats
 from hops.statistics.over_blocks import NO_INTERVAL, Spread, refusal
 from hops.units import NS_PER_MS
@@ -79,20 +79,13 @@ def _row(arm: str, journey: str, rows: pl.DataFrame, disturber: str) -> Isolatio
         measured=cells.estimate(lambda sums: sums.gain, known=known, over_stretches=False),
         predicted=predicted,
         difference=difference,
-        verdict=_verdict(difference),
+        verdict=agreement(NO_INTERVAL if difference is None else difference["ci95"]),
         reason=reason,
     )
 
 
 def _are_enough(meetings: int, journeys: int) -> bool:
     return LEAST_MEETINGS <= meetings <= journeys - LEAST_MEETINGS
-
-
-def _verdict(difference: Estimate | None) -> Agreement:
-    low, high = NO_INTERVAL if difference is None else difference["ci95"]
-    if low is None or high is None:
-        return "unknown"
-    return "agree" if low <= 0 <= high else "differ"
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from hops.budget.parts import EDGE, GENERATOR
 from hops.kinds.ladder import arms as ladder
 from hops.kinds.ladder.arms import Step, steps_of
 from hops.kinds.ladder.document import GroupChange, LadderRow, LadderStep
-from hops.run.documents.estimate import Agreement, Estimate
+from hops.run.documents.estimate import Estimate, agreement
 from hops.statistics.intervals import Floats
 from hops.statistics.over_blocks import NO_INTERVAL, refusal, spread_of
 from hops.units import ALL
@@ -195,16 +195,9 @@ def _row(journey: str, twice: _Twice, weights: Floats, blocks: int) -> LadderRow
             GroupChange(group=group, **change.weighed(weights, known=known))
             for group, change in twice.elsewhere.items()
         ],
-        verdict=_verdict(remainder["ci95"]),
+        verdict=agreement(remainder["ci95"]),
         reason=reason,
     )
-
-
-def _verdict(ends: Sequence[float | None]) -> Agreement:
-    low, high = ends
-    if low is None or high is None:
-        return "unknown"
-    return "agree" if low <= 0 <= high else "differ"
 
 
 def _of_parts(step: Step, lower: _Arm, upper: _Arm, parts: Sequence[str]) -> _Twice:

@@ -97,8 +97,7 @@ def _turns(rates: Rates) -> list[str]:
 
 def _first_full(rates: Rates) -> str:
     first = first_fillings(rates)
-    return (
-        f"By its use of processors, {full_words(first[0])}, before any other topology"
-        if len(first) > 1
-        else (f"By its use of processors, {full_words(first[0])}" if first else "")
-    )
+    if not first:
+        return ""
+    before_others = ", before any other topology" if len(first) > 1 else ""
+    return f"By its use of processors, {full_words(first[0])}{before_others}"

@@ -18,10 +18,10 @@ from hops.analysis.break_even import between, break_evens
 from hops.analysis.travel import AT_EDGE, Medians
 from hops.kinds.rtt.document import BreakEvenCheck
 from hops.run.documents.distance import BreakEven
-from hops.run.documents.estimate import Agreement, Estimate
+from hops.run.documents.estimate import Agreement, Estimate, agreement
 from hops.run.network import Network
 from hops.statistics.curve import Curve, gap_between
-from hops.statistics.intervals import Floats, Interval
+from hops.statistics.intervals import Floats
 from hops.statistics.over_blocks import spread_of
 
 _PIECES = 200
@@ -69,11 +69,7 @@ def break_even_check(
         measured: The measured break-even of the same left and right, over the same range.
         difference: Measured minus predicted, ms; None if not both are shown.
     """
-    if difference is None:
-        verdict = _without_break_evens(predicted, measured)
-    else:
-        low, high = difference["ci95"]
-        verdict = agreement((low, high))
+    verdict = _without_break_evens(predicted, measured) if difference is None else agreement(difference["ci95"])
     return BreakEvenCheck(
         journey=journey,
         predicted=predicted,
@@ -82,14 +78,6 @@ def break_even_check(
         verdict=verdict,
         reason=measured["reason"] or predicted["reason"],
     )
-
-
-def agreement(ends: Interval) -> Agreement:
-    """Whether two figures agree, from the interval of their difference."""
-    low, high = ends
-    if low is None or high is None:
-        return "unknown"
-    return "agree" if low <= 0 <= high else "differ"
 
 
 def _sides(curves: Mapping[tuple[str, str], Curve], journey: str, left: str, right: str) -> tuple[Curve, Curve]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypedDict
 
 
@@ -14,3 +15,11 @@ class Estimate(TypedDict):
 
 Agreement = Literal["agree", "differ", "unknown"]
 """Whether two measurements of a step agree: whether the interval of their difference includes 0."""
+
+
+def agreement(ends: Sequence[float | None]) -> Agreement:
+    """Whether two figures agree, from the interval of their difference."""
+    low, high = ends
+    if low is None or high is None:
+        return "unknown"
+    return "agree" if low <= 0 <= high else "differ"
