@@ -1,16 +1,16 @@
 # Made by `make settings` from the options of the commands: do not edit.
 
-SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections delay hold abort vus think
-SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls canary replicas apart store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections delay hold abort edges vus think resume retry
+SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections persisted delay hold abort vus think
+SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls canary replicas apart store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections persisted delay hold abort edges vus think resume retry
 SETTINGS_ladder := topology steps blocks profile rate seed workload trace http resume retry
 SETTINGS_rtt := topologies rtts blocks profile rate seed workload edge trace http bandwidth resume retry
-SETTINGS_rates := topologies rates blocks profile seed workload edge mesh mtls replicas trace http resume retry
+SETTINGS_rates := topologies rates blocks profile seed workload edge mesh mtls replicas trace http persisted resume retry
 SETTINGS_isolate := topology journey blocks profile rate seed workload edge tls replicas trace http connections resume retry
-SETTINGS_sweep := topologies objective profile start max seed workload tls trace http connections
-SETTINGS_stress := topologies users think profile seed workload tls trace http connections
+SETTINGS_sweep := topologies objective profile start max seed workload tls trace http connections persisted
+SETTINGS_stress := topologies users think profile seed workload tls trace http persisted connections
 SETTINGS_compare-runs := a b threshold metrics allow-suspect out
 SETTINGS_decide := run workload rate network rtt bandwidth
-SETTINGS_parity := topologies samples seed edge plugins tls mesh mtls canary replicas apart http
+SETTINGS_parity := topologies samples seed edge plugins tls mesh mtls canary replicas apart http persisted
 SETTINGS_report := run
 SETTINGS_trace := run journey topology
 SETTINGS_audit := run
@@ -25,7 +25,7 @@ SETTINGS_up := topology edge plugins tls mesh mtls canary replicas apart store t
 SETTINGS_manifests := topology edge plugins mesh mtls canary replicas scale delay hold abort namespace storage seed out
 SETTINGS_compose := topology scale seed out
 
-SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey objective start max users a b threshold metrics allow-suspect out run samples experiments traces hops sizes kills customers namespace storage
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections persisted delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey objective start max users a b threshold metrics allow-suspect out run samples experiments traces hops sizes kills customers namespace storage
 
 #? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, rtt.
@@ -51,7 +51,8 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? bench rtt - Round-trip time between customer and edge, such as 40ms, 0 to 2s; in place of the network's.
 #? bench bandwidth - Each customer's bandwidth, down/up, such as 10mbit/2mbit; in place of the network's.
 #? bench visit warm With a network, whether customers' connections are open from before: warm or first.
-#? bench connections 4 Client connections to the edge, or without one to each gateway, 1 to 256.
+#? bench connections 4 Client connections to the edge, or without one to each gateway, 1 to 1000.
+#? bench persisted on Whether clients send GraphQL documents by their hashes, or off, as texts in each request: on or off.
 #? bench delay - Delay to inject per component, such as payment:2ms,user:500us.
 #? bench hold - Component to keep busy at every Nth request, such as order:20ms/10.
 #? bench abort - Share of calls to fail per component, such as payment:1%.
@@ -83,7 +84,8 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? compare rtt - Round-trip time between customer and edge, such as 40ms, 0 to 2s; in place of the network's.
 #? compare bandwidth - Each customer's bandwidth, down/up, such as 10mbit/2mbit; in place of the network's.
 #? compare visit warm With a network, whether customers' connections are open from before: warm or first.
-#? compare connections 4 Client connections to the edge, or without one to each gateway, 1 to 256.
+#? compare connections 4 Client connections to the edge, or without one to each gateway, 1 to 1000.
+#? compare persisted on Whether clients send GraphQL documents by their hashes, or off, as texts in each request: on or off.
 #? compare delay - Delay to inject per component, such as payment:2ms,user:500us.
 #? compare hold - Component to keep busy at every Nth request, such as order:20ms/10.
 #? compare abort - Share of calls to fail per component, such as payment:1%.
@@ -128,6 +130,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? rates replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? rates trace 0.2 Share of journeys to trace, 0 to 1.
 #? rates http 2 HTTP version between client and edge: 1 or 2 or 3.
+#? rates persisted on Whether clients send GraphQL documents by their hashes, or off, as texts in each request: on or off.
 #? rates resume - Interrupted experiment to resume: latest, or its name.
 #? rates retry 0 Times to repeat a SUSPECT trial, 0 to 5.
 #? isolate topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
@@ -142,7 +145,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? isolate replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? isolate trace 0.2 Share of journeys to trace, 0 to 1.
 #? isolate http 2 HTTP version between client and edge: 1 or 2 or 3.
-#? isolate connections 4 Client connections to the edge, or without one to each gateway, 1 to 256.
+#? isolate connections 4 Client connections to the edge, or without one to each gateway, 1 to 1000.
 #? isolate resume - Interrupted experiment to resume: latest, or its name.
 #? isolate retry 0 Times to repeat a SUSPECT trial, 0 to 5.
 #? sweep topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
@@ -155,7 +158,8 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? sweep tls off TLS 1.3 between client and edge: off or on.
 #? sweep trace 0 Share of journeys to trace, 0 to 1.
 #? sweep http 2 HTTP version between client and edge: 1 or 2 or 3.
-#? sweep connections 4 Client connections to the edge, or without one to each gateway, 1 to 256.
+#? sweep connections 4 Client connections to the edge, or without one to each gateway, 1 to 1000.
+#? sweep persisted on Whether clients send GraphQL documents by their hashes, or off, as texts in each request: on or off.
 #? stress topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
 #? stress users 100,300,1000,3000,10000 Number of virtual users at each step, ascending.
 #? stress think 10s Think time between a user's journeys, such as 500ms or 10s.
@@ -165,7 +169,8 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? stress tls off TLS 1.3 between client and edge: off or on.
 #? stress trace 0 Share of journeys to trace, 0 to 1.
 #? stress http 2 HTTP version between client and edge: 1 or 2 or 3.
-#? stress connections 4 Client connections in total, 1 to 256 (default: one per 100 users).
+#? stress persisted on Whether clients send GraphQL documents by their hashes, or off, as texts in each request: on or off.
+#? stress connections 4 Client connections in total, 1 to 1000 (default: one per 100 users).
 #? compare-runs a - Baseline run: the name of a folder in results/, or a path.
 #? compare-runs b latest Run to compare with the baseline: latest, a name or a path.
 #? compare-runs threshold - Exit with code 4 if b is slower than a by more than this, such as 10%.
@@ -190,6 +195,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? parity replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? parity apart - Kind of journey that gets gateways and services of its own behind the edge, such as bulk_lines.
 #? parity http 2 HTTP version between client and edge: 1 or 2 or 3.
+#? parity persisted on Whether clients send GraphQL documents by their hashes, or off, as texts in each request: on or off.
 #? report run latest Run: latest, the name of a folder in results/, or a path.
 #? trace run latest Run: latest, the name of a folder in results/, or a path.
 #? trace journey - Journey whose exemplars to print as trees (default: list all exemplars).

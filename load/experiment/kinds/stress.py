@@ -89,7 +89,7 @@ def command(
     workload: options.Workload = "default",
     switches: Given,
     connections: Annotated[
-        str | None, typer.Option(help="Client connections in total, 1 to 256 (default: one per 100 users).")
+        str | None, typer.Option(help="Client connections in total, 1 to 1000 (default: one per 100 users).")
     ] = None,
     as_json: Json = False,
 ) -> None:

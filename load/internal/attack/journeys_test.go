@@ -281,6 +281,25 @@ func TestPrepareChangesNothing(t *testing.T) {
 	}
 }
 
+// Where no query is persisted, every request carries its text, and none a hash; the answers are the same.
+func TestQueriesThatAreNotPersistedGoAsTexts(t *testing.T) {
+	shop := shoptest.Start(t)
+	at := shop.Target(t, target.GraphQL, 2)
+	at.Texts = true
+	entries := one(t)
+	runner := prepared(t, at, entries)
+	for _, e := range entries {
+		if row, _ := runner.Run(context.Background(), e, time.Now(), false); row.Outcome != outcome.OK {
+			t.Errorf("%s: %s", e.Journey, row.Error)
+		}
+	}
+	for _, seen := range shop.Seen() {
+		if body := string(seen.Body); !strings.Contains(body, `"query":`) || strings.Contains(body, "persistedQuery") {
+			t.Errorf("sent %s", body)
+		}
+	}
+}
+
 // A gateway that was restarted has lost the queries; the client sends the text once more, and the request counts.
 func TestForgottenQueryIsRegisteredAgain(t *testing.T) {
 	shop := shoptest.Start(t)

@@ -52,7 +52,7 @@ func NewRunner(t target.Target, entries []journey.Entry) (*Runner, error) {
 			if err != nil {
 				return nil, err
 			}
-			channel = driver{journey.Driver{Protocol: at.Protocol, Plan: t.Plan}, at.URL}
+			channel = driver{journey.Driver{Protocol: at.Protocol, Plan: t.Plan, Texts: t.Texts}, at.URL}
 			r.drivers[entry.Channel] = channel
 		}
 		if err := channel.Check(entry.Channel, entry.Journey); err != nil {

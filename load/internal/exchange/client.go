@@ -2,18 +2,18 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 
 	"hopwise/load/internal/target"
@@ -26,6 +26,8 @@ const (
 	// HTTP and gRPC clients.
 	streamWindow     = 4 << 20
 	connectionWindow = 1 << 30
+	// Connections that are opened side by side before the load: the handshakes of more would take each other's time.
+	openingAtOnce = 64
 )
 
 // Client holds the connections that all simulated customers share: to each address where channels enter, as many for HTTP
@@ -181,41 +183,42 @@ func (c *Client) Connect(ctx context.Context) error {
 	return nil
 }
 
+// connect opens the connections, not all at once. No answer is read before all have begun: over HTTP/1.1, a connection whose answer
+// was read would carry the next greeting too.
 func (at *Entrance) connect(ctx context.Context) error {
 	c := at.client
-	var wait sync.WaitGroup
-	errs := make(chan error, len(c.transports)*c.greetings+len(at.channels))
+	var opening errgroup.Group
+	opening.SetLimit(openingAtOnce)
+	answers := make(chan *http.Response, len(c.transports)*c.greetings)
 	if at.http {
-		for _, transport := range c.transports {
-			for range c.greetings {
-				wait.Go(func() { errs <- at.greet(ctx, transport) })
+		for range c.greetings {
+			for _, transport := range c.transports {
+				opening.Go(func() error { return at.greet(ctx, transport, answers) })
 			}
 		}
 	}
 	for _, channel := range at.channels {
-		wait.Go(func() { errs <- at.await(ctx, channel) })
+		opening.Go(func() error { return at.await(ctx, channel) })
 	}
-	wait.Wait()
-	close(errs)
-	for err := range errs {
-		if err != nil {
-			return err
-		}
+	err := opening.Wait()
+	close(answers)
+	for answer := range answers {
+		_, unread := io.Copy(io.Discard, io.LimitReader(answer.Body, maxBody)) // else the connection would not be kept
+		err = cmp.Or(err, unread, answer.Body.Close())
 	}
-	return nil
+	return err
 }
 
-func (at *Entrance) greet(ctx context.Context, transport transport) error {
+func (at *Entrance) greet(ctx context.Context, transport transport, answers chan<- *http.Response) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.base.String()+"/healthz", nil)
 	if err != nil {
 		return err
 	}
-	response, err := transport.RoundTrip(request)
-	if err != nil {
-		return err
+	answer, err := transport.RoundTrip(request)
+	if err == nil {
+		answers <- answer
 	}
-	_, err = io.Copy(io.Discard, io.LimitReader(response.Body, maxBody)) // else the connection would not be kept
-	return errors.Join(err, response.Body.Close())
+	return err
 }
 
 // Meter counts what crosses the client's connections.

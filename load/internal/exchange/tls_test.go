@@ -77,6 +77,29 @@ func TestTLS(t *testing.T) {
 	}
 }
 
+// However many connections there are to be, every one is opened before the load, over HTTP/1.1 too, where one that is free would do.
+func TestEveryConnectionIsOpened(t *testing.T) {
+	authority := shoptest.NewAuthority(t)
+	for name, c := range connected {
+		t.Run(name, func(t *testing.T) {
+			shop := start(t, c.http, authority.Issue(t, host, time.Now().Add(time.Hour)))
+			at := shop.Target(t, c.protocol, c.http)
+			at.CACertificate = authority.Write(t)
+			client, err := NewClient(at, openingAtOnce+8)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+			if err := client.Connect(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if dialed := client.Meter().Dialed(); dialed != openingAtOnce+8 {
+				t.Errorf("%d connections of %d", dialed, openingAtOnce+8)
+			}
+		})
+	}
+}
+
 // Transports complete the TLS settings that they are given, side by side when a client connects: none may share them.
 func TestTransportsShareNoTLSSettings(t *testing.T) {
 	authority := shoptest.NewAuthority(t)

@@ -21,14 +21,18 @@ const (
 type Variables = map[string]any
 
 type payload struct {
-	Query      string    `json:"query,omitempty"`
-	Variables  Variables `json:"variables,omitempty"`
-	Extensions struct {
-		PersistedQuery struct {
-			Version    int    `json:"version"`
-			SHA256Hash string `json:"sha256Hash"`
-		} `json:"persistedQuery"`
-	} `json:"extensions"`
+	Query      string      `json:"query,omitempty"`
+	Variables  Variables   `json:"variables,omitempty"`
+	Extensions *extensions `json:"extensions,omitempty"` // nil for a document that is not persisted
+}
+
+type extensions struct {
+	PersistedQuery persistedQuery `json:"persistedQuery"`
+}
+
+type persistedQuery struct {
+	Version    int    `json:"version"`
+	SHA256Hash string `json:"sha256Hash"`
 }
 
 type envelope[T any] struct {
@@ -45,25 +49,27 @@ type envelope[T any] struct {
 type Client struct {
 	exchange *exchange.Exchange
 	token    string // session token; empty if there is no session
+	texts    bool   // whether documents go as texts, none persisted
 }
 
-// NewClient returns a client in the session of the token.
-func NewClient(x *exchange.Exchange, token string) Client { return Client{x, token} }
+// NewClient returns a client in the session of the token, which sends documents by their hashes or as texts.
+func NewClient(x *exchange.Exchange, token string, texts bool) Client { return Client{x, token, texts} }
 
 // In returns a client of the same journey in the session of the token.
-func (c Client) In(token string) Client { return Client{c.exchange, token} }
+func (c Client) In(token string) Client { return Client{c.exchange, token, c.texts} }
 
-// Prepare registers documents, so that only hashes travel during the load.
+// Prepare registers documents, so that only hashes travel during the load; where documents go as texts, it has the gateway parse
+// them, which keeps what it has parsed either way.
 //
 // A document is registered with its text and without variables or a token: those that need either are refused before
 // anything runs, so registering changes nothing.
-func Prepare(ctx context.Context, names []string, open func() *exchange.Exchange) error {
+func Prepare(ctx context.Context, names []string, texts bool, open func() *exchange.Exchange) error {
 	for _, name := range names {
 		document, known := documents[name]
 		if !known {
 			return fmt.Errorf("there is no document %s.graphql", name)
 		}
-		response, err := Client{exchange: open()}.post(ctx, document, nil, true)
+		response, err := NewClient(open(), "", texts).post(ctx, document, nil, true)
 		if err != nil {
 			return fmt.Errorf("registering the query %s: %w", name, err)
 		}
@@ -74,12 +80,12 @@ func Prepare(ctx context.Context, names []string, open func() *exchange.Exchange
 	return nil
 }
 
-// Ask sends the document of that name by its hash and returns the data of the answer.
+// Ask sends the document of that name, by its hash or as a text, and returns the data of the answer.
 //
 // If the gateway does not know the hash (another process of it, or one that was restarted), the text is sent once more, as
 // the protocol of persisted queries has it; the extra request counts.
 func Ask[T any](ctx context.Context, c Client, name string, variables Variables) (T, error) {
-	data, code, err := ask[T](ctx, c, documents[name], variables, false)
+	data, code, err := ask[T](ctx, c, documents[name], variables, c.texts)
 	if code == notRegistered {
 		data, _, err = ask[T](ctx, c, documents[name], variables, true)
 	}
@@ -94,10 +100,12 @@ func ask[T any](ctx context.Context, c Client, d document, variables Variables, 
 	return decode[T](response)
 }
 
-// post sends a request that names the document by its hash; with text it carries the document too.
+// post sends a request that names the document by its hash, if any is persisted; with text it carries the document too.
 func (c Client) post(ctx context.Context, d document, variables Variables, withText bool) (exchange.Response, error) {
 	p := payload{Variables: variables}
-	p.Extensions.PersistedQuery.Version, p.Extensions.PersistedQuery.SHA256Hash = persistVersion, d.hash
+	if !c.texts {
+		p.Extensions = &extensions{persistedQuery{persistVersion, d.hash}}
+	}
 	if withText {
 		p.Query = d.text
 	}

@@ -19,6 +19,7 @@ import (
 type Driver struct {
 	Protocol target.Protocol
 	Plan     target.Plan
+	Texts    bool // whether GraphQL documents go as texts, none persisted
 }
 
 // Check returns an error that lists the journeys which the protocol has if the channel sends one that it does not have.
@@ -45,7 +46,7 @@ func (d Driver) Prepare(ctx context.Context, journeys []Name, open func() *excha
 		if documents == nil {
 			documents = []string{string(name)}
 		}
-		if err := graphql.Prepare(ctx, documents, open); err != nil {
+		if err := graphql.Prepare(ctx, documents, d.Texts, open); err != nil {
 			return err
 		}
 	}
@@ -56,7 +57,7 @@ func (d Driver) Prepare(ctx context.Context, journeys []Name, open func() *excha
 func (d Driver) Run(ctx context.Context, e Entry, token string, x *exchange.Exchange) (Answer, error) {
 	j := byName[e.Journey]
 	if d.Protocol == target.GraphQL {
-		return j.graphQL(ctx, graphql.NewClient(x, token), e)
+		return j.graphQL(ctx, graphql.NewClient(x, token, d.Texts), e)
 	}
 	run := j.composed
 	if d.Protocol == target.REST && j.joined != nil {

@@ -72,6 +72,7 @@ type Target struct {
 	CACertificate string              `json:"ca_certificate,omitempty"` // PEM file of the certificates that are trusted; empty for entries without TLS
 	Plan          Plan                `json:"plan,omitempty"`           // best if it is empty
 	Apart         string              `json:"apart,omitempty"`          // kind of journey whose requests name it to the edge, which has components for it alone; empty for none
+	Texts         bool                `json:"texts,omitempty"`          // whether GraphQL documents go as texts in each request, none persisted
 	Connections   int                 `json:"connections,omitempty"`    // number of client connections; 0 for the generator's default
 	Networks      map[Channel]Network `json:"networks,omitempty"`       // what lies between each channel's customers and the edge; nothing is emulated if it is empty
 	Visit         link.Visit          `json:"visit,omitempty"`          // of all channels; warm if it is empty

@@ -197,6 +197,7 @@ func (s *Shop) Forget() {
 
 func (s *Shop) serve(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/healthz" {
+		_, _ = io.WriteString(w, "ok\n")
 		return
 	}
 	request := Seen{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Proto: r.Proto, Header: r.Header, Body: readAll(r)}

@@ -30,7 +30,7 @@ from mesh.description.switch_values import (
 from mesh.description.topology import GATEWAYS, SERVICES
 from mesh.errors import SwitchError
 
-MOST_CONNECTIONS = 256
+MOST_CONNECTIONS = 1000
 MOST_LOAD_NODES = 32
 HTTP3 = 3
 SHORTEST_ISTIO_DELAY_MS = 1.0
@@ -194,6 +194,12 @@ class Switches:
         whole("Client connections to the edge, or without one to each gateway", 1, MOST_CONNECTIONS),
         layer="clients",
         commands=(ISOLATE, SWEEP),
+    )
+    persisted: str = entry(
+        "on",
+        choice("Whether clients send GraphQL documents by their hashes, or off, as texts in each request", "on", "off"),
+        layer="clients",
+        commands=(PARITY, RATES, SWEEP, STRESS),
     )
     delay_ms: Mapping[str, float] = entry(
         {},

@@ -33,6 +33,7 @@ from mesh.native.database_run import database_components, database_ports
 from mesh.paths import RunFolder
 from mesh.sidecars.stats import SidecarFacts, read_facts
 from mesh.sidecars.workloads import Workload, workloads
+from mesh.supervisor.open_files import allow
 from mesh.supervisor.process_record import write_json
 from mesh.supervisor.processes import Component
 from mesh.supervisor.run import Run
@@ -77,6 +78,7 @@ class System(Run):
     ) -> None:
         super().__init__(replace(ports, replicas=switches.replicas), folder or RunFolder.of(ports.base))
         require_fit(topology, switches)
+        allow(switches.connections)
         self.topology = topology
         self.switches = switches
         self.trial = trial

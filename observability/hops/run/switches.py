@@ -24,6 +24,7 @@ DEFAULTS: Switches = {
     "tracing": "lean",
     "runtime": "native",
     "load_nodes": 1,
+    "persisted": "on",
 }
 """What a run had that knows no such switch."""
 _OF_EDGES = ("edge", "plugins")

@@ -18,8 +18,8 @@ def test_defaults() -> None:
 
 
 def test_given() -> None:
-    found = parse_switches(edge="none", store="memory", trace="1", scale="3", http="1", connections="256")
-    assert found == Switches(edge="none", store="memory", trace=1.0, scale=3, http=1, connections=256)
+    found = parse_switches(edge="none", store="memory", trace="1", scale="3", http="1", connections="1000")
+    assert found == Switches(edge="none", store="memory", trace=1.0, scale=3, http=1, connections=1000)
 
 
 @pytest.mark.parametrize(
@@ -84,9 +84,9 @@ def test_empty_stands_for_the_default() -> None:
         ("scale", "0", "scale=0: must be an integer from 1 to 100"),
         ("scale", "1.5", "scale=1.5: must be an integer"),
         ("http", "4", "http=4 is unknown; valid: 1, 2, 3"),
-        ("connections", "0", "connections=0: must be an integer from 1 to 256"),
-        ("connections", "257", "from 1 to 256"),
-        ("connections", "-4", "from 1 to 256"),
+        ("connections", "0", "connections=0: must be an integer from 1 to 1000"),
+        ("connections", "1001", "from 1 to 1000"),
+        ("connections", "-4", "from 1 to 1000"),
         ("connections", "many", "connections=many"),
         ("delay", "bank:2ms", "bank is an unknown component; valid: product, user, payment, order, graphql-gateway, "),
         ("delay", "edge:2ms", "edge is an unknown component"),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -32,3 +35,17 @@ def test_only_the_run_s_user_may_enter_its_folders(tmp_path: Path) -> None:
     folder = RunFolder.of(PORTS.base, tmp_path)
     with Run(PORTS, folder):
         assert [stat.S_IMODE(path.stat().st_mode) for path in (folder.path, folder.keys, folder.sockets)] == [0o700] * 3
+
+
+@pytest.mark.parametrize(
+    ("hard", "told"),
+    [
+        (3_000, "2512"),
+        (600, "processes need 2512 open files for so many, and this user may have 600.*at most connections=44"),
+    ],
+)
+def test_processes_may_open_the_files_of_a_thousand_connections(hard: int, told: str) -> None:
+    tried = "import resource; from mesh.supervisor.open_files import allow; allow(1000)"
+    shell = f'ulimit -Sn 256; ulimit -Hn {hard}; exec "$0" -c "{tried}; print(resource.getrlimit(7)[0])"'
+    done = subprocess.run(["/bin/sh", "-c", shell, sys.executable], capture_output=True, text=True, check=False)
+    assert re.search(told, done.stdout + done.stderr)
