@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import httpx
-import pytest
 
 from memory_shop import MemoryShop
 
@@ -44,11 +43,3 @@ async def test_other_customers_payments_are_not_there(
 
     assert closed.status_code == unknown.status_code == 404
     assert closed.json()["detail"] == "there is no payment 4"
-
-
-@pytest.mark.parametrize("query", ["", "?order_ids=", "?order_ids=a"])
-async def test_the_orders_must_be_named(api: httpx.AsyncClient, partner: Headers, query: str) -> None:
-    answer = await api.get(f"/v1/payments{query}", headers=partner)
-
-    assert answer.status_code == 400
-    assert answer.json()["field"] == "order_ids"
