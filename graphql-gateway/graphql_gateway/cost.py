@@ -1,6 +1,6 @@
 """The cost of a document: what its answer can grow to.
 
-A field costs 1, one that makes a call of its own (every field of Query and Mutation, and those in `DEAR`) costs more. A
+A field costs 1, one that makes a call of its own (every field of Query and Mutation) or is in `DEAR` costs more. A
 field with `first` multiplies the cost of what is asked of its items by it; a list without one counts as 5 items. So
 `{ products(first: 20) { edges { node { title } } } }` costs 50 + 20 * 3 = 110. Introspection is counted by the same
 rule, with as many items as the schema has.
@@ -55,6 +55,8 @@ ITEMS_OF_LIST = 5
 FIELDS_OF_TYPE = 2
 """On average; a type has less than one of everything else that introspection lists."""
 DEAR = {
+    # Up to thousands of records: one at a time.
+    ("Query", "document"): 2_500,
     # A call for each of its parents.
     ("User", "orders"): COST_OF_CALL,
     # Whoever may not see them gets an error for each.
@@ -63,7 +65,7 @@ DEAR = {
     # A search through the whole order for each line of `orderLines`.
     ("OrderLine", "lineNumber"): 4,
 }
-"""What fields cost other than those of Query and Mutation, where it is more than 1."""
+"""What fields cost where it is more than 1, or other than what a call costs."""
 
 _MOST_KNOWN = 64
 
@@ -161,7 +163,7 @@ class _Walk:
         if definition is None:
             return 1
         is_call = parent in self._roots and not name.startswith("__")
-        own = COST_OF_CALL if is_call else DEAR.get((parent.name, name), 1)
+        own = DEAR.get((parent.name, name), COST_OF_CALL if is_call else 1)
         if node.selection_set is None:
             return own
         return own + self._items(node, parent, definition) * self.cost(

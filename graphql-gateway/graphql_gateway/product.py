@@ -5,6 +5,7 @@ from __future__ import annotations
 import strawberry
 
 from graphql_gateway.objects.connection import Connection, checked_first, connect
+from graphql_gateway.objects.document import Document
 from graphql_gateway.objects.entities import DEFAULT_REVIEWS, MOST_REVIEWS, GatewayInfo, Product
 from graphql_gateway.objects.global_id import number_of
 from graphql_gateway.objects.node import existing
@@ -85,6 +86,10 @@ class ProductQuery:
         )
         await _read_reviews_ahead(info, [edge.node for edge in page.edges])
         return page
+
+    @field(description="One technical document; NOT_FOUND if there is none.")
+    async def document(self, info: GatewayInfo, id: strawberry.ID) -> Document | None:  # noqa: A002
+        return Document.of(await info.context.clients.product.get_document(number_of(id, "Document")))
 
 
 async def _read_reviews_ahead(info: GatewayInfo, products: list[Product]) -> None:

@@ -48,6 +48,7 @@ OF_SERVICES: Mapping[Protocol, Sequence[Route]] = {
         Route("product", Match.BELOW, "/v1/products"),
         Route("product", Match.BELOW, "/v1/reviews"),
         Route("product", Match.BELOW, "/v1/product-rows"),
+        Route("product", Match.BELOW, "/v1/documents"),
         Route("user", Match.BELOW, "/v1/users"),
         Route("user", Match.EXACTLY, "/v1/sessions"),
         # Also `/v1/orders/17:cancel`, which is below it.

@@ -14,7 +14,7 @@ from typing import Generic, Protocol, TypeVar, Unpack
 from shop.money import Money
 from shop.values.order import CheckoutLine, JoinedOrderLine, Order, OrderStatus
 from shop.values.payment import Payment
-from shop.values.product import Product, ProductFields, ProductRow, Reservation, Review, StockLine
+from shop.values.product import Document, Product, ProductFields, ProductRow, Reservation, Review, StockLine
 from shop.values.user import Address, LoginResult, User
 
 T = TypeVar("T")
@@ -51,6 +51,9 @@ class Catalogue(Protocol):
 
     async def batch_list_reviews(self, product_ids: Sequence[int], *, limit: int = 0) -> Mapping[int, Sequence[Review]]:
         """Returns the first reviews of each product by ascending id, in the order of the ids."""
+
+    async def get_document(self, document_id: int) -> Document:
+        """Returns one technical document."""
 
 
 class ProductClient(Catalogue, Protocol):

@@ -191,7 +191,7 @@ class SeededShop:
 
     @staticmethod
     def _table(name: str, columns: tuple[str, ...], ids: Whole, rows: Iterable[tuple[object, ...]]) -> Table:
-        return Table(name, columns, len(ids), _blocks(rows))
+        return Table(name, columns, len(ids), blocks(rows))
 
     def _users(self) -> Iterator[tuple[object, ...]]:
         first = self._pick("first name", self.user_ids, words.FIRST_NAMES)
@@ -275,8 +275,9 @@ def _instant(second: int) -> str:
     return datetime.fromtimestamp(second, UTC).isoformat()
 
 
-def _blocks(rows: Iterable[tuple[object, ...]]) -> Iterator[str]:
-    # No value holds a tab, a backslash or a line break, so joining is all the encoding that COPY needs.
+def blocks(rows: Iterable[tuple[object, ...]]) -> Iterator[str]:
+    """Yields rows as text for COPY, in blocks."""
+    # No value holds a tab, a line break, or a backslash other than that of NULL: joining is all that COPY needs.
     block: list[str] = []
     for row in rows:
         block.append("\t".join(map(str, row)))

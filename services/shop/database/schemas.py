@@ -26,7 +26,7 @@ class Schema:
         return SHOP / self.service / "migrations"
 
 
-CODE = ("schemas.py", "migrate.py", "roles.py", "seed.py", "rows.py", "words.py")
+CODE = ("schemas.py", "migrate.py", "roles.py", "seed.py", "rows.py", "documents.py", "words.py")
 """The code that decides what a prepared database holds."""
 SCHEMAS = tuple(Schema(service) for service in ("product", "user", "order", "payment"))
 

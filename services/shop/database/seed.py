@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import closing
+from typing import TYPE_CHECKING
 
 import psycopg
 from psycopg import sql
@@ -13,6 +14,9 @@ from psycopg.conninfo import make_conninfo
 
 from shop.database.roles import let_services_connect, set_passwords
 from shop.database.schemas import digest
+
+if TYPE_CHECKING:
+    from shop.database.rows import Table
 
 SCALES = range(1, 1001)
 SEEDS = range(2**63)
@@ -62,7 +66,8 @@ def _exists(admin: psycopg.Connection, name: str) -> bool:
 
 
 def _build(admin: psycopg.Connection, admin_url: str, name: str, *, building: str, seed: int, scale: int) -> None:
-    from shop.database.migrate import migrate  # these two import what a re-run has no use for
+    from shop.database.documents import documents_table
+    from shop.database.migrate import migrate  # these import what a re-run has no use for
     from shop.database.rows import SeededShop
 
     started = time.monotonic()
@@ -80,8 +85,8 @@ def _build(admin: psycopg.Connection, admin_url: str, name: str, *, building: st
     for migration in migrate(url):
         _say(f"  applied {migration}")
     with closing(psycopg.connect(url, autocommit=True)) as connection:
-        for table in SeededShop(seed, scale).tables():
-            _copy(connection, table.name, table.columns, table.blocks)
+        for table in [*SeededShop(seed, scale).tables(), documents_table(seed)]:
+            copy_table(connection, table)
             _say(f"  {table.count:>9,} rows in {table.name}, {time.monotonic() - started:.1f} s")
         _advance_sequences(connection)
         # What the audit compares a trial with.
@@ -97,12 +102,13 @@ def _build(admin: psycopg.Connection, admin_url: str, name: str, *, building: st
     _say(f"prepared {name} in {time.monotonic() - started:.1f} s")
 
 
-def _copy(connection: psycopg.Connection, table: str, columns: tuple[str, ...], blocks: Iterable[str]) -> None:
+def copy_table(connection: psycopg.Connection, table: Table) -> None:
+    """Adds the rows of a table."""
     statement = sql.SQL("COPY {} ({}) FROM STDIN").format(
-        sql.Identifier(*table.split(".")), sql.SQL(", ").join(map(sql.Identifier, columns))
+        sql.Identifier(*table.name.split(".")), sql.SQL(", ").join(map(sql.Identifier, table.columns))
     )
     with connection.cursor() as cursor, cursor.copy(statement) as copy:
-        for block in blocks:
+        for block in table.blocks:
             copy.write(block)
 
 

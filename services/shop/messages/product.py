@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
 from shop.messages.shared import money_from, money_message
 from shop.stubs import product_pb2 as pb
-from shop.values.product import Product, ProductRow, Reservation, ReservationState, ReservedLine, Review, StockLine
+from shop.values.product import (
+    Document,
+    DocumentRecord,
+    DocumentSection,
+    Product,
+    ProductRow,
+    Reservation,
+    ReservationState,
+    ReservedLine,
+    Review,
+    StockLine,
+)
 
 _STATES = {
     ReservationState.HELD: pb.RESERVATION_STATE_HELD,
@@ -74,3 +89,42 @@ def row_message(row: ProductRow) -> pb.ProductRow:
 
 def row_from(message: pb.ProductRow) -> ProductRow:
     return ProductRow(message.product_id, message.title, money_from(message.price), message.stock)
+
+
+def document_message(document: Document) -> pb.Document:
+    return pb.Document(id=document.id, sections=map(section_message, document.sections))
+
+
+def document_from(message: pb.Document) -> Document:
+    return Document(
+        message.id,
+        tuple(
+            DocumentSection(section.title, tuple(map(_record_from, section.records))) for section in message.sections
+        ),
+    )
+
+
+def section_message(section: DocumentSection) -> pb.DocumentSection:
+    return pb.DocumentSection(title=section.title, records=map(_record_message, section.records))
+
+
+def _record_message(record: DocumentRecord) -> pb.DocumentRecord:
+    return pb.DocumentRecord(
+        text=record.text,
+        count=record.count,
+        value=record.value,
+        ok=record.ok,
+        at=None if record.at is None else Timestamp(seconds=int(record.at.timestamp())),
+        price=None if record.price is None else money_message(record.price),
+    )
+
+
+def _record_from(message: pb.DocumentRecord) -> DocumentRecord:
+    return DocumentRecord(
+        message.text,
+        message.count,
+        message.value,
+        message.ok,
+        datetime.fromtimestamp(message.at.seconds, UTC) if message.HasField("at") else None,
+        money_from(message.price) if message.HasField("price") else None,
+    )

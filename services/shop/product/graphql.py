@@ -10,7 +10,7 @@ import strawberry
 from shop.platform.access.rules import Authenticator
 from shop.platform.graphql.field import field
 from shop.platform.graphql.money import Money, MoneyInput
-from shop.platform.graphql.scalars import Long
+from shop.platform.graphql.scalars import Long, Moment
 from shop.platform.graphql.schema import Schema
 from shop.platform.graphql.service import ServiceContext, graphql_app
 from shop.platform.graphql.tracing import App
@@ -95,6 +95,34 @@ class ProductRow:
     stock: Long
 
 
+@strawberry.type
+class DocumentRecord:
+    """One test of a technical document; what is not known is null."""
+
+    text: str
+    count: Long
+    value: float
+    ok: bool
+    at: Moment | None
+    price: Money | None
+
+
+@strawberry.type
+class DocumentSection:
+    """The records of a technical document below one heading."""
+
+    title: str
+    records: list[DocumentRecord]
+
+
+@strawberry.type
+class Document:
+    """A technical document of the catalogue: the records of tests, in sections."""
+
+    id: Long
+    sections: list[DocumentSection]
+
+
 @strawberry.input
 class NewProductInput:
     """What a new product is."""
@@ -159,6 +187,10 @@ class Query:
         chunks: Any = info.context.service.stream_product_rows(after_product_id=after_product_id, limit=asked)
         async with aclosing(chunks):
             return [cast(ProductRow, row) async for chunk in chunks for row in chunk]
+
+    @field(description="One technical document; NOT_FOUND if there is none.")
+    async def document(self, info: Info, id: Long) -> Document:  # noqa: A002
+        return cast(Document, await info.context.service.get_document(id))
 
 
 @strawberry.type

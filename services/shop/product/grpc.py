@@ -12,10 +12,12 @@ import grpc.aio
 from google.protobuf.empty_pb2 import Empty
 
 from shop.messages.product import (
+    document_message,
     product_message,
     reservation_message,
     review_message,
     row_message,
+    section_message,
     stock_line_from,
 )
 from shop.messages.shared import masked, money_from
@@ -110,6 +112,17 @@ class ProductServicer(product_pb2_grpc.ProductServiceServicer):
         chunks = self._service.stream_product_rows(after_product_id=request.after_product_id, limit=request.limit)
         async for rows in chunks:
             yield pb.StreamProductRowsResponse(rows=map(row_message, rows))
+
+    @admits(Access.EVERYBODY)
+    async def GetDocument(self, request: pb.GetDocumentRequest, context: Any) -> pb.Document:
+        return document_message(await self._service.get_document(request.id))
+
+    @admits(Access.EVERYBODY)
+    async def StreamDocument(
+        self, request: pb.StreamDocumentRequest, context: Any
+    ) -> AsyncIterator[pb.StreamDocumentResponse]:
+        async for sections in self._service.stream_document(request.id):
+            yield pb.StreamDocumentResponse(sections=map(section_message, sections))
 
 
 def register(server: grpc.aio.Server, service: ProductService) -> list[str]:

@@ -16,14 +16,16 @@ from shop.fields import LARGEST_ID
 from shop.money import Money
 from shop.platform.database.pool import Connection
 from shop.product.domain import NewProduct, ProductChange
-from shop.product.postgres import PAGE, product_of
-from shop.values.product import Product, ProductRow, Reservation, ReservationState, ReservedLine, Review
+from shop.product.postgres import PAGE, RECORDS, document_of, product_of
+from shop.values.product import Document, Product, ProductRow, Reservation, ReservationState, ReservedLine, Review
 
 REVIEWS = "SELECT id, product_id, user_id, rating, title, body FROM review ORDER BY id"
 RESERVATIONS = """
     SELECT reservation.id, reservation.state, line.product_id, line.quantity, line.unit_price_minor, line.currency
     FROM reservation LEFT JOIN reservation_line AS line ON line.reservation_id = reservation.id
     ORDER BY reservation.id, line.product_id"""
+
+DOCUMENTS = f"{RECORDS} ORDER BY document_id, number"
 
 
 class MemoryProductStore:
@@ -33,6 +35,7 @@ class MemoryProductStore:
         products: The products.
         reviews: Reviews of the products.
         reservations: The reservations, whose pieces are off the products' stock already.
+        documents: The technical documents.
     """
 
     def __init__(
@@ -40,12 +43,14 @@ class MemoryProductStore:
         products: Iterable[Product] = (),
         reviews: Iterable[Review] = (),
         reservations: Iterable[Reservation] = (),
+        documents: Iterable[Document] = (),
     ) -> None:
         self._products: dict[int, Product] = {}
         self._ids: list[int] = []
         self._of_category: dict[str, list[int]] = {}
         self._reviews: dict[int, list[Review]] = {}
         self._reservations = {reservation.id: reservation for reservation in reservations}
+        self._documents = {document.id: document for document in documents}
         # Transactions run one after the other, as those that lock the same rows do in the database.
         self._lock = asyncio.Lock()
         for product in sorted(products, key=lambda product: product.id):
@@ -69,6 +74,10 @@ class MemoryProductStore:
                 for (reservation_id, state), rows in groupby(
                     await connection.fetch(RESERVATIONS), key=lambda row: (row[0], row[1])
                 )
+            ],
+            [
+                document_of(document_id, rows)
+                for document_id, rows in groupby(await connection.fetch(DOCUMENTS), key=lambda row: row[-1])
             ],
         )
 
@@ -116,6 +125,9 @@ class MemoryProductStore:
     async def rows(self, *, after: int, limit: int) -> list[ProductRow]:
         products = await self.page(after=after, limit=limit, category="")
         return [ProductRow(product.id, product.title, product.price, product.stock) for product in products]
+
+    async def document(self, document_id: int) -> Document | None:
+        return self._documents.get(document_id)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[MemoryStockTransaction]:

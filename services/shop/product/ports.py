@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from shop.product.domain import NewProduct, ProductChange
-from shop.values.product import Product, ProductRow, Reservation, ReservationState, ReservedLine, Review
+from shop.values.product import Document, Product, ProductRow, Reservation, ReservationState, ReservedLine, Review
 
 
 class StockTransaction(Protocol):
@@ -65,6 +65,9 @@ class ProductStore(Protocol):
 
     async def rows(self, *, after: int, limit: int) -> list[ProductRow]:
         """Returns product rows with a greater id, by ascending id."""
+
+    async def document(self, document_id: int) -> Document | None:
+        """Returns one technical document."""
 
     def transaction(self) -> AbstractAsyncContextManager[StockTransaction]:
         """Opens a transaction that commits at its end, or rolls back on an error."""

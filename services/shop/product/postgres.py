@@ -5,15 +5,28 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
+from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
 
 import asyncpg
 
 from shop.money import Money
 from shop.platform.database.pool import Connection, Database
 from shop.product.domain import NewProduct, ProductChange
-from shop.values.product import Product, ProductRow, Reservation, ReservationState, ReservedLine, Review
+from shop.values.product import (
+    Document,
+    DocumentRecord,
+    DocumentSection,
+    Product,
+    ProductRow,
+    Reservation,
+    ReservationState,
+    ReservedLine,
+    Review,
+)
 
 _COLUMNS = "id, title, description, category, price_minor, currency, stock"
 
@@ -39,6 +52,8 @@ REVIEWS = """
     ) AS first
     ORDER BY first.product_id, first.id"""
 ROWS = "SELECT id, title, price_minor, currency, stock FROM product WHERE id > $1 ORDER BY id LIMIT $2"
+RECORDS = "SELECT section, text, count, value, ok, at, price_minor, currency, document_id FROM document_record"
+DOCUMENT = f"{RECORDS} WHERE document_id = $1 ORDER BY number"
 
 CLAIM = "INSERT INTO reservation (id, state) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING RETURNING id"
 FIND_LOCKED = """
@@ -186,6 +201,10 @@ class PostgresProductStore:
         rows = await self._database.fetch(ROWS, after, limit)
         return [ProductRow(row[0], row[1], Money(row[2], row[3]), row[4]) for row in rows]
 
+    async def document(self, document_id: int) -> Document | None:
+        rows = await self._database.fetch(DOCUMENT, document_id)
+        return document_of(document_id, rows) if rows else None
+
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[PostgresStockTransaction]:
         async with self._database.transaction() as connection:
@@ -196,3 +215,29 @@ def product_of(row: asyncpg.Record) -> Product:
     """Returns the product of a row of `_COLUMNS`."""
     id_, title, description, category, price_minor, currency, stock = row
     return Product(id_, title, description, category, Money(price_minor, currency), stock)
+
+
+def document_of(document_id: int, rows: Iterable[asyncpg.Record]) -> Document:
+    """Returns the document of rows of `RECORDS`, in their order."""
+    return Document(
+        document_id,
+        tuple(
+            DocumentSection(title, tuple(_record_of(*record) for record in records))
+            for title, records in groupby(rows, key=itemgetter(0))
+        ),
+    )
+
+
+def _record_of(
+    _section: str,
+    text: str,
+    count: int,
+    value: float,
+    ok: bool,
+    at: datetime | None,
+    price_minor: int | None,
+    currency: str,
+    _document_id: int,
+) -> DocumentRecord:
+    price = None if price_minor is None else Money(price_minor, currency)
+    return DocumentRecord(text, count, value, ok, at, price)

@@ -26,6 +26,8 @@ from shop.product.domain import NewProduct, ProductChange, must_be_confirmed, re
 from shop.product.ports import ProductStore
 from shop.values.product import (
     LARGEST_PRICE_MINOR,
+    Document,
+    DocumentSection,
     Product,
     ProductFields,
     ProductRow,
@@ -48,13 +50,14 @@ MOST_ROWS = 100_000
 ROWS_A_CHUNK = 250
 ROWS_A_QUERY = 5_000
 """Rows that one query of a stream reads: enough that a usual stream is one query, few enough to hold in memory."""
+SECTIONS_A_CHUNK = 10
 
 _CATEGORY = re.compile(r"[a-z0-9-]{1,40}")
 _CATEGORY_FORM = "1 to 40 lower-case letters, digits or hyphens, as c0042"
 
 
 class ProductService:
-    """The catalogue's use cases: `shop.clients.ports.ProductClient`, but for product rows, which come in chunks."""
+    """The catalogue's use cases: `shop.clients.ports.ProductClient`, but for what comes in chunks."""
 
     def __init__(self, store: ProductStore, *, page_token_key: bytes = page_tokens.DEFAULT_KEY) -> None:
         self._store = store
@@ -167,6 +170,18 @@ class ProductService:
                 return
             after = rows[-1].product_id
             left -= asked
+
+    async def get_document(self, document_id: int) -> Document:
+        document = await self._store.document(identifier(document_id, "id"))
+        if document is None:
+            raise no_such("document", document_id)
+        return document
+
+    async def stream_document(self, document_id: int) -> AsyncIterator[Sequence[DocumentSection]]:
+        """Gives a document's sections in their order, in chunks of up to `SECTIONS_A_CHUNK`."""
+        sections = (await self.get_document(document_id)).sections
+        for start in range(0, len(sections), SECTIONS_A_CHUNK):
+            yield sections[start : start + SECTIONS_A_CHUNK]
 
 
 def _check_fields(

@@ -25,6 +25,24 @@ REVIEW: Example = {
     "title": "Would buy again",
     "body": "Does what it says.",
 }
+DOCUMENT: Example = {
+    "id": 17,
+    "sections": [
+        {
+            "title": "Heat",
+            "records": [
+                {
+                    "text": "It stays in shape.",
+                    "count": 12,
+                    "value": 85.5,
+                    "ok": True,
+                    "at": "2025-03-04T05:06:07Z",
+                    "price": EUR_20,
+                }
+            ],
+        }
+    ],
+}
 RESERVATION: Example = {
     "id": "8f14e45f-ceea-467f-a8f3-6b0e3b1c1d1e",
     "state": "HELD",

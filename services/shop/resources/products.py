@@ -1,4 +1,4 @@
-"""The catalogue: `/v1/products`."""
+"""The catalogue: `/v1/products` and `/v1/documents`."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from shop.platform.rest.call import Call
 from shop.platform.rest.operations import changing, creating, reading, removing
 from shop.platform.rest.parameters import (
     VALUES_KEY,
+    DocumentId,
     Ids,
     IfMatch,
     PageSize1000,
@@ -29,7 +30,7 @@ from shop.platform.rest.parameters import (
 )
 from shop.resources import received
 from shop.resources.documents import ProductDocument, ProductPage, product_document
-from shop.values.product import Product
+from shop.values.product import Document, Product
 
 INCLUDES = frozenset({"reviews"})
 
@@ -129,6 +130,11 @@ def add_products(api: FastAPI, catalogue: Catalogue) -> None:
         """Removes a product and its reviews; not possible while stock of it is reserved."""
         await catalogue.delete_product(product_id)
         return removed()
+
+    @api.get("/v1/documents/{document_id}", **reading("products", access=Access.EVERYBODY, problems=[404]))
+    async def get_document(call: Call, document_id: DocumentId) -> Answer[Document]:
+        """One technical document."""
+        return ok(call, await catalogue.get_document(document_id), PUBLIC)
 
 
 async def _with_reviews(catalogue: Catalogue, product_id: int) -> ProductDocument:

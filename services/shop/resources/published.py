@@ -10,6 +10,7 @@ from shop.platform.rest.openapi import Published
 from shop.resources import documents
 from shop.resources.examples import (
     ADDRESS,
+    DOCUMENT,
     EUR_20,
     JOINED_LINE,
     ORDER,
@@ -20,7 +21,7 @@ from shop.resources.examples import (
     REVIEW,
     USER,
 )
-from shop.values.product import Reservation, Review
+from shop.values.product import Document, Reservation, Review
 from shop.values.user import Address, LoginResult, User
 
 PUBLISHED: Mapping[type, Published] = MappingProxyType(
@@ -31,6 +32,7 @@ PUBLISHED: Mapping[type, Published] = MappingProxyType(
         documents.ProductPage: Published("ProductPage", [{"products": [PRODUCT], "next_page_token": ""}]),
         documents.ProductRowsPage: Published("ProductRowsPage", [{"rows": [PRODUCT_ROW], "next_page_token": ""}]),
         documents.ReviewList: Published("ReviewList", [{"products": [{"product_id": 17, "reviews": [REVIEW]}]}]),
+        Document: Published("Document", [DOCUMENT]),
         Reservation: Published("Reservation", [RESERVATION]),
         Address: Published("PostalAddress", [ADDRESS]),
         User: Published("User", [USER]),

@@ -8,7 +8,7 @@ from typing import Annotated, TypedDict
 
 from msgspec import Struct
 
-from shop.fields import Id, documented
+from shop.fields import Id, Instant, documented
 from shop.money import Money
 
 LARGEST_PRICE_MINOR = 10**12
@@ -96,3 +96,29 @@ class ProductRow:
     title: str
     price: Money
     stock: Annotated[int, documented("Pieces that can be sold now.", minimum=0)]
+
+
+# Structs without reference cycles, as a document has up to thousands of records. What is absent is left out in JSON.
+class DocumentRecord(Struct, frozen=True, gc=False, omit_defaults=True):
+    """One test of a technical document."""
+
+    text: Annotated[str, documented("Plain text.")]
+    count: Annotated[int, documented("Pieces that were tested.", minimum=1)]
+    value: Annotated[float, documented("What was measured, in the unit of its section.")]
+    ok: Annotated[bool, documented("Whether the value is within its limits.")]
+    at: Annotated[Instant | None, documented("When it was measured; absent if that is not known.")] = None
+    price: Annotated[Money | None, documented("What the test cost; absent if that is not known.")] = None
+
+
+class DocumentSection(Struct, frozen=True, gc=False):
+    """The records of a technical document below one heading."""
+
+    title: Annotated[str, documented("The heading.")]
+    records: tuple[DocumentRecord, ...]
+
+
+class Document(Struct, frozen=True, gc=False):
+    """A technical document of the catalogue: the records of tests, in sections."""
+
+    id: Id
+    sections: tuple[DocumentSection, ...]

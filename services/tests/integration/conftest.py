@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from typing import Any
 
+import psycopg
 import pytest
 
 from shop.clients.connect import connect
 from shop.clients.ports import Clients, ProductClient, UserClient
+from shop.database.documents import documents_table
+from shop.database.seed import copy_table
 from shop.money import Money
 from shop.order import bootstrap as order_bootstrap
 from shop.payment import bootstrap as payment_bootstrap
@@ -94,8 +97,17 @@ async def running(name: str, protocol: str, config: ServiceConfig) -> AsyncItera
         yield await stack.enter_async_context(connect({name: address}, "test"))
 
 
+@pytest.fixture(scope="session")
+def seeded_documents(shop_url: str) -> None:
+    """Puts the technical documents into the database, as they are only ever read."""
+    with closing(psycopg.connect(shop_url, autocommit=True)) as connection:
+        copy_table(connection, documents_table(seed=1))
+
+
 @pytest.fixture(scope="module")
-async def product(protocol: str, store: str, role_url: Callable[[str], str]) -> AsyncIterator[ProductClient]:
+async def product(
+    protocol: str, store: str, role_url: Callable[[str], str], seeded_documents: None
+) -> AsyncIterator[ProductClient]:
     """A client of the product service, which the tests of a module share."""
     config = ServiceConfig(component="product", database_url=role_url("product"), database_pool=4, store=store)
     async with running("product", protocol, config) as clients:

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from shop.clients.ports import ProductClient
+from shop.database.documents import documents
 from shop.errors import FailedPrecondition, InvalidArgument, InvalidPageToken, NotFound
 from shop.money import Money
 from shop.values.product import Product, StockLine
@@ -252,3 +253,15 @@ def _review(admin: psycopg.Connection, product_id: int, rating: int) -> int:
     ).fetchone()
     assert row is not None
     return int(row[0])
+
+
+@pytest.mark.parametrize("number", [1, 21, 66], ids=["100 bytes", "1,000 bytes", "1,000,000 bytes"])
+async def test_document_is_as_seeded(product: ProductClient, number: int) -> None:
+    assert await product.get_document(number) == next(one for one in documents(1) if one.id == number)
+
+
+async def test_unknown_document_is_not_found(product: ProductClient) -> None:
+    with pytest.raises(NotFound):
+        await product.get_document(NOWHERE)
+    with pytest.raises(InvalidArgument):
+        await product.get_document(0)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter, defaultdict
+from itertools import pairwise
 
 import argon2
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from shop.database.rows import DEMO_PASSWORD, DEMO_PASSWORD_HASH, SeededShop, Table
+from shop.database.documents import SIZES, document, documents
+from shop.database.rows import DEMO_PASSWORD, DEMO_PASSWORD_HASH, Draws, SeededShop, Table
 
 Rows = dict[str, list[list[str]]]
 
@@ -141,3 +147,21 @@ def test_the_published_password_opens_every_seeded_account() -> None:
     hasher = argon2.PasswordHasher.from_parameters(argon2.extract_parameters(DEMO_PASSWORD_HASH))
     assert hasher.verify(DEMO_PASSWORD_HASH, DEMO_PASSWORD)
     assert (hasher.memory_cost, hasher.time_cost, hasher.parallelism) == (19_456, 2, 1)
+
+
+@given(st.integers(0, 2**63 - 1), st.integers(1, 99), st.just(100) | st.integers(500, 5_000))
+def test_document_is_exactly_as_large_as_its_size(seed: int, number: int, size: int) -> None:
+    made = document(Draws(seed), number, size)
+    plain = json.loads(msgspec.json.encode(made))
+    assert len(json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()) == size
+    records = [record for section in made.sections for record in section.records]
+    assert all(1 <= len(record.text) <= 500 and record.count > 0 and record.value % 1 for record in records)
+    titles = [section.title for section in made.sections]
+    assert all(one != other for one, other in pairwise(titles))
+
+
+def test_documents_of_each_size_come_one_after_the_other() -> None:
+    made = list(documents(1))
+    assert [one.id for one in made] == list(range(1, len(made) + 1))
+    sizes = [size for size, count in SIZES.items() for _ in range(count)]
+    assert [len(msgspec.json.encode(one)) for one in made] == sizes

@@ -13,6 +13,7 @@ import (
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	emptypb "google.golang.org/protobuf/types/known/emptypb"
 	fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	typev1 "hopwise/load/internal/stubs/typev1"
 	reflect "reflect"
 	sync "sync"
@@ -1329,11 +1330,350 @@ func (x *ProductRow) GetStock() int64 {
 	return 0
 }
 
+// Asks for one technical document.
+type GetDocumentRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifier of the document, at least 1.
+	Id            int64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetDocumentRequest) Reset() {
+	*x = GetDocumentRequest{}
+	mi := &file_shop_product_v1_product_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetDocumentRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetDocumentRequest) ProtoMessage() {}
+
+func (x *GetDocumentRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shop_product_v1_product_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetDocumentRequest.ProtoReflect.Descriptor instead.
+func (*GetDocumentRequest) Descriptor() ([]byte, []int) {
+	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *GetDocumentRequest) GetId() int64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+// Asks for one technical document in chunks.
+type StreamDocumentRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifier of the document, at least 1.
+	Id            int64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StreamDocumentRequest) Reset() {
+	*x = StreamDocumentRequest{}
+	mi := &file_shop_product_v1_product_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StreamDocumentRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StreamDocumentRequest) ProtoMessage() {}
+
+func (x *StreamDocumentRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shop_product_v1_product_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StreamDocumentRequest.ProtoReflect.Descriptor instead.
+func (*StreamDocumentRequest) Descriptor() ([]byte, []int) {
+	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *StreamDocumentRequest) GetId() int64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+// A chunk of the stream.
+type StreamDocumentResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Up to 10 sections.
+	Sections      []*DocumentSection `protobuf:"bytes,1,rep,name=sections,proto3" json:"sections,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StreamDocumentResponse) Reset() {
+	*x = StreamDocumentResponse{}
+	mi := &file_shop_product_v1_product_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StreamDocumentResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StreamDocumentResponse) ProtoMessage() {}
+
+func (x *StreamDocumentResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shop_product_v1_product_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StreamDocumentResponse.ProtoReflect.Descriptor instead.
+func (*StreamDocumentResponse) Descriptor() ([]byte, []int) {
+	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *StreamDocumentResponse) GetSections() []*DocumentSection {
+	if x != nil {
+		return x.Sections
+	}
+	return nil
+}
+
+// A technical document of the catalogue: the records of tests, in sections.
+type Document struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifier, from 1 upwards.
+	Id int64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// In the order of the document, at least one.
+	Sections      []*DocumentSection `protobuf:"bytes,2,rep,name=sections,proto3" json:"sections,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Document) Reset() {
+	*x = Document{}
+	mi := &file_shop_product_v1_product_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Document) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Document) ProtoMessage() {}
+
+func (x *Document) ProtoReflect() protoreflect.Message {
+	mi := &file_shop_product_v1_product_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Document.ProtoReflect.Descriptor instead.
+func (*Document) Descriptor() ([]byte, []int) {
+	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *Document) GetId() int64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *Document) GetSections() []*DocumentSection {
+	if x != nil {
+		return x.Sections
+	}
+	return nil
+}
+
+// The records below one heading.
+type DocumentSection struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The heading, 1 to 40 characters; another than that of the section before.
+	Title string `protobuf:"bytes,1,opt,name=title,proto3" json:"title,omitempty"`
+	// In the order of the document, at least one.
+	Records       []*DocumentRecord `protobuf:"bytes,2,rep,name=records,proto3" json:"records,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DocumentSection) Reset() {
+	*x = DocumentSection{}
+	mi := &file_shop_product_v1_product_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DocumentSection) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DocumentSection) ProtoMessage() {}
+
+func (x *DocumentSection) ProtoReflect() protoreflect.Message {
+	mi := &file_shop_product_v1_product_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DocumentSection.ProtoReflect.Descriptor instead.
+func (*DocumentSection) Descriptor() ([]byte, []int) {
+	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *DocumentSection) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *DocumentSection) GetRecords() []*DocumentRecord {
+	if x != nil {
+		return x.Records
+	}
+	return nil
+}
+
+// One test.
+type DocumentRecord struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Plain text, 1 to 500 characters.
+	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	// Pieces that were tested, at least 1.
+	Count int64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	// What was measured, in the unit of its section; finite.
+	Value float64 `protobuf:"fixed64,3,opt,name=value,proto3" json:"value,omitempty"`
+	// Whether the value is within its limits.
+	Ok bool `protobuf:"varint,4,opt,name=ok,proto3" json:"ok,omitempty"`
+	// When it was measured, in whole seconds; absent if that is not known.
+	At *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=at,proto3" json:"at,omitempty"`
+	// What the test cost; absent if that is not known.
+	Price         *typev1.Money `protobuf:"bytes,6,opt,name=price,proto3" json:"price,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DocumentRecord) Reset() {
+	*x = DocumentRecord{}
+	mi := &file_shop_product_v1_product_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DocumentRecord) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DocumentRecord) ProtoMessage() {}
+
+func (x *DocumentRecord) ProtoReflect() protoreflect.Message {
+	mi := &file_shop_product_v1_product_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DocumentRecord.ProtoReflect.Descriptor instead.
+func (*DocumentRecord) Descriptor() ([]byte, []int) {
+	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *DocumentRecord) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *DocumentRecord) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *DocumentRecord) GetValue() float64 {
+	if x != nil {
+		return x.Value
+	}
+	return 0
+}
+
+func (x *DocumentRecord) GetOk() bool {
+	if x != nil {
+		return x.Ok
+	}
+	return false
+}
+
+func (x *DocumentRecord) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *DocumentRecord) GetPrice() *typev1.Money {
+	if x != nil {
+		return x.Price
+	}
+	return nil
+}
+
 var File_shop_product_v1_product_proto protoreflect.FileDescriptor
 
 const file_shop_product_v1_product_proto_rawDesc = "" +
 	"\n" +
-	"\x1dshop/product/v1/product.proto\x12\x0fshop.product.v1\x1a\x1bgoogle/protobuf/empty.proto\x1a google/protobuf/field_mask.proto\x1a\x18shop/type/v1/money.proto\"\xae\x01\n" +
+	"\x1dshop/product/v1/product.proto\x12\x0fshop.product.v1\x1a\x1bgoogle/protobuf/empty.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18shop/type/v1/money.proto\"\xae\x01\n" +
 	"\aProduct\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -1413,12 +1753,31 @@ const file_shop_product_v1_product_proto_rawDesc = "" +
 	"product_id\x18\x01 \x01(\x03R\tproductId\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12)\n" +
 	"\x05price\x18\x03 \x01(\v2\x13.shop.type.v1.MoneyR\x05price\x12\x14\n" +
-	"\x05stock\x18\x04 \x01(\x03R\x05stock*\x92\x01\n" +
+	"\x05stock\x18\x04 \x01(\x03R\x05stock\"$\n" +
+	"\x12GetDocumentRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x03R\x02id\"'\n" +
+	"\x15StreamDocumentRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x03R\x02id\"V\n" +
+	"\x16StreamDocumentResponse\x12<\n" +
+	"\bsections\x18\x01 \x03(\v2 .shop.product.v1.DocumentSectionR\bsections\"X\n" +
+	"\bDocument\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x03R\x02id\x12<\n" +
+	"\bsections\x18\x02 \x03(\v2 .shop.product.v1.DocumentSectionR\bsections\"b\n" +
+	"\x0fDocumentSection\x12\x14\n" +
+	"\x05title\x18\x01 \x01(\tR\x05title\x129\n" +
+	"\arecords\x18\x02 \x03(\v2\x1f.shop.product.v1.DocumentRecordR\arecords\"\xb7\x01\n" +
+	"\x0eDocumentRecord\x12\x12\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x03R\x05count\x12\x14\n" +
+	"\x05value\x18\x03 \x01(\x01R\x05value\x12\x0e\n" +
+	"\x02ok\x18\x04 \x01(\bR\x02ok\x12*\n" +
+	"\x02at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12)\n" +
+	"\x05price\x18\x06 \x01(\v2\x13.shop.type.v1.MoneyR\x05price*\x92\x01\n" +
 	"\x10ReservationState\x12!\n" +
 	"\x1dRESERVATION_STATE_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16RESERVATION_STATE_HELD\x10\x01\x12\x1f\n" +
 	"\x1bRESERVATION_STATE_CONFIRMED\x10\x02\x12\x1e\n" +
-	"\x1aRESERVATION_STATE_RELEASED\x10\x032\x9a\b\n" +
+	"\x1aRESERVATION_STATE_RELEASED\x10\x032\xd8\t\n" +
 	"\x0eProductService\x12O\n" +
 	"\n" +
 	"GetProduct\x12\".shop.product.v1.GetProductRequest\x1a\x18.shop.product.v1.Product\"\x03\x90\x02\x01\x12l\n" +
@@ -1431,7 +1790,9 @@ const file_shop_product_v1_product_proto_rawDesc = "" +
 	"\fReserveStock\x12$.shop.product.v1.ReserveStockRequest\x1a\x1c.shop.product.v1.Reservation\x12^\n" +
 	"\x12ConfirmReservation\x12*.shop.product.v1.ConfirmReservationRequest\x1a\x1c.shop.product.v1.Reservation\x12^\n" +
 	"\x12ReleaseReservation\x12*.shop.product.v1.ReleaseReservationRequest\x1a\x1c.shop.product.v1.Reservation\x12q\n" +
-	"\x11StreamProductRows\x12).shop.product.v1.StreamProductRowsRequest\x1a*.shop.product.v1.StreamProductRowsResponse\"\x03\x90\x02\x010\x01b\x06proto3"
+	"\x11StreamProductRows\x12).shop.product.v1.StreamProductRowsRequest\x1a*.shop.product.v1.StreamProductRowsResponse\"\x03\x90\x02\x010\x01\x12R\n" +
+	"\vGetDocument\x12#.shop.product.v1.GetDocumentRequest\x1a\x19.shop.product.v1.Document\"\x03\x90\x02\x01\x12h\n" +
+	"\x0eStreamDocument\x12&.shop.product.v1.StreamDocumentRequest\x1a'.shop.product.v1.StreamDocumentResponse\"\x03\x90\x02\x010\x01b\x06proto3"
 
 var (
 	file_shop_product_v1_product_proto_rawDescOnce sync.Once
@@ -1446,7 +1807,7 @@ func file_shop_product_v1_product_proto_rawDescGZIP() []byte {
 }
 
 var file_shop_product_v1_product_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_shop_product_v1_product_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_shop_product_v1_product_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_shop_product_v1_product_proto_goTypes = []any{
 	(ReservationState)(0),             // 0: shop.product.v1.ReservationState
 	(*Product)(nil),                   // 1: shop.product.v1.Product
@@ -1471,52 +1832,68 @@ var file_shop_product_v1_product_proto_goTypes = []any{
 	(*StreamProductRowsRequest)(nil),  // 20: shop.product.v1.StreamProductRowsRequest
 	(*StreamProductRowsResponse)(nil), // 21: shop.product.v1.StreamProductRowsResponse
 	(*ProductRow)(nil),                // 22: shop.product.v1.ProductRow
-	(*typev1.Money)(nil),              // 23: shop.type.v1.Money
-	(*fieldmaskpb.FieldMask)(nil),     // 24: google.protobuf.FieldMask
-	(*emptypb.Empty)(nil),             // 25: google.protobuf.Empty
+	(*GetDocumentRequest)(nil),        // 23: shop.product.v1.GetDocumentRequest
+	(*StreamDocumentRequest)(nil),     // 24: shop.product.v1.StreamDocumentRequest
+	(*StreamDocumentResponse)(nil),    // 25: shop.product.v1.StreamDocumentResponse
+	(*Document)(nil),                  // 26: shop.product.v1.Document
+	(*DocumentSection)(nil),           // 27: shop.product.v1.DocumentSection
+	(*DocumentRecord)(nil),            // 28: shop.product.v1.DocumentRecord
+	(*typev1.Money)(nil),              // 29: shop.type.v1.Money
+	(*fieldmaskpb.FieldMask)(nil),     // 30: google.protobuf.FieldMask
+	(*timestamppb.Timestamp)(nil),     // 31: google.protobuf.Timestamp
+	(*emptypb.Empty)(nil),             // 32: google.protobuf.Empty
 }
 var file_shop_product_v1_product_proto_depIdxs = []int32{
-	23, // 0: shop.product.v1.Product.price:type_name -> shop.type.v1.Money
+	29, // 0: shop.product.v1.Product.price:type_name -> shop.type.v1.Money
 	1,  // 1: shop.product.v1.BatchGetProductsResponse.products:type_name -> shop.product.v1.Product
 	1,  // 2: shop.product.v1.ListProductsResponse.products:type_name -> shop.product.v1.Product
 	1,  // 3: shop.product.v1.CreateProductRequest.product:type_name -> shop.product.v1.Product
 	1,  // 4: shop.product.v1.UpdateProductRequest.product:type_name -> shop.product.v1.Product
-	24, // 5: shop.product.v1.UpdateProductRequest.update_mask:type_name -> google.protobuf.FieldMask
+	30, // 5: shop.product.v1.UpdateProductRequest.update_mask:type_name -> google.protobuf.FieldMask
 	13, // 6: shop.product.v1.BatchListReviewsResponse.products:type_name -> shop.product.v1.ProductReviews
 	2,  // 7: shop.product.v1.ProductReviews.reviews:type_name -> shop.product.v1.Review
 	0,  // 8: shop.product.v1.Reservation.state:type_name -> shop.product.v1.ReservationState
 	16, // 9: shop.product.v1.Reservation.lines:type_name -> shop.product.v1.ReservedLine
-	23, // 10: shop.product.v1.ReservedLine.unit_price:type_name -> shop.type.v1.Money
+	29, // 10: shop.product.v1.ReservedLine.unit_price:type_name -> shop.type.v1.Money
 	14, // 11: shop.product.v1.ReserveStockRequest.lines:type_name -> shop.product.v1.StockLine
 	22, // 12: shop.product.v1.StreamProductRowsResponse.rows:type_name -> shop.product.v1.ProductRow
-	23, // 13: shop.product.v1.ProductRow.price:type_name -> shop.type.v1.Money
-	3,  // 14: shop.product.v1.ProductService.GetProduct:input_type -> shop.product.v1.GetProductRequest
-	4,  // 15: shop.product.v1.ProductService.BatchGetProducts:input_type -> shop.product.v1.BatchGetProductsRequest
-	6,  // 16: shop.product.v1.ProductService.ListProducts:input_type -> shop.product.v1.ListProductsRequest
-	8,  // 17: shop.product.v1.ProductService.CreateProduct:input_type -> shop.product.v1.CreateProductRequest
-	9,  // 18: shop.product.v1.ProductService.UpdateProduct:input_type -> shop.product.v1.UpdateProductRequest
-	10, // 19: shop.product.v1.ProductService.DeleteProduct:input_type -> shop.product.v1.DeleteProductRequest
-	11, // 20: shop.product.v1.ProductService.BatchListReviews:input_type -> shop.product.v1.BatchListReviewsRequest
-	17, // 21: shop.product.v1.ProductService.ReserveStock:input_type -> shop.product.v1.ReserveStockRequest
-	18, // 22: shop.product.v1.ProductService.ConfirmReservation:input_type -> shop.product.v1.ConfirmReservationRequest
-	19, // 23: shop.product.v1.ProductService.ReleaseReservation:input_type -> shop.product.v1.ReleaseReservationRequest
-	20, // 24: shop.product.v1.ProductService.StreamProductRows:input_type -> shop.product.v1.StreamProductRowsRequest
-	1,  // 25: shop.product.v1.ProductService.GetProduct:output_type -> shop.product.v1.Product
-	5,  // 26: shop.product.v1.ProductService.BatchGetProducts:output_type -> shop.product.v1.BatchGetProductsResponse
-	7,  // 27: shop.product.v1.ProductService.ListProducts:output_type -> shop.product.v1.ListProductsResponse
-	1,  // 28: shop.product.v1.ProductService.CreateProduct:output_type -> shop.product.v1.Product
-	1,  // 29: shop.product.v1.ProductService.UpdateProduct:output_type -> shop.product.v1.Product
-	25, // 30: shop.product.v1.ProductService.DeleteProduct:output_type -> google.protobuf.Empty
-	12, // 31: shop.product.v1.ProductService.BatchListReviews:output_type -> shop.product.v1.BatchListReviewsResponse
-	15, // 32: shop.product.v1.ProductService.ReserveStock:output_type -> shop.product.v1.Reservation
-	15, // 33: shop.product.v1.ProductService.ConfirmReservation:output_type -> shop.product.v1.Reservation
-	15, // 34: shop.product.v1.ProductService.ReleaseReservation:output_type -> shop.product.v1.Reservation
-	21, // 35: shop.product.v1.ProductService.StreamProductRows:output_type -> shop.product.v1.StreamProductRowsResponse
-	25, // [25:36] is the sub-list for method output_type
-	14, // [14:25] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	29, // 13: shop.product.v1.ProductRow.price:type_name -> shop.type.v1.Money
+	27, // 14: shop.product.v1.StreamDocumentResponse.sections:type_name -> shop.product.v1.DocumentSection
+	27, // 15: shop.product.v1.Document.sections:type_name -> shop.product.v1.DocumentSection
+	28, // 16: shop.product.v1.DocumentSection.records:type_name -> shop.product.v1.DocumentRecord
+	31, // 17: shop.product.v1.DocumentRecord.at:type_name -> google.protobuf.Timestamp
+	29, // 18: shop.product.v1.DocumentRecord.price:type_name -> shop.type.v1.Money
+	3,  // 19: shop.product.v1.ProductService.GetProduct:input_type -> shop.product.v1.GetProductRequest
+	4,  // 20: shop.product.v1.ProductService.BatchGetProducts:input_type -> shop.product.v1.BatchGetProductsRequest
+	6,  // 21: shop.product.v1.ProductService.ListProducts:input_type -> shop.product.v1.ListProductsRequest
+	8,  // 22: shop.product.v1.ProductService.CreateProduct:input_type -> shop.product.v1.CreateProductRequest
+	9,  // 23: shop.product.v1.ProductService.UpdateProduct:input_type -> shop.product.v1.UpdateProductRequest
+	10, // 24: shop.product.v1.ProductService.DeleteProduct:input_type -> shop.product.v1.DeleteProductRequest
+	11, // 25: shop.product.v1.ProductService.BatchListReviews:input_type -> shop.product.v1.BatchListReviewsRequest
+	17, // 26: shop.product.v1.ProductService.ReserveStock:input_type -> shop.product.v1.ReserveStockRequest
+	18, // 27: shop.product.v1.ProductService.ConfirmReservation:input_type -> shop.product.v1.ConfirmReservationRequest
+	19, // 28: shop.product.v1.ProductService.ReleaseReservation:input_type -> shop.product.v1.ReleaseReservationRequest
+	20, // 29: shop.product.v1.ProductService.StreamProductRows:input_type -> shop.product.v1.StreamProductRowsRequest
+	23, // 30: shop.product.v1.ProductService.GetDocument:input_type -> shop.product.v1.GetDocumentRequest
+	24, // 31: shop.product.v1.ProductService.StreamDocument:input_type -> shop.product.v1.StreamDocumentRequest
+	1,  // 32: shop.product.v1.ProductService.GetProduct:output_type -> shop.product.v1.Product
+	5,  // 33: shop.product.v1.ProductService.BatchGetProducts:output_type -> shop.product.v1.BatchGetProductsResponse
+	7,  // 34: shop.product.v1.ProductService.ListProducts:output_type -> shop.product.v1.ListProductsResponse
+	1,  // 35: shop.product.v1.ProductService.CreateProduct:output_type -> shop.product.v1.Product
+	1,  // 36: shop.product.v1.ProductService.UpdateProduct:output_type -> shop.product.v1.Product
+	32, // 37: shop.product.v1.ProductService.DeleteProduct:output_type -> google.protobuf.Empty
+	12, // 38: shop.product.v1.ProductService.BatchListReviews:output_type -> shop.product.v1.BatchListReviewsResponse
+	15, // 39: shop.product.v1.ProductService.ReserveStock:output_type -> shop.product.v1.Reservation
+	15, // 40: shop.product.v1.ProductService.ConfirmReservation:output_type -> shop.product.v1.Reservation
+	15, // 41: shop.product.v1.ProductService.ReleaseReservation:output_type -> shop.product.v1.Reservation
+	21, // 42: shop.product.v1.ProductService.StreamProductRows:output_type -> shop.product.v1.StreamProductRowsResponse
+	26, // 43: shop.product.v1.ProductService.GetDocument:output_type -> shop.product.v1.Document
+	25, // 44: shop.product.v1.ProductService.StreamDocument:output_type -> shop.product.v1.StreamDocumentResponse
+	32, // [32:45] is the sub-list for method output_type
+	19, // [19:32] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_shop_product_v1_product_proto_init() }
@@ -1530,7 +1907,7 @@ func file_shop_product_v1_product_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_shop_product_v1_product_proto_rawDesc), len(file_shop_product_v1_product_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   22,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

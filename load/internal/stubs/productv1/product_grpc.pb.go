@@ -33,6 +33,8 @@ const (
 	ProductService_ConfirmReservation_FullMethodName = "/shop.product.v1.ProductService/ConfirmReservation"
 	ProductService_ReleaseReservation_FullMethodName = "/shop.product.v1.ProductService/ReleaseReservation"
 	ProductService_StreamProductRows_FullMethodName  = "/shop.product.v1.ProductService/StreamProductRows"
+	ProductService_GetDocument_FullMethodName        = "/shop.product.v1.ProductService/GetDocument"
+	ProductService_StreamDocument_FullMethodName     = "/shop.product.v1.ProductService/StreamDocument"
 )
 
 // ProductServiceClient is the client API for ProductService service.
@@ -67,6 +69,10 @@ type ProductServiceClient interface {
 	ReleaseReservation(ctx context.Context, in *ReleaseReservationRequest, opts ...grpc.CallOption) (*Reservation, error)
 	// Streams products as rows the size of an order line, by ascending id, in chunks.
 	StreamProductRows(ctx context.Context, in *StreamProductRowsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamProductRowsResponse], error)
+	// Returns one technical document, whole; NOT_FOUND if there is none.
+	GetDocument(ctx context.Context, in *GetDocumentRequest, opts ...grpc.CallOption) (*Document, error)
+	// Streams the sections of one technical document in their order, in chunks; NOT_FOUND if there is none.
+	StreamDocument(ctx context.Context, in *StreamDocumentRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamDocumentResponse], error)
 }
 
 type productServiceClient struct {
@@ -196,6 +202,35 @@ func (c *productServiceClient) StreamProductRows(ctx context.Context, in *Stream
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ProductService_StreamProductRowsClient = grpc.ServerStreamingClient[StreamProductRowsResponse]
 
+func (c *productServiceClient) GetDocument(ctx context.Context, in *GetDocumentRequest, opts ...grpc.CallOption) (*Document, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Document)
+	err := c.cc.Invoke(ctx, ProductService_GetDocument_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *productServiceClient) StreamDocument(ctx context.Context, in *StreamDocumentRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamDocumentResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &ProductService_ServiceDesc.Streams[1], ProductService_StreamDocument_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[StreamDocumentRequest, StreamDocumentResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ProductService_StreamDocumentClient = grpc.ServerStreamingClient[StreamDocumentResponse]
+
 // ProductServiceServer is the server API for ProductService service.
 // All implementations must embed UnimplementedProductServiceServer
 // for forward compatibility.
@@ -228,6 +263,10 @@ type ProductServiceServer interface {
 	ReleaseReservation(context.Context, *ReleaseReservationRequest) (*Reservation, error)
 	// Streams products as rows the size of an order line, by ascending id, in chunks.
 	StreamProductRows(*StreamProductRowsRequest, grpc.ServerStreamingServer[StreamProductRowsResponse]) error
+	// Returns one technical document, whole; NOT_FOUND if there is none.
+	GetDocument(context.Context, *GetDocumentRequest) (*Document, error)
+	// Streams the sections of one technical document in their order, in chunks; NOT_FOUND if there is none.
+	StreamDocument(*StreamDocumentRequest, grpc.ServerStreamingServer[StreamDocumentResponse]) error
 	mustEmbedUnimplementedProductServiceServer()
 }
 
@@ -270,6 +309,12 @@ func (UnimplementedProductServiceServer) ReleaseReservation(context.Context, *Re
 }
 func (UnimplementedProductServiceServer) StreamProductRows(*StreamProductRowsRequest, grpc.ServerStreamingServer[StreamProductRowsResponse]) error {
 	return status.Error(codes.Unimplemented, "method StreamProductRows not implemented")
+}
+func (UnimplementedProductServiceServer) GetDocument(context.Context, *GetDocumentRequest) (*Document, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetDocument not implemented")
+}
+func (UnimplementedProductServiceServer) StreamDocument(*StreamDocumentRequest, grpc.ServerStreamingServer[StreamDocumentResponse]) error {
+	return status.Error(codes.Unimplemented, "method StreamDocument not implemented")
 }
 func (UnimplementedProductServiceServer) mustEmbedUnimplementedProductServiceServer() {}
 func (UnimplementedProductServiceServer) testEmbeddedByValue()                        {}
@@ -483,6 +528,35 @@ func _ProductService_StreamProductRows_Handler(srv interface{}, stream grpc.Serv
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ProductService_StreamProductRowsServer = grpc.ServerStreamingServer[StreamProductRowsResponse]
 
+func _ProductService_GetDocument_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetDocumentRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ProductServiceServer).GetDocument(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ProductService_GetDocument_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ProductServiceServer).GetDocument(ctx, req.(*GetDocumentRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ProductService_StreamDocument_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(StreamDocumentRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(ProductServiceServer).StreamDocument(m, &grpc.GenericServerStream[StreamDocumentRequest, StreamDocumentResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type ProductService_StreamDocumentServer = grpc.ServerStreamingServer[StreamDocumentResponse]
+
 // ProductService_ServiceDesc is the grpc.ServiceDesc for ProductService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -530,11 +604,20 @@ var ProductService_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "ReleaseReservation",
 			Handler:    _ProductService_ReleaseReservation_Handler,
 		},
+		{
+			MethodName: "GetDocument",
+			Handler:    _ProductService_GetDocument_Handler,
+		},
 	},
 	Streams: []grpc.StreamDesc{
 		{
 			StreamName:    "StreamProductRows",
 			Handler:       _ProductService_StreamProductRows_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "StreamDocument",
+			Handler:       _ProductService_StreamDocument_Handler,
 			ServerStreams: true,
 		},
 	},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any, Unpack
 
 from msgspec import structs
@@ -11,6 +12,7 @@ from msgspec import structs
 from shop.clients.graphql.channel import Document, GraphQLPeer, money
 from shop.clients.ports import Page
 from shop.money import Money
+from shop.values import product as values
 from shop.values.product import (
     Product,
     ProductFields,
@@ -41,6 +43,10 @@ DELETE = Document("mutation DeleteProduct($id: Long!) { deleteProduct(id: $id) }
 REVIEWS = Document(
     "query BatchListReviews($productIds: [Long!]!, $limit: Long!) { reviews(productIds: $productIds, limit: $limit) "
     "{ productId reviews { id productId userId rating title body } } }"
+)
+DOCUMENT = Document(
+    "query GetDocument($id: Long!) { document(id: $id) "
+    "{ id sections { title records { text count value ok at price { amountMinor currency } } } } }"
 )
 RESERVE = Document(
     "mutation ReserveStock($reservationId: String!, $lines: [StockLineInput!]!) { "
@@ -95,6 +101,16 @@ class GraphQLProductClient(GraphQLPeer):
         products = await self.run(REVIEWS, product_ids=list(product_ids), limit=limit)
         return {entry["productId"]: tuple(_review(review) for review in entry["reviews"]) for entry in products}
 
+    async def get_document(self, document_id: int) -> values.Document:
+        answer = await self.run(DOCUMENT, id=document_id)
+        return values.Document(
+            answer["id"],
+            tuple(
+                values.DocumentSection(section["title"], tuple(map(_record, section["records"])))
+                for section in answer["sections"]
+            ),
+        )
+
     async def reserve_stock(self, reservation_id: str, lines: Sequence[StockLine]) -> Reservation:
         asked = [asdict(line) for line in lines]
         return _reservation(await self.run(RESERVE, reservation_id=reservation_id, lines=asked))
@@ -124,6 +140,18 @@ def _product(answer: dict[str, Any]) -> Product:
 def _review(answer: dict[str, Any]) -> Review:
     return Review(
         answer["id"], answer["productId"], answer["userId"], answer["rating"], answer["title"], answer["body"]
+    )
+
+
+def _record(answer: dict[str, Any]) -> values.DocumentRecord:
+    at, price = answer["at"], answer["price"]
+    return values.DocumentRecord(
+        answer["text"],
+        answer["count"],
+        answer["value"],
+        answer["ok"],
+        None if at is None else datetime.fromisoformat(at),
+        None if price is None else money(price),
     )
 
 

@@ -9,13 +9,13 @@ import grpc.aio
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from shop.clients.ports import Page
-from shop.messages.product import product_from, reservation_from, review_from, row_from
+from shop.messages.product import document_from, product_from, reservation_from, review_from, row_from
 from shop.messages.shared import build, money_argument
 from shop.money import Money
 from shop.platform.grpc.client import Peer
 from shop.stubs import product_pb2 as pb
 from shop.stubs import product_pb2_grpc
-from shop.values.product import Product, ProductFields, ProductRow, Reservation, Review, StockLine
+from shop.values.product import Document, Product, ProductFields, ProductRow, Reservation, Review, StockLine
 
 
 class GrpcProductClient:
@@ -68,6 +68,10 @@ class GrpcProductClient:
         request = build(pb.BatchListReviewsRequest, product_ids=product_ids, limit=limit)
         response = await self._peer.unary(self._stub.BatchListReviews, "BatchListReviews", request)
         return {entry.product_id: tuple(map(review_from, entry.reviews)) for entry in response.products}
+
+    async def get_document(self, document_id: int) -> Document:
+        request = build(pb.GetDocumentRequest, id=document_id)
+        return document_from(await self._peer.unary(self._stub.GetDocument, "GetDocument", request))
 
     async def reserve_stock(self, reservation_id: str, lines: Sequence[StockLine]) -> Reservation:
         messages = [

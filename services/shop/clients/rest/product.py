@@ -10,7 +10,7 @@ import msgspec
 from shop.clients.ports import Page
 from shop.clients.rest.channel import RestPeer, listed, optional
 from shop.money import Money
-from shop.values.product import Product, ProductFields, ProductRow, Reservation, Review, StockLine
+from shop.values.product import Document, Product, ProductFields, ProductRow, Reservation, Review, StockLine
 
 _ID = {"product_id": "id"}
 _NEW = {name: f"product.{name}" for name in ("title", "description", "category", "price", "price.", "stock")}
@@ -68,6 +68,9 @@ class RestProductClient(RestPeer):
         query = {"product_ids": listed(product_ids), "limit": optional(limit, 0)}
         answer = await self.get(_Reviews, "/v1/reviews", query=query)
         return {one.product_id: one.reviews for one in answer.products}
+
+    async def get_document(self, document_id: int) -> Document:
+        return await self.get(Document, "/v1/documents/{document_id}", document_id, fields={"document_id": "id"})
 
     async def reserve_stock(self, reservation_id: str, lines: Sequence[StockLine]) -> Reservation:
         path = "/v1/reservations/{reservation_id}"

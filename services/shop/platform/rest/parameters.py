@@ -27,6 +27,7 @@ def _digits(value: Any) -> Any:
 _Whole = BeforeValidator(_digits)
 
 ProductId = Annotated[int, _Whole, Path(ge=1, le=LARGEST_ID, description="The product.", examples=[17])]
+DocumentId = Annotated[int, _Whole, Path(ge=1, le=LARGEST_ID, description="The document.", examples=[17])]
 UserId = Annotated[int, _Whole, Path(ge=1, le=LARGEST_ID, description="The user.", examples=[17])]
 OrderId = Annotated[int, _Whole, Path(ge=1, le=LARGEST_ID, description="The order.", examples=[4711])]
 PaymentId = Annotated[int, _Whole, Path(ge=1, le=LARGEST_ID, description="The payment.", examples=[4711])]

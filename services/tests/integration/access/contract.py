@@ -54,10 +54,11 @@ OWNED = {
     "after_line_id": Kind.LINE,
     "idempotency_key": Kind.KEY,
 }
-RESOURCES = {"User": Kind.USER, "Order": Kind.ORDER, "Payment": Kind.PAYMENT, "Product": None}
+RESOURCES = {"User": Kind.USER, "Order": Kind.ORDER, "Payment": Kind.PAYMENT, "Product": None, "Document": None}
 NONCE = "<nonce>"
 # Everything else that a call says: nothing of it names what belongs to a customer.
 PLAIN: dict[str, Any] = {
+    "document_id": 1,
     "product_id": 9000,
     "product_ids": [9000],
     "after_product_id": 0,

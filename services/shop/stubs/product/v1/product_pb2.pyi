@@ -7,6 +7,7 @@ from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from google.protobuf import message as _message
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from shop.stubs.type.v1 import money_pb2 as _money_pb2
@@ -666,3 +667,173 @@ class ProductRow(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ProductRow: _TypeAlias = ProductRow  # noqa: Y015
+
+@_typing.final
+class GetDocumentRequest(_message.Message):
+    """Asks for one technical document."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    id: _builtins.int
+    """Identifier of the document, at least 1."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetDocumentRequest: _TypeAlias = GetDocumentRequest  # noqa: Y015
+
+@_typing.final
+class StreamDocumentRequest(_message.Message):
+    """Asks for one technical document in chunks."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    id: _builtins.int
+    """Identifier of the document, at least 1."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StreamDocumentRequest: _TypeAlias = StreamDocumentRequest  # noqa: Y015
+
+@_typing.final
+class StreamDocumentResponse(_message.Message):
+    """A chunk of the stream."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SECTIONS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def sections(self) -> _containers.RepeatedCompositeFieldContainer[Global___DocumentSection]:
+        """Up to 10 sections."""
+
+    def __init__(
+        self,
+        *,
+        sections: _abc.Iterable[Global___DocumentSection] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["sections", b"sections"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StreamDocumentResponse: _TypeAlias = StreamDocumentResponse  # noqa: Y015
+
+@_typing.final
+class Document(_message.Message):
+    """A technical document of the catalogue: the records of tests, in sections."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    SECTIONS_FIELD_NUMBER: _builtins.int
+    id: _builtins.int
+    """Identifier, from 1 upwards."""
+    @_builtins.property
+    def sections(self) -> _containers.RepeatedCompositeFieldContainer[Global___DocumentSection]:
+        """In the order of the document, at least one."""
+
+    def __init__(
+        self,
+        *,
+        id: _builtins.int = ...,
+        sections: _abc.Iterable[Global___DocumentSection] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "sections", b"sections"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Document: _TypeAlias = Document  # noqa: Y015
+
+@_typing.final
+class DocumentSection(_message.Message):
+    """The records below one heading."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TITLE_FIELD_NUMBER: _builtins.int
+    RECORDS_FIELD_NUMBER: _builtins.int
+    title: _builtins.str
+    """The heading, 1 to 40 characters; another than that of the section before."""
+    @_builtins.property
+    def records(self) -> _containers.RepeatedCompositeFieldContainer[Global___DocumentRecord]:
+        """In the order of the document, at least one."""
+
+    def __init__(
+        self,
+        *,
+        title: _builtins.str = ...,
+        records: _abc.Iterable[Global___DocumentRecord] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["records", b"records", "title", b"title"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DocumentSection: _TypeAlias = DocumentSection  # noqa: Y015
+
+@_typing.final
+class DocumentRecord(_message.Message):
+    """One test."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TEXT_FIELD_NUMBER: _builtins.int
+    COUNT_FIELD_NUMBER: _builtins.int
+    VALUE_FIELD_NUMBER: _builtins.int
+    OK_FIELD_NUMBER: _builtins.int
+    AT_FIELD_NUMBER: _builtins.int
+    PRICE_FIELD_NUMBER: _builtins.int
+    text: _builtins.str
+    """Plain text, 1 to 500 characters."""
+    count: _builtins.int
+    """Pieces that were tested, at least 1."""
+    value: _builtins.float
+    """What was measured, in the unit of its section; finite."""
+    ok: _builtins.bool
+    """Whether the value is within its limits."""
+    @_builtins.property
+    def at(self) -> _timestamp_pb2.Timestamp:
+        """When it was measured, in whole seconds; absent if that is not known."""
+
+    @_builtins.property
+    def price(self) -> _money_pb2.Money:
+        """What the test cost; absent if that is not known."""
+
+    def __init__(
+        self,
+        *,
+        text: _builtins.str = ...,
+        count: _builtins.int = ...,
+        value: _builtins.float = ...,
+        ok: _builtins.bool = ...,
+        at: _timestamp_pb2.Timestamp | None = ...,
+        price: _money_pb2.Money | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "price", b"price"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at", b"at", "count", b"count", "ok", b"ok", "price", b"price", "text", b"text", "value", b"value"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DocumentRecord: _TypeAlias = DocumentRecord  # noqa: Y015

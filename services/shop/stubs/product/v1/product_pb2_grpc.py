@@ -94,6 +94,16 @@ class ProductServiceStub:
                 request_serializer=shop_dot_product_dot_v1_dot_product__pb2.StreamProductRowsRequest.SerializeToString,
                 response_deserializer=shop_dot_product_dot_v1_dot_product__pb2.StreamProductRowsResponse.FromString,
                 _registered_method=True)
+        self.GetDocument = channel.unary_unary(
+                '/shop.product.v1.ProductService/GetDocument',
+                request_serializer=shop_dot_product_dot_v1_dot_product__pb2.GetDocumentRequest.SerializeToString,
+                response_deserializer=shop_dot_product_dot_v1_dot_product__pb2.Document.FromString,
+                _registered_method=True)
+        self.StreamDocument = channel.unary_stream(
+                '/shop.product.v1.ProductService/StreamDocument',
+                request_serializer=shop_dot_product_dot_v1_dot_product__pb2.StreamDocumentRequest.SerializeToString,
+                response_deserializer=shop_dot_product_dot_v1_dot_product__pb2.StreamDocumentResponse.FromString,
+                _registered_method=True)
 
 
 class ProductServiceServicer:
@@ -181,6 +191,20 @@ class ProductServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetDocument(self, request, context):
+        """Returns one technical document, whole; NOT_FOUND if there is none.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def StreamDocument(self, request, context):
+        """Streams the sections of one technical document in their order, in chunks; NOT_FOUND if there is none.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ProductServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -238,6 +262,16 @@ def add_ProductServiceServicer_to_server(servicer, server):
                     servicer.StreamProductRows,
                     request_deserializer=shop_dot_product_dot_v1_dot_product__pb2.StreamProductRowsRequest.FromString,
                     response_serializer=shop_dot_product_dot_v1_dot_product__pb2.StreamProductRowsResponse.SerializeToString,
+            ),
+            'GetDocument': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetDocument,
+                    request_deserializer=shop_dot_product_dot_v1_dot_product__pb2.GetDocumentRequest.FromString,
+                    response_serializer=shop_dot_product_dot_v1_dot_product__pb2.Document.SerializeToString,
+            ),
+            'StreamDocument': grpc.unary_stream_rpc_method_handler(
+                    servicer.StreamDocument,
+                    request_deserializer=shop_dot_product_dot_v1_dot_product__pb2.StreamDocumentRequest.FromString,
+                    response_serializer=shop_dot_product_dot_v1_dot_product__pb2.StreamDocumentResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -541,6 +575,60 @@ class ProductService:
             '/shop.product.v1.ProductService/StreamProductRows',
             shop_dot_product_dot_v1_dot_product__pb2.StreamProductRowsRequest.SerializeToString,
             shop_dot_product_dot_v1_dot_product__pb2.StreamProductRowsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetDocument(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/shop.product.v1.ProductService/GetDocument',
+            shop_dot_product_dot_v1_dot_product__pb2.GetDocumentRequest.SerializeToString,
+            shop_dot_product_dot_v1_dot_product__pb2.Document.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def StreamDocument(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/shop.product.v1.ProductService/StreamDocument',
+            shop_dot_product_dot_v1_dot_product__pb2.StreamDocumentRequest.SerializeToString,
+            shop_dot_product_dot_v1_dot_product__pb2.StreamDocumentResponse.FromString,
             options,
             channel_credentials,
             insecure,

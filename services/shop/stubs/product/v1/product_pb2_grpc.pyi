@@ -62,6 +62,10 @@ class ProductServiceStub:
     """Gives reserved or confirmed stock back. Idempotent; an unknown id is remembered as released, so that a late reservation fails."""
     StreamProductRows: _grpc.UnaryStreamMultiCallable[_product_pb2.StreamProductRowsRequest, _product_pb2.StreamProductRowsResponse]
     """Streams products as rows the size of an order line, by ascending id, in chunks."""
+    GetDocument: _grpc.UnaryUnaryMultiCallable[_product_pb2.GetDocumentRequest, _product_pb2.Document]
+    """Returns one technical document, whole; NOT_FOUND if there is none."""
+    StreamDocument: _grpc.UnaryStreamMultiCallable[_product_pb2.StreamDocumentRequest, _product_pb2.StreamDocumentResponse]
+    """Streams the sections of one technical document in their order, in chunks; NOT_FOUND if there is none."""
 
 @_typing.type_check_only
 class ProductServiceAsyncStub(ProductServiceStub):
@@ -96,6 +100,10 @@ class ProductServiceAsyncStub(ProductServiceStub):
     """Gives reserved or confirmed stock back. Idempotent; an unknown id is remembered as released, so that a late reservation fails."""
     StreamProductRows: _aio.UnaryStreamMultiCallable[_product_pb2.StreamProductRowsRequest, _product_pb2.StreamProductRowsResponse]  # type: ignore[assignment]
     """Streams products as rows the size of an order line, by ascending id, in chunks."""
+    GetDocument: _aio.UnaryUnaryMultiCallable[_product_pb2.GetDocumentRequest, _product_pb2.Document]  # type: ignore[assignment]
+    """Returns one technical document, whole; NOT_FOUND if there is none."""
+    StreamDocument: _aio.UnaryStreamMultiCallable[_product_pb2.StreamDocumentRequest, _product_pb2.StreamDocumentResponse]  # type: ignore[assignment]
+    """Streams the sections of one technical document in their order, in chunks; NOT_FOUND if there is none."""
 
 class ProductServiceServicer(metaclass=_abc_1.ABCMeta):
     """Reads and changes the catalogue and its stock.
@@ -193,5 +201,21 @@ class ProductServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_product_pb2.StreamProductRowsResponse], _abc.AsyncIterator[_product_pb2.StreamProductRowsResponse]]:
         """Streams products as rows the size of an order line, by ascending id, in chunks."""
+
+    @_abc_1.abstractmethod
+    def GetDocument(
+        self,
+        request: _product_pb2.GetDocumentRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_product_pb2.Document, _abc.Awaitable[_product_pb2.Document]]:
+        """Returns one technical document, whole; NOT_FOUND if there is none."""
+
+    @_abc_1.abstractmethod
+    def StreamDocument(
+        self,
+        request: _product_pb2.StreamDocumentRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_abc.Iterator[_product_pb2.StreamDocumentResponse], _abc.AsyncIterator[_product_pb2.StreamDocumentResponse]]:
+        """Streams the sections of one technical document in their order, in chunks; NOT_FOUND if there is none."""
 
 def add_ProductServiceServicer_to_server(servicer: ProductServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

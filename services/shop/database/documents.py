@@ -1,0 +1,114 @@
+"""The seeded technical documents: each has exactly the size that it is for.
+
+The size of a document is that of its canonical form: JSON with sorted keys, without spaces and without what is
+absent, in UTF-8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import numpy as np
+from msgspec import json, structs
+
+from shop.database import words
+from shop.database.rows import CURRENCY, FIRST_PLACED, LAST_PLACED, Draws, Table, blocks
+from shop.money import Money
+from shop.values.product import Document, DocumentRecord, DocumentSection
+
+SIZES = {100: 20, 1_000: 20, 10_000: 20, 100_000: 5, 1_000_000: 3}
+"""How many documents there are of each size in bytes, in the order of their ids, whatever the scale."""
+TITLES = ("Use", "Size", "Load", "Heat", "Cold", "Wear", "Care", "Safety")
+RECORDS_A_SECTION = 25
+SMALLEST_RECORD = 90
+ROOM = 160
+"""Bytes that always take one record more, with a section of its own."""
+SMALLEST_WHOLE = 500
+"""Size in bytes from which on records have a time and a price; both would take more than half of 100 bytes."""
+COLUMNS = ("document_id", "number", "section", "text", "count", "value", "ok", "at", "price_minor", "currency")
+NULL = "\\N"
+
+
+def documents(seed: int) -> Iterator[Document]:
+    """Yields the documents by ascending id."""
+    draws, number = Draws(seed), 0
+    for size, count in SIZES.items():
+        for _ in range(count):
+            number += 1
+            yield document(draws, number, size)
+
+
+def document(draws: Draws, number: int, size: int) -> Document:
+    """Makes a document.
+
+    Args:
+        draws: The seed's numbers.
+        number: Identifier of the document.
+        size: Size of its canonical form in bytes, at least 100.
+    """
+    sections: list[tuple[str, list[DocumentRecord]]] = []
+    left = size - len(json.encode(Document(number, ())))
+    for at, drawn in enumerate(_records(draws, number, size)):
+        if at % RECORDS_A_SECTION == 0:
+            sections.append((TITLES[len(sections) % len(TITLES)], []))
+            left -= len(json.encode(DocumentSection(sections[-1][0], ())))
+        # The comma before it, be it within a section or between two.
+        left -= len(json.encode(drawn)) + (at > 0)
+        is_last = left < ROOM
+        record = structs.replace(drawn, text=_text(at, len(drawn.text) + left)) if is_last else drawn
+        sections[-1][1].append(record)
+        if is_last:
+            break
+    return Document(number, tuple(DocumentSection(title, tuple(records)) for title, records in sections))
+
+
+def documents_table(seed: int) -> Table:
+    """Returns the rows of all documents."""
+    rows = [
+        (
+            document.id,
+            number,
+            title,
+            record.text,
+            record.count,
+            record.value,
+            record.ok,
+            NULL if record.at is None else record.at.isoformat(),
+            *((NULL, NULL) if record.price is None else (record.price.amount_minor, record.price.currency)),
+        )
+        for document in documents(seed)
+        for number, (title, record) in enumerate(
+            ((section.title, record) for section in document.sections for record in section.records), 1
+        )
+    ]
+    return Table("shop_product.document_record", COLUMNS, len(rows), blocks(rows))
+
+
+def _records(draws: Draws, number: int, size: int) -> Iterator[DocumentRecord]:
+    index = number * max(SIZES) + np.arange(size // SMALLEST_RECORD + 1)
+
+    def drawn(purpose: str, low: int, high: int) -> list[int]:
+        whole: list[int] = draws.between(f"document {purpose}", index, low, high).tolist()
+        return whole
+
+    counts, oks = drawn("count", 1, 99), drawn("ok", 0, 9)
+    # Hundredths that never end in 0: a float without a fraction is not written alike in every language.
+    tenths, hundredths = drawn("tenths", 0, 999), drawn("hundredths", 1, 9)
+    moments, prices = drawn("at", FIRST_PLACED, LAST_PLACED), drawn("price", 100, 99_999)
+    is_whole = size >= SMALLEST_WHOLE
+    for at in range(len(index)):
+        yield DocumentRecord(
+            words.REMARKS[at % len(words.REMARKS)],
+            counts[at],
+            (10 * tenths[at] + hundredths[at]) / 100,
+            oks[at] > 0,
+            datetime.fromtimestamp(moments[at], UTC) if is_whole else None,
+            Money(prices[at], CURRENCY) if is_whole else None,
+        )
+
+
+def _text(at: int, length: int) -> str:
+    """Cuts a text from the remarks, beginning with one of them."""
+    first = at % len(words.REMARKS)
+    return " ".join(words.REMARKS[first:] + words.REMARKS)[:length]
