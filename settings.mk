@@ -1,16 +1,16 @@
 # Made by `make settings` from the options of the commands: do not edit.
 
-SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections persisted delay hold abort vus think
-SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls canary replicas apart store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections persisted delay hold abort edges vus think resume retry
+SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections reuse persisted delay hold abort vus think
+SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls canary replicas apart store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections reuse persisted delay hold abort edges vus think resume retry
 SETTINGS_ladder := topology steps blocks profile rate seed workload trace http resume retry
 SETTINGS_rtt := topologies rtts blocks profile rate seed workload edge trace http bandwidth resume retry
-SETTINGS_rates := topologies rates blocks profile seed workload edge mesh mtls replicas trace http persisted resume retry
+SETTINGS_rates := topologies rates blocks profile seed workload edge mesh mtls replicas trace http reuse persisted resume retry
 SETTINGS_isolate := topology journey blocks profile rate seed workload edge tls replicas trace http connections resume retry
-SETTINGS_sweep := topologies objective profile start max seed workload tls trace http connections persisted
-SETTINGS_stress := topologies users think profile seed workload tls trace http persisted connections
+SETTINGS_sweep := topologies objective profile start max seed workload tls trace http connections reuse persisted
+SETTINGS_stress := topologies users think profile seed workload tls trace http reuse persisted connections
 SETTINGS_compare-runs := a b threshold metrics allow-suspect out
 SETTINGS_decide := run workload rate network rtt bandwidth
-SETTINGS_parity := topologies samples seed edge plugins tls mesh mtls canary replicas apart http persisted
+SETTINGS_parity := topologies samples seed edge plugins tls mesh mtls canary replicas apart http reuse persisted
 SETTINGS_report := run
 SETTINGS_trace := run journey topology
 SETTINGS_audit := run
@@ -25,7 +25,7 @@ SETTINGS_up := topology edge plugins tls mesh mtls canary replicas apart store t
 SETTINGS_manifests := topology edge plugins mesh mtls canary replicas scale delay hold abort namespace storage seed out
 SETTINGS_compose := topology scale seed out
 
-SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections persisted delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey objective start max users a b threshold metrics allow-suspect out run samples experiments traces hops sizes kills customers namespace storage
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections reuse persisted delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey objective start max users a b threshold metrics allow-suspect out run samples experiments traces hops sizes kills customers namespace storage
 
 #? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, rtt.
@@ -52,6 +52,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? bench bandwidth - Each customer's bandwidth, down/up, such as 10mbit/2mbit; in place of the network's.
 #? bench visit warm With a network, whether customers' connections are open from before: warm or first.
 #? bench connections 4 Client connections to the edge, or without one to each gateway, 1 to 1000.
+#? bench reuse on Whether clients keep connections, or off, open one for each request: on or off.
 #? bench persisted on Whether clients send GraphQL documents by their hashes, or off, as texts in each request: on or off.
 #? bench delay - Delay to inject per component, such as payment:2ms,user:500us.
 #? bench hold - Component to keep busy at every Nth request, such as order:20ms/10.
@@ -85,6 +86,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? compare bandwidth - Each customer's bandwidth, down/up, such as 10mbit/2mbit; in place of the network's.
 #? compare visit warm With a network, whether customers' connections are open from before: warm or first.
 #? compare connections 4 Client connections to the edge, or without one to each gateway, 1 to 1000.
+#? compare reuse on Whether clients keep connections, or off, open one for each request: on or off.
 #? compare persisted on Whether clients send GraphQL documents by their hashes, or off, as texts in each request: on or off.
 #? compare delay - Delay to inject per component, such as payment:2ms,user:500us.
 #? compare hold - Component to keep busy at every Nth request, such as order:20ms/10.
@@ -130,6 +132,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? rates replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? rates trace 0.2 Share of journeys to trace, 0 to 1.
 #? rates http 2 HTTP version between client and edge: 1 or 2 or 3.
+#? rates reuse on Whether clients keep connections, or off, open one for each request: on or off.
 #? rates persisted on Whether clients send GraphQL documents by their hashes, or off, as texts in each request: on or off.
 #? rates resume - Interrupted experiment to resume: latest, or its name.
 #? rates retry 0 Times to repeat a SUSPECT trial, 0 to 5.
@@ -159,6 +162,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? sweep trace 0 Share of journeys to trace, 0 to 1.
 #? sweep http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? sweep connections 4 Client connections to the edge, or without one to each gateway, 1 to 1000.
+#? sweep reuse on Whether clients keep connections, or off, open one for each request: on or off.
 #? sweep persisted on Whether clients send GraphQL documents by their hashes, or off, as texts in each request: on or off.
 #? stress topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
 #? stress users 100,300,1000,3000,10000 Number of virtual users at each step, ascending.
@@ -169,6 +173,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? stress tls off TLS 1.3 between client and edge: off or on.
 #? stress trace 0 Share of journeys to trace, 0 to 1.
 #? stress http 2 HTTP version between client and edge: 1 or 2 or 3.
+#? stress reuse on Whether clients keep connections, or off, open one for each request: on or off.
 #? stress persisted on Whether clients send GraphQL documents by their hashes, or off, as texts in each request: on or off.
 #? stress connections 4 Client connections in total, 1 to 1000 (default: one per 100 users).
 #? compare-runs a - Baseline run: the name of a folder in results/, or a path.
@@ -195,6 +200,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? parity replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? parity apart - Kind of journey that gets gateways and services of its own behind the edge, such as bulk_lines.
 #? parity http 2 HTTP version between client and edge: 1 or 2 or 3.
+#? parity reuse on Whether clients keep connections, or off, open one for each request: on or off.
 #? parity persisted on Whether clients send GraphQL documents by their hashes, or off, as texts in each request: on or off.
 #? report run latest Run: latest, the name of a folder in results/, or a path.
 #? trace run latest Run: latest, the name of a folder in results/, or a path.

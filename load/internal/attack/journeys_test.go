@@ -221,7 +221,7 @@ func sortedJSON(t *testing.T, text []byte) string {
 type shape [3]int64
 
 // Each plan is what its protocol does best: the fewest requests, and no wave that need not wait for another. A naive plan has
-// a request per item, one after the other: the fake's orders have two lines.
+// a request per item, one after the other: the fake's orders have two lines. All this is so too where each request has a connection of its own.
 func TestShapeOfPlans(t *testing.T) {
 	single, pair := shape{1, 1, 1}, shape{2, 2, 1}
 	want := map[way]map[journey.Name]shape{
@@ -243,25 +243,33 @@ func TestShapeOfPlans(t *testing.T) {
 		},
 	}
 	for _, way := range ways {
-		shop := shoptest.Start(t)
-		entries := way.entries(one(t))
-		runner := prepared(t, way.at(t, shop, 2), entries)
-		registering := len(shop.Seen())
-		// Nothing is answered before the requests of a wave are all there, or a little time has passed.
-		shop.Fault = func(http.ResponseWriter, shoptest.Seen) bool { time.Sleep(5 * time.Millisecond); return false }
-		for _, e := range entries {
-			row, _ := runner.Run(context.Background(), e, time.Now(), false)
-			expected, listed := want[way][e.Journey]
-			if !listed {
-				expected = single
+		for _, fresh := range []bool{false, true} {
+			shop := shoptest.Start(t)
+			entries := way.entries(one(t))
+			at := way.at(t, shop, 2)
+			at.Fresh = fresh
+			runner := prepared(t, at, entries)
+			registering, opened := len(shop.Seen()), runner.Client.Meter().Dialed()
+			// Nothing is answered before the requests of a wave are all there, or a little time has passed.
+			shop.Fault = func(http.ResponseWriter, shoptest.Seen) bool { time.Sleep(5 * time.Millisecond); return false }
+			for _, e := range entries {
+				row, _ := runner.Run(context.Background(), e, time.Now(), false)
+				expected, listed := want[way][e.Journey]
+				if !listed {
+					expected = single
+				}
+				if got := (shape{row.Requests, row.Waves, row.Parallel}); got != expected {
+					t.Errorf("%s: %s took %v requests, waves, side by side, instead of %v: %s", way, e.Journey, got, expected, row.Error)
+				}
 			}
-			if got := (shape{row.Requests, row.Waves, row.Parallel}); got != expected {
-				t.Errorf("%s: %s took %v requests, waves, side by side, instead of %v: %s", way, e.Journey, got, expected, row.Error)
+			requests := shop.Seen()[registering:]
+			for _, seen := range requests {
+				if strings.Contains(string(seen.Body), `"query"`) {
+					t.Errorf("%s sent the text of a query during the load: %s", way, seen.Body)
+				}
 			}
-		}
-		for _, seen := range shop.Seen()[registering:] {
-			if strings.Contains(string(seen.Body), `"query"`) {
-				t.Errorf("%s sent the text of a query during the load: %s", way, seen.Body)
+			if dialed := int(runner.Client.Meter().Dialed() - opened); fresh != (dialed == len(requests)) || !fresh && dialed != 0 {
+				t.Errorf("%s, connections kept: %v: opened %d for %d requests", way, !fresh, dialed, len(requests))
 			}
 		}
 	}

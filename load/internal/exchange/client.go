@@ -27,7 +27,7 @@ const (
 	streamWindow     = 4 << 20
 	connectionWindow = 1 << 30
 	// Connections that are opened side by side before the load: the handshakes of more would take each other's time.
-	openingAtOnce = 64
+	openingAtOnce = 16
 )
 
 // Client holds the connections that all simulated customers share: to each address where channels enter, as many for HTTP
@@ -36,12 +36,15 @@ const (
 // With HTTP/3 and HTTP/2 (gRPC always) every one of the connections carries many requests, chosen in turn. With HTTP/1.1 a
 // connection carries one request at a time, so the number of connections is also the most requests under way; others wait
 // for a free one.
+//
+// If the target says so, each request has a connection of its own instead, which is closed after it.
 type Client struct {
 	meter         *wire.Meter
 	reach         reach
 	tls           *tls.Config // nil for connections without TLS
 	caCertificate string      // file of the certificates that are trusted
 	http          int         // version of the HTTP that channels without gRPC speak
+	fresh         bool        // whether each request has a connection of its own
 	transports    []transport // each opens its own connections to every address
 	greetings     int         // for each transport and address, side by side, before the load
 	entrances     map[string]*Entrance
@@ -65,7 +68,10 @@ func NewClient(t target.Target, connections int) (*Client, error) {
 type counts struct{ http, grpc int }
 
 func newClient(t target.Target, connections counts, meter *wire.Meter, over reach) (*Client, error) {
-	c := &Client{meter: meter, reach: over, entrances: map[string]*Entrance{}, caCertificate: t.CACertificate, http: t.HTTP}
+	c := &Client{meter: meter, reach: over, entrances: map[string]*Entrance{}, caCertificate: t.CACertificate, http: t.HTTP, fresh: t.Fresh}
+	if c.fresh {
+		connections = counts{http: 1, grpc: 1} // which only show that the entrances answer
+	}
 	var err error
 	if c.tls, err = newTLS(t); err != nil {
 		return nil, err
@@ -124,7 +130,13 @@ func (c *Client) newTransport(version, connections int) transport {
 	protocols.SetHTTP1(version == 1)
 	protocols.SetHTTP2(version == 2 && c.tls != nil)
 	protocols.SetUnencryptedHTTP2(version == 2 && c.tls == nil)
+	idle := time.Duration(0)
+	if c.fresh {
+		idle = dialTimeout // of a connection whose request was given up before it was open
+	}
 	return &http.Transport{
+		DisableKeepAlives:   c.fresh,
+		IdleConnTimeout:     idle,
 		Protocols:           &protocols,
 		MaxConnsPerHost:     connections,
 		MaxIdleConnsPerHost: max(connections, 1),
@@ -168,9 +180,13 @@ func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, e
 	return c.meter.Dial(ctx, c.reach, network, address)
 }
 
-// transport returns the transports in turn.
-func (c *Client) transport() transport {
-	return c.transports[c.next.Add(1)%uint64(len(c.transports))]
+// transport returns what carries the next request, the transports in turn or one of its own, and what to do once the answer was read.
+func (c *Client) transport() (t transport, leave func()) {
+	if c.fresh {
+		own := c.newTransport(c.http, 0)
+		return own, own.CloseIdleConnections
+	}
+	return c.transports[c.next.Add(1)%uint64(len(c.transports))], func() {}
 }
 
 // Connect opens the connections before the load, so that no journey pays for it.
@@ -179,6 +195,9 @@ func (c *Client) Connect(ctx context.Context) error {
 		if err := at.connect(ctx); err != nil {
 			return fmt.Errorf("%s does not answer: %w", at.base, c.explain(err))
 		}
+	}
+	if c.fresh {
+		c.Close()
 	}
 	return nil
 }

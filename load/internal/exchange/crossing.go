@@ -12,8 +12,8 @@ import (
 	"hopwise/load/internal/telemetry"
 )
 
-// crossing follows one request and its answer through a customer's link. It is nil where no network is emulated, and then
-// follows nothing.
+// crossing follows one request and its answer: until its connection is open, if it has one of its own, and through a customer's link, if
+// a network is emulated. It is nil where neither is so, and then follows nothing.
 //
 // Libraries say when they have written a request; how that crossed is what the connection sent then. It differs between them
 // what "written" means:
@@ -42,7 +42,7 @@ type crossing struct {
 
 // follow returns what follows a request that begins now.
 func (c *Client) follow(body bool) *crossing {
-	if !c.reach.Emulated() {
+	if !c.reach.Emulated() && !c.fresh {
 		return nil
 	}
 	return &crossing{client: c, body: body, began: time.Now()}
@@ -63,6 +63,7 @@ func (w *crossing) traced(ctx context.Context) context.Context {
 func (w *crossing) gotConnection(info httptrace.GotConnInfo) {
 	now, c := time.Now(), w.client.reach.At(info.Conn.LocalAddr())
 	if c == nil {
+		w.near(now)
 		return
 	}
 	opened, before := c.given(w, now, info)
@@ -76,6 +77,15 @@ func (w *crossing) gotConnection(info httptrace.GotConnInfo) {
 		w.open(opened)
 	default:
 		w.open(time.Time{})
+	}
+}
+
+// near notes when a connection was open that crosses no link; it matters if it is the request's own.
+func (w *crossing) near(opened time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.client.fresh {
+		w.opened = opened
 	}
 }
 
@@ -141,9 +151,13 @@ func (w *crossing) connected() {
 	if w == nil {
 		return
 	}
+	now := time.Now()
+	if !w.client.reach.Emulated() {
+		w.near(now)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.got = time.Now()
+	w.got = now
 }
 
 // queued notes that gRPC has queued the request for a connection, with this traceparent.

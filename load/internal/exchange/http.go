@@ -50,7 +50,9 @@ func (x *Exchange) Do(ctx context.Context, r Request) (Response, error) {
 func (x *Exchange) send(ctx context.Context, r Request, traceparent string, way *crossing) (Response, error) {
 	request := x.build(ctx, r, traceparent)
 	x.sizes.out.Add(int64(len(r.Body)))
-	answer, err := x.at.client.transport().RoundTrip(request)
+	transport, leave := x.at.client.transport()
+	defer leave()
+	answer, err := transport.RoundTrip(request)
 	if err != nil {
 		class := outcome.Server
 		if refused := (*net.OpError)(nil); errors.As(err, &refused) && refused.Op == "dial" || isCertificate(err) || isUnanswered(err) {

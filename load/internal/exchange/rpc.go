@@ -60,15 +60,22 @@ func (c *Client) newChannel(address string) (*grpc.ClientConn, error) {
 
 // await opens the channel's connection.
 func (at *Entrance) await(ctx context.Context, channel *grpc.ClientConn) error {
+	switch opened(ctx, channel) {
+	case connectivity.Ready:
+		return nil
+	case connectivity.TransientFailure:
+		return at.client.cause(ctx, at.base.Host)
+	}
+	return ctx.Err()
+}
+
+// opened opens the channel's connection, and returns what came of it: ready, a failure, or neither when the time was over.
+func opened(ctx context.Context, channel *grpc.ClientConn) connectivity.State {
 	channel.Connect()
 	for {
-		switch state := channel.GetState(); {
-		case state == connectivity.Ready:
-			return nil
-		case state == connectivity.TransientFailure:
-			return at.client.cause(ctx, at.base.Host)
-		case !channel.WaitForStateChange(ctx, state):
-			return ctx.Err()
+		state := channel.GetState()
+		if state == connectivity.Ready || state == connectivity.TransientFailure || !channel.WaitForStateChange(ctx, state) {
+			return state
 		}
 	}
 }
@@ -89,7 +96,11 @@ type rpcChannel struct {
 // Invoke sends one unary RPC and reads its answer.
 func (c *rpcChannel) Invoke(ctx context.Context, method string, request, answer any, options ...grpc.CallOption) error {
 	r, ctx := c.start(ctx, method)
-	return r.finish(c.x.at.channel().Invoke(ctx, method, request, answer, options...))
+	channel, err := r.channel(ctx)
+	if err == nil {
+		err = channel.Invoke(ctx, method, request, answer, options...)
+	}
+	return r.finish(err)
 }
 
 // NewStream opens a stream; its span ends when the stream was read to its end.
@@ -97,7 +108,11 @@ func (c *rpcChannel) NewStream(
 	ctx context.Context, description *grpc.StreamDesc, method string, options ...grpc.CallOption,
 ) (grpc.ClientStream, error) {
 	r, ctx := c.start(ctx, method)
-	stream, err := c.x.at.channel().NewStream(ctx, description, method, options...)
+	channel, err := r.channel(ctx)
+	if err != nil {
+		return nil, r.finish(err)
+	}
+	stream, err := channel.NewStream(ctx, description, method, options...)
 	if err != nil {
 		return nil, r.finish(err)
 	}
@@ -118,18 +133,27 @@ func (c *rpcChannel) start(ctx context.Context, method string) (*rpc, context.Co
 	return r, metadata.AppendToOutgoingContext(context.WithValue(ctx, progressKey{}, r.progress), pairs...)
 }
 
-// channel returns the channels in turn.
-func (at *Entrance) channel() *grpc.ClientConn {
-	return at.channels[at.client.next.Add(1)%uint64(len(at.channels))]
-}
-
 // rpc is one RPC under way.
 type rpc struct {
 	x        *Exchange
 	call     telemetry.Call
 	method   string
 	progress *progress
+	own      *grpc.ClientConn // nil if it shares one
 	once     sync.Once
+}
+
+// channel returns what carries the RPC: the channels in turn, or one of its own, whose connection is open.
+func (r *rpc) channel(ctx context.Context) (_ *grpc.ClientConn, err error) {
+	at := r.x.at
+	if !at.client.fresh {
+		return at.channels[at.client.next.Add(1)%uint64(len(at.channels))], nil
+	}
+	if r.own, err = at.client.newChannel(at.base.Host); err == nil {
+		opened(ctx, r.own) // where it failed, the RPC says why
+		r.progress.way.connected()
+	}
+	return r.own, err
 }
 
 // finish ends the RPC once and returns the error as a failure with a class.
@@ -140,6 +164,9 @@ func (r *rpc) finish(err error) error {
 			r.x.status.Store(http.StatusOK) // what every gRPC answer has
 		}
 		r.x.end(r.progress.way, r.call).EndRPC(err, failure)
+		if r.own != nil {
+			go r.own.Close() // which says goodbye first
+		}
 	})
 	return failure
 }

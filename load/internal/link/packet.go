@@ -1,12 +1,14 @@
 package link
 
 import (
+	"io"
 	"net"
 	"sync"
 	"time"
 )
 
-// PacketConn carries datagrams through a link. It loses none, and QUIC does its own congestion control over it.
+// PacketConn carries datagrams through a link. It loses none, and QUIC does its own congestion control over it. Close lets what was
+// written go its way first: with QUIC, that the connection is closed.
 type PacketConn struct {
 	net.PacketConn
 	record
@@ -14,6 +16,7 @@ type PacketConn struct {
 	up, down *queue
 	limit    deadline   // of WriteTo
 	mu       sync.Mutex // keeps datagrams in the order in which they were handed in
+	once     sync.Once
 }
 
 var _ net.PacketConn = (*PacketConn)(nil)
@@ -30,11 +33,13 @@ func (l *Link) Packets(far net.PacketConn) *PacketConn {
 // SlowStart returns 0: how QUIC's window grows is not the link's to know.
 func (c *PacketConn) SlowStart() int { return 0 }
 
+// sendUp hands what comes out of the link to the real socket, and closes that at the end.
 func (c *PacketConn) sendUp() {
 	_ = c.up.drain(func(p *parcel) error {
 		_, _ = c.PacketConn.WriteTo(p.data, p.address) // a datagram that cannot be sent is lost, as on any network
 		return nil
 	})
+	_ = c.PacketConn.Close()
 }
 
 func (c *PacketConn) receive() {
@@ -76,11 +81,20 @@ func (c *PacketConn) WriteTo(p []byte, address net.Addr) (int, error) {
 	return len(p), nil
 }
 
-// Close closes the socket; what is still in the link is lost.
+// Close ends the connection for its user at once, and the real socket once all that was written has come out.
 func (c *PacketConn) Close() error {
-	c.down.close()
-	c.up.close()
-	return c.PacketConn.Close()
+	c.once.Do(func() {
+		c.down.close()
+		now := time.Now()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		due := now
+		if last := c.up.last().Passage().Out; last.After(due) {
+			due = last
+		}
+		c.up.add(&parcel{Passage: Passage{now, due}, err: io.EOF})
+	})
+	return nil
 }
 
 // SetReadBuffer sets the size of the real socket's buffer, if it has one.

@@ -72,6 +72,7 @@ type Target struct {
 	CACertificate string              `json:"ca_certificate,omitempty"` // PEM file of the certificates that are trusted; empty for entries without TLS
 	Plan          Plan                `json:"plan,omitempty"`           // best if it is empty
 	Apart         string              `json:"apart,omitempty"`          // kind of journey whose requests name it to the edge, which has components for it alone; empty for none
+	Fresh         bool                `json:"fresh,omitempty"`          // whether each request has a connection of its own; else they share Connections
 	Texts         bool                `json:"texts,omitempty"`          // whether GraphQL documents go as texts in each request, none persisted
 	Connections   int                 `json:"connections,omitempty"`    // number of client connections; 0 for the generator's default
 	Networks      map[Channel]Network `json:"networks,omitempty"`       // what lies between each channel's customers and the edge; nothing is emulated if it is empty
@@ -146,6 +147,9 @@ func (t Target) check() error {
 	}
 	if _, err := t.Emulated(); err != nil {
 		return err
+	}
+	if t.Fresh && len(t.Networks) > 0 && t.Visit != link.First {
+		return fmt.Errorf("fresh connections with the visit warm, whose connections are open from before; visits: first")
 	}
 	scheme, why := "http", "without"
 	if t.CACertificate != "" {

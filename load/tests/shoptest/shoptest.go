@@ -17,6 +17,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -58,6 +59,7 @@ type Shop struct {
 	server    *httptest.Server
 
 	connections []*quic.Conn
+	open        atomic.Int64 // connections over TCP
 	rpc         *grpc.Server
 	services    map[string]service // by full name
 	rules       map[string]rule    // of the transcoder
@@ -134,6 +136,14 @@ func prepare(t testing.TB) (*Shop, *http.Protocols) {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	s.server.Config.Protocols = &protocols
+	s.server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			s.open.Add(1)
+		case http.StateClosed, http.StateHijacked:
+			s.open.Add(-1)
+		}
+	}
 	t.Cleanup(s.server.Close)
 	return s, &protocols
 }
@@ -175,6 +185,14 @@ func (s *Shop) Seen() []Seen {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Seen(nil), s.seen...)
+}
+
+// Connections is how many are open.
+func (s *Shop) Connections() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	overQUIC := slices.DeleteFunc(slices.Clone(s.connections), func(c *quic.Conn) bool { return c.Context().Err() != nil })
+	return int(s.open.Load()) + len(overQUIC)
 }
 
 // CloseConnections closes all connections, as a shop that is restarted does.

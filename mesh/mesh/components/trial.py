@@ -84,6 +84,7 @@ def target_document(
         "http": switches.http,
         **({} if ca_certificate is None else {"ca_certificate": str(ca_certificate)}),
         "connections": switches.connections,
+        **({} if switches.reuse == "on" else {"fresh": True}),
         **({} if switches.persisted == "on" else {"texts": True}),
         "plan": topology.plan.value,
         **({"apart": switches.apart} if switches.apart else {}),

@@ -195,6 +195,12 @@ class Switches:
         layer="clients",
         commands=(ISOLATE, SWEEP),
     )
+    reuse: str = entry(
+        "on",
+        choice("Whether clients keep connections, or off, open one for each request", "on", "off"),
+        layer="clients",
+        commands=(PARITY, RATES, SWEEP, STRESS),
+    )
     persisted: str = entry(
         "on",
         choice("Whether clients send GraphQL documents by their hashes, or off, as texts in each request", "on", "off"),
@@ -298,6 +304,7 @@ def parse_switches(networks: Mapping[str, Network] | None = None, /, **given: st
         switches = replace(switches, networks=dict(networks))
     if switches.emulates_network:
         switches = _with_network(switches, given)
+    _require_connections_to_keep(switches, given)
     if switches.edge == "none" and switches.http > 1:
         raise SwitchError("edge=none needs http=1: without an edge, clients reach gateways that speak HTTP/1.1 only.")
     if switches.http == HTTP3:
@@ -346,6 +353,22 @@ def _with_network(switches: Switches, given: Mapping[str, str | float | None]) -
             "edge=envoy or edge=kong, or tls=off."
         )
     return replace(switches, tls="on")
+
+
+def _require_connections_to_keep(switches: Switches, given: Mapping[str, str | float | None]) -> None:
+    """Where each request has a connection of its own, none are there from before, and nobody counts them."""
+    if switches.reuse == "on":
+        return
+    if given.get("connections"):
+        raise SwitchError(
+            f"reuse=off with connections={switches.connections}: each request opens a connection of its own; leave "
+            "connections out, or give reuse=on."
+        )
+    if switches.emulates_network and switches.visit != "first":
+        raise SwitchError(
+            f"reuse=off with visit={switches.visit}: connections of a warm visit are open from before; give "
+            "visit=first, or reuse=on."
+        )
 
 
 def _require_one_store(switches: Switches) -> None:

@@ -77,7 +77,7 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
         "customer's network",
         "What lies between a customer and the edge, if the run emulates it; a part of a budget is what it took.",
     ),
-    ("handshakes", "Waiting for connections to the edge to be opened: TCP and TLS, or QUIC, over the network."),
+    ("handshakes", "Waiting for connections to the edge to be opened: TCP and TLS, or QUIC."),
     (
         "client wire",
         "Between the client and the first component, without an emulated network: queues, encoding and decoding of "

@@ -24,6 +24,7 @@ DEFAULTS: Switches = {
     "tracing": "lean",
     "runtime": "native",
     "load_nodes": 1,
+    "reuse": "on",
     "persisted": "on",
 }
 """What a run had that knows no such switch."""

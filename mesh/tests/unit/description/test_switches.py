@@ -88,6 +88,8 @@ def test_empty_stands_for_the_default() -> None:
         ("connections", "1001", "from 1 to 1000"),
         ("connections", "-4", "from 1 to 1000"),
         ("connections", "many", "connections=many"),
+        ("reuse", "no", "reuse=no is unknown; valid: on, off"),
+        ("persisted", "0", "persisted=0 is unknown; valid: on, off"),
         ("delay", "bank:2ms", "bank is an unknown component; valid: product, user, payment, order, graphql-gateway, "),
         ("delay", "edge:2ms", "edge is an unknown component"),
         ("delay", "payment", "payment is not a delay; give comma-separated COMPONENT:TIME"),
@@ -139,6 +141,20 @@ def test_components_of_its_own_need_an_edge_a_machine_and_one_database(beside: d
     assert parse_switches(apart="bulk_lines", edge="kong").apart == "bulk_lines"
     with pytest.raises(SwitchError, match=message):
         parse_switches(apart="bulk_lines", **beside)
+
+
+@pytest.mark.parametrize(
+    ("beside", "message"),
+    [
+        ({"connections": "8"}, "reuse=off with connections=8: each request opens a connection of its own; leave conn"),
+        ({"network": "4g"}, "reuse=off with visit=warm: connections of a warm visit are open from before; give visit="),
+    ],
+)
+def test_a_connection_for_each_request(beside: dict[str, str], message: str) -> None:
+    for taken in ({}, {"http": "3"}, {"edge": "none", "http": "1"}, {"network": "4g", "visit": "first"}):
+        assert parse_switches(reuse="off", **taken).reuse == "off"
+    with pytest.raises(SwitchError, match=message):
+        parse_switches(reuse="off", **beside)
 
 
 def test_no_edge_means_http_1() -> None:
