@@ -1,17 +1,16 @@
 # Made by `make settings` from the options of the commands: do not edit.
 
-SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections reuse persisted delay hold abort vus think
-SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls canary replicas apart store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections reuse persisted delay hold abort edges vus think resume retry
+SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store cache runtime load_nodes trace tracing scale http network rtt bandwidth visit connections reuse persisted delay hold abort vus think
+SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls canary replicas apart store cache runtime load_nodes trace tracing scale http network rtt bandwidth visit connections reuse persisted delay hold abort edges vus think resume retry
 SETTINGS_ladder := topology steps blocks profile rate seed workload trace http resume retry
 SETTINGS_rtt := topologies rtts blocks profile rate seed workload edge trace http bandwidth resume retry
-SETTINGS_rates := topologies rates blocks profile seed workload edge mesh mtls replicas trace http reuse persisted resume retry
+SETTINGS_rates := topologies rates blocks profile seed workload edge mesh mtls replicas cache trace http reuse persisted resume retry
 SETTINGS_isolate := topology journey blocks profile rate seed workload edge tls replicas trace http connections resume retry
-SETTINGS_studies := study blocks profile seed resume retry
 SETTINGS_sweep := topologies objective profile start max seed workload tls trace http connections reuse persisted
 SETTINGS_stress := topologies users think profile seed workload tls trace http reuse persisted connections
 SETTINGS_compare-runs := a b threshold metrics allow-suspect out
 SETTINGS_decide := run workload rate network rtt bandwidth
-SETTINGS_parity := topologies samples seed edge plugins tls mesh mtls canary replicas apart http reuse persisted
+SETTINGS_parity := topologies samples seed edge plugins tls mesh mtls canary replicas apart cache http reuse persisted
 SETTINGS_report := run
 SETTINGS_trace := run journey topology
 SETTINGS_audit := run
@@ -22,11 +21,11 @@ SETTINGS_prove-queues := blocks seed resume
 SETTINGS_prove-resume := kills blocks seed
 SETTINGS_prove-statistics := experiments seed
 SETTINGS_chaos := kills replicas customers seed
-SETTINGS_up := topology edge plugins tls mesh mtls canary replicas apart store tracing scale http delay hold abort seed
+SETTINGS_up := topology edge plugins tls mesh mtls canary replicas apart store cache tracing scale http delay hold abort seed
 SETTINGS_manifests := topology edge plugins mesh mtls canary replicas scale delay hold abort namespace storage seed out
 SETTINGS_compose := topology scale seed out
 
-SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections reuse persisted delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users a b threshold metrics allow-suspect out run samples experiments traces hops sizes kills customers namespace storage
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store cache runtime load_nodes trace tracing scale http network rtt bandwidth visit connections reuse persisted delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey objective start max users a b threshold metrics allow-suspect out run samples experiments traces hops sizes kills customers namespace storage
 
 #? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, rtt.
@@ -42,6 +41,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? bench replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? bench apart - Kind of journey that gets gateways and services of its own behind the edge, such as bulk_lines.
 #? bench store postgres Where the services keep their data while they run: postgres or memory.
+#? bench cache none What products and users are read from before the database: none or valkey.
 #? bench runtime native Where everything runs: this machine, or the current kubectl context: native or kubernetes.
 #? bench load_nodes 1 Load generators in the cluster that share the tape, 1 to 32.
 #? bench trace 0.2 Share of journeys to trace, 0 to 1.
@@ -76,6 +76,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? compare replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? compare apart - Kind of journey that gets gateways and services of its own behind the edge, such as bulk_lines.
 #? compare store postgres Where the services keep their data while they run: postgres or memory.
+#? compare cache none What products and users are read from before the database: none or valkey.
 #? compare runtime native Where everything runs: this machine, or the current kubectl context: native or kubernetes.
 #? compare load_nodes 1 Load generators in the cluster that share the tape, 1 to 32.
 #? compare trace 0.2 Share of journeys to trace, 0 to 1.
@@ -131,6 +132,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? rates mesh none Sidecar mesh: none or envoy or istio.
 #? rates mtls off Mutual TLS between sidecars: off or on.
 #? rates replicas - Processes to run per component, such as graphql-gateway:2,product:2.
+#? rates cache none What products and users are read from before the database: none or valkey.
 #? rates trace 0.2 Share of journeys to trace, 0 to 1.
 #? rates http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? rates reuse on Whether clients keep connections, or off, open one for each request: on or off.
@@ -152,12 +154,6 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? isolate connections 4 Client connections to the edge, or without one to each gateway, 1 to 1000.
 #? isolate resume - Interrupted experiment to resume: latest, or its name.
 #? isolate retry 0 Times to repeat a SUSPECT trial, 0 to 5.
-#? studies study all Studies to replay, comma-separated: agrawal, chandra, muppaneni, niswar, rozek; or all.
-#? studies blocks - Number of blocks, 1 to 100; each runs every arm once (default: the profile's).
-#? studies profile full Profile that sets blocks and the loads' lengths: smoke, full.
-#? studies seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
-#? studies resume - Interrupted experiment to resume: latest, or its name.
-#? studies retry 0 Times to repeat a SUSPECT trial, 0 to 5.
 #? sweep topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
 #? sweep objective 100ms Latency objective that p99 must stay under, 1ms to 5s.
 #? sweep profile quick Profile that sets the duration of the steps: smoke, quick, full.
@@ -206,6 +202,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? parity canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
 #? parity replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? parity apart - Kind of journey that gets gateways and services of its own behind the edge, such as bulk_lines.
+#? parity cache none What products and users are read from before the database: none or valkey.
 #? parity http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? parity reuse on Whether clients keep connections, or off, open one for each request: on or off.
 #? parity persisted on Whether clients send GraphQL documents by their hashes, or off, as texts in each request: on or off.
@@ -245,6 +242,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? up replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? up apart - Kind of journey that gets gateways and services of its own behind the edge, such as bulk_lines.
 #? up store postgres Where the services keep their data while they run: postgres or memory.
+#? up cache none What products and users are read from before the database: none or valkey.
 #? up tracing lean What records the components' spans: the instrument, or OpenTelemetry's SDK: lean or sdk.
 #? up scale 1 Scale of the generated data, in units of 10,000 users, products and orders, 1 to 100.
 #? up http 2 HTTP version between client and edge: 1 or 2 or 3.

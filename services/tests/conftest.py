@@ -24,6 +24,7 @@ from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 from mesh.components.postgres import Database, database, postgres_components
 from mesh.components.postgres_owner import remove_cluster
 from mesh.components.shop_processes import role_name, role_passwords
+from mesh.components.valkey import cache, valkey_components
 from mesh.description.ports import Ports
 from mesh.paths import RunFolder
 from mesh.supervisor.processes import Supervisor
@@ -40,6 +41,14 @@ from shop.platform.process.logs import configure_logging
 from shop.platform.telemetry.tracing import traced_by
 
 DATABASE = "shop_test"
+
+
+@dataclass(frozen=True)
+class Valkey:
+    """A server: its URL, and who can kill it and start it again."""
+
+    url: str
+    supervisor: Supervisor
 
 
 @pytest.fixture
@@ -66,6 +75,20 @@ def admin_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     finally:
         supervisor.stop()
         remove_cluster(folder)
+
+
+@pytest.fixture(scope="session")
+def valkey(admin_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Valkey]:
+    """A Valkey of the tests' own."""
+    ports = Ports(free_port(), {"valkey": 0})
+    folder = RunFolder.of(ports.base, tmp_path_factory.mktemp("valkey"))
+    supervisor = Supervisor(folder, Interrupts())
+    server = cache(ports, {}, Database(admin_url, embedded=True))
+    try:
+        supervisor.start(valkey_components(server, folder, ports))
+        yield Valkey(server.url, supervisor)
+    finally:
+        supervisor.stop()
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mesh.components.keys import KeyPair
 from mesh.components.postgres import Database
+from mesh.components.valkey import CACHED, Cache
 from mesh.description.places import Places
 from mesh.description.ports import replica_name
 from mesh.description.switch_values import Hold
@@ -57,6 +58,7 @@ class Surroundings:
         encrypted: Whether the sidecars prove their identities to each other.
         tracing: What records the processes' spans: "lean" or "sdk".
         telemetry: Folder in which every process accounts for its spans; None for no account.
+        cache: What is read before the database; None for no cache.
     """
 
     topology: Topology
@@ -72,6 +74,7 @@ class Surroundings:
     encrypted: bool = False
     tracing: str = "lean"
     telemetry: Path | None = None
+    cache: Cache | None = None
 
 
 def role_name(service: str) -> str:
@@ -108,6 +111,8 @@ def environment(component: str, around: Surroundings, replica: int = 1) -> dict[
     if service not in GATEWAYS:
         env["SHOP_STORE"] = around.store
         env["SHOP_DATABASE_URL"] = around.database.url(role_name(service), TRIAL_DATABASE)
+    if around.cache is not None and service in CACHED:
+        env |= {"SHOP_CACHE_URL": around.cache.url, "SHOP_CACHE_NAMESPACE": around.cache.namespace}
     for protocol in topology.protocols_of(service):
         kind = "HTTP" if service in GATEWAYS else protocol.upper()
         tcp = places.listens(port_name(service, protocol), replica)

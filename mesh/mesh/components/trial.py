@@ -48,6 +48,7 @@ def parts_of(topology: Topology, switches: Switches) -> list[str]:
     """What a trial starts, for people: `database`, `Jaeger`, `services` and so on."""
     return [
         "database",
+        *(["cache"] if switches.cache != "none" else []),
         "Jaeger",
         "services",
         *(["gateways"] if topology.gateways else []),

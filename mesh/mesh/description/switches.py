@@ -121,6 +121,12 @@ class Switches:
         layer="services",
         commands=(UP,),
     )
+    cache: str = entry(
+        "none",
+        choice("What products and users are read from before the database", "none", "valkey"),
+        layer="services",
+        commands=(UP, PARITY, RATES),
+    )
     runtime: str = entry(
         "native",
         choice("Where everything runs: this machine, or the current kubectl context", "native", "kubernetes"),
@@ -325,6 +331,7 @@ def parse_switches(networks: Mapping[str, Network] | None = None, /, **given: st
             told = switch.needs.what.format(name=switch.name, default=switch.default)
             raise SwitchError(f"{switch.name}={given.get(switch.name, '')} needs {told}.")
     _require_one_store(switches)
+    _require_fit_for_cache(switches)
     _require_fit_for_apart(switches)
     if switches.edge == "none" and (alone := sorted(set(switches.replicas) & set(GATEWAYS))):
         raise SwitchError(
@@ -385,6 +392,18 @@ def _require_one_store(switches: Switches) -> None:
             f"store=memory with replicas of {' and '.join(several)}: each replica would keep data of its own; "
             "give store=postgres, or replicas of gateways only."
         )
+
+
+def _require_fit_for_cache(switches: Switches) -> None:
+    """A cache is a further process of this machine, and stands before a database."""
+    if switches.cache == "none":
+        return
+    for name, value, remedy in (("runtime", switches.runtime, "native"), ("store", switches.store, "postgres")):
+        if value != remedy:
+            raise SwitchError(
+                f"cache={switches.cache} with {name}={value}: the cache runs on this machine, before the services' "
+                f"database; give {name}={remedy}, or cache=none."
+            )
 
 
 def _require_fit_for_apart(switches: Switches) -> None:

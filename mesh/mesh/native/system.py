@@ -23,6 +23,7 @@ from mesh.components.shop_processes import (
 )
 from mesh.components.span_accounts import SpanAccount, span_accounts
 from mesh.components.trial import entrance, parts_of, require_fit, target_document
+from mesh.components.valkey import VALKEY, cache, valkey_components
 from mesh.description.ports import Ports
 from mesh.description.switches import HTTP3, Switches
 from mesh.description.topology import EDGE, GATEWAYS, Protocol, Topology, port_name
@@ -55,13 +56,14 @@ class System(Run):
         ports: Ports of the run.
         trial: Name of the trial; every span carries it.
         data: The data that the run begins with; by default, the switches' scale and seed 1.
-        environ: `DATABASE_URL`, `JAEGER_BIN` and `KONG_BIN` are read from it; by default, the process's environment.
+        environ: `DATABASE_URL`, `CACHE_URL`, `JAEGER_BIN` and `KONG_BIN` are read from it; by default, the process's
+            environment.
         extra: More settings, by component.
         folder: Folder of the run; by default, `.run/<base>`.
 
     Raises:
         SwitchError: The topology cannot run with these switches.
-        InputError: DATABASE_URL is not the URL of a PostgreSQL server.
+        InputError: DATABASE_URL is not the URL of a PostgreSQL server, or CACHE_URL not that of a Valkey server.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class System(Run):
         self._environ = os.environ if environ is None else environ
         self._extra = extra or {}
         self.database = database(self.ports, self._environ, self.folder)
+        self._cache = None if switches.cache == "none" else cache(self.ports, self._environ, self.database)
         self.workloads: tuple[Workload, ...] = ()
         if switches.meshed:
             self.workloads = workloads(topology, self.ports, self.folder, canary=switches.canary > 0)
@@ -160,6 +163,7 @@ class System(Run):
             *([EDGE] if self.switches.has_edge else []),
             *([] if self.workloads else self._shop_ports()),
             *database_ports(self.database),
+            *([VALKEY] if self._cache and self._cache.embedded else []),
             *jaeger_ports(self.ports),
             *(["istiod-xds", "istiod-http"] if self.switches.mesh == "istio" else []),
         ]
@@ -214,22 +218,24 @@ class System(Run):
             encrypted=self.switches.encrypted,
             tracing=self.switches.tracing,
             telemetry=self.folder.telemetry,
+            cache=self._cache,
         )
         told = target_document(self.topology, self.switches, self.trial, self.ports, keys.private, self.ca_certificate)
         write_json(self.target, told)
         store = database_components(self.database, self.folder, self.ports)
+        before = [] if self._cache is None else valkey_components(self._cache, self.folder, self.ports)
         return [
             *store,
+            *before,
             database_task(self.database, self._data, after=frozenset(item.name for item in store)),
             jaeger_component(self.ports, self._environ),
-            *self._shop(around),
+            *self._shop(around, frozenset({DATABASE_TASK, *(item.name for item in before)})),
             *self._sidecars(),
             *([self._edge()] if self.switches.has_edge else []),
         ]
 
-    def _shop(self, around: Surroundings) -> Sequence[Component]:
+    def _shop(self, around: Surroundings, after: frozenset[str]) -> Sequence[Component]:
         """Every process of the shop; those of the set apart find each other only."""
-        after = frozenset({DATABASE_TASK})
         if self.workloads:
             served = [workload for workload in self.workloads if workload.inbound]
             return [shop_component(workload.component, around, after, workload.replica) for workload in served]

@@ -76,6 +76,8 @@ def pages(host: str, port: int, *, tls: bool) -> Iterator[str]:
     """What is answered otherwise than a page that is nowhere."""
     for method, paths in (("GET", ASKED), ("POST", TOLD)):
         nowhere = answered(host, port, method, NOTHING, tls=tls)
+        if tls and nowhere is None:
+            continue  # it speaks no TLS, and might let each try wait in vain
         for path in paths:
             answer = answered(host, port, method, path, tls=tls)
             if answer is not None and answer != nowhere and 200 <= answer[0] < 300:

@@ -65,6 +65,7 @@ def surfaces(*, encrypted: bool) -> Mapping[tuple[str, str], Surface]:
         **dict.fromkeys(served, inside),
         **{(f"{name}-sidecar", port): sidecar for name, port in served},
         ("postgres", "postgres"): Surface("nothing without a password", is_closed=True),
+        ("valkey", "valkey"): Surface("nothing without a password", is_closed=True),
         ("jaeger", "jaeger-otlp-grpc"): Surface("may add spans"),
         ("jaeger", "jaeger-otlp-http"): Surface("may add spans"),
         ("jaeger", "jaeger-query-http"): Surface("may read traces, which hold no personal data"),
@@ -83,7 +84,7 @@ def surfaces(*, encrypted: bool) -> Mapping[tuple[str, str], Surface]:
 )
 def shop(request: pytest.FixtureRequest, free_ports: Callable[[], Ports]) -> Iterator[System]:
     mesh, mtls = request.param
-    switches = parse_switches(mesh=mesh, mtls=mtls, plugins="all")
+    switches = parse_switches(mesh=mesh, mtls=mtls, plugins="all", cache="valkey")
     # Everybody may enter the folder that the run's is in: pytest's own are closed.
     with tempfile.TemporaryDirectory() as root:
         Path(root).chmod(0o755)

@@ -12,6 +12,7 @@ from hops.statistics.over_blocks import rate_section
 from hops.units import CANARY, SERVICES
 
 DATABASE = "postgres"
+CACHE = "valkey"
 TELEMETRY = "jaeger"
 CONTROL_PLANE = "istiod"
 SIDECAR_SUFFIX = "-sidecar"
@@ -28,6 +29,7 @@ GROUPS = (
     "sidecars",
     "control plane",
     "database",
+    "cache",
     "telemetry",
     "other",
     TOTAL,
@@ -39,6 +41,7 @@ _GROUP_OF = {
     EDGE: "edge",
     CONTROL_PLANE: "control plane",
     DATABASE: "database",
+    CACHE: "cache",
     TELEMETRY: "telemetry",
     GENERATOR: GENERATOR_GROUP,
 }

@@ -17,6 +17,7 @@ GATEWAY_SUFFIX = "-gateway"
 NETWORK_GROUP = "customer's network"
 HANDSHAKE_GROUP = "handshakes"
 QUEUES_GROUP = "busy components"
+CACHE_GROUP = "cache"
 UNATTRIBUTED_GROUP = "unattributed"
 
 GROUPS = (
@@ -30,6 +31,7 @@ GROUPS = (
     "sidecars",
     "services",
     "database",
+    CACHE_GROUP,
     "generator",
     UNATTRIBUTED_GROUP,
 )
@@ -67,5 +69,7 @@ def group_of(part: str) -> str:
             return "gateways" if name.endswith(GATEWAY_SUFFIX) else "services"
         case "db" | "pool":
             return "database"
+        case "cache":
+            return CACHE_GROUP
         case _:
             return UNATTRIBUTED_GROUP

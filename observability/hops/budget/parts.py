@@ -10,6 +10,7 @@
 | `queue:<component>` | of a wire's time, what its end spent waiting for an event loop that was busy with others |
 | `proxy:<edge or sidecar>` | in a proxy's SERVER and INTERNAL spans, and in its tries to connect that failed |
 | `db:<service>` | in CLIENT spans of a database |
+| `cache:<service>` | in CLIENT spans of a cache |
 | `pool:<service>` | in its `pool.acquire` spans, waiting for a database connection |
 | `client` | in the generator's root and INTERNAL spans |
 | `start_lag` | in the generator's `start_lag` span, intended to actual start |
@@ -44,6 +45,9 @@ DELAY_TOOK = "shop.injected_delay_took_ms"
 LOOP_BUSY, LOOP_RESTED = "shop.loop.busy_ms", "shop.loop.rested_ms"
 """Attributes of a SERVER span, as of its start, and of a CLIENT span, as of its end: how long its event loop had been
 busy, until how long before."""
+
+CACHES = ("valkey", "redis")
+"""Values of `db.system.name` that stand for a cache."""
 
 PROXY = "proxy:"
 CLIENT_PART = "client"
@@ -295,9 +299,11 @@ def part_of(node: Node) -> str:
     span = node.span
     kind = span.kind
     if kind is CLIENT:
-        if node.callee is not None and not is_database(span):
+        if is_database(span):
+            return _stored(span.service, span.attributes.get("db.system.name") in CACHES)
+        if node.callee is not None:
             return _wire(span.service, node.callee)
-        return _unanswered(span.service, is_database(span), node.unconnected)
+        return _unanswered(span.service, node.unconnected)
     name = span.name
     return _inside(kind, span.service, name if name in _COUNTED_INTERNAL else "")
 
@@ -320,9 +326,12 @@ def _wire(caller: str, callee: str) -> str:
 
 
 @cache
-def _unanswered(caller: str, database: bool, unconnected: bool) -> str:
-    if database:
-        return f"db:{caller}"
+def _stored(caller: str, in_cache: bool) -> str:
+    return f"{'cache' if in_cache else 'db'}:{caller}"
+
+
+@cache
+def _unanswered(caller: str, unconnected: bool) -> str:
     return f"{PROXY}{caller}" if unconnected and is_proxy(caller) else UNATTRIBUTED
 
 
@@ -381,4 +390,4 @@ _GENERATOR_PARTS = {
 }
 _COUNTED_INTERNAL = frozenset({POOL_SPAN, *_GENERATOR_PARTS})
 _OF_GENERATOR = frozenset({CLIENT_PART, *_GENERATOR_PARTS.values()})
-_ENTERING = {"work": SERVER, "queue": SERVER, "proxy": SERVER, "pool": INTERNAL, "db": CLIENT}
+_ENTERING = {"work": SERVER, "queue": SERVER, "proxy": SERVER, "pool": INTERNAL, "db": CLIENT, "cache": CLIENT}

@@ -24,6 +24,7 @@ _WORDS = {
     "busy components": "waiting for components that were busy with others",
     "services": "the services' work",
     "database": "the database",
+    "cache": "the cache",
     "sidecars": "the sidecars",
     "generator": "the client's own work",
     "unattributed": "unattributed time",

@@ -3,6 +3,8 @@
 The same journey, sent over the same channel in as many requests, makes the same spans each time: what a trace has fewer
 of than its kind, it has lost. Where the number depends on what was asked (some have more than most), fewer is no loss,
 but none is. And whoever borrows a connection runs a statement on it.
+
+What a cache has needs no statement: where there is a cache, it is only certain that one of the two was asked.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import numpy as np
 from hops.budget.parts import Budget
 
 _COMPARED = ("wire", "work", "proxy", "pool", "db")
+_OF_STORES = ("pool", "db")
 ENDS_AFTER_NS = 1_000_000
 """Over HTTP a callee may end its span when its answer has been read already: in the median by 0.1 ms and less, and by
 0.55 ms where ten calls were few."""
@@ -29,7 +32,7 @@ def lacking(budgets: Iterable[Budget], keepers: Container[str]) -> int:
 
     Args:
         budgets: Budgets of journeys that ended ok.
-        keepers: Components each request to which leaves a statement.
+        keepers: Components each request to which leaves a statement, or a question to its cache.
     """
     kinds: dict[tuple[str, str, int], list[Budget]] = defaultdict(list)
     for budget in budgets:
@@ -39,12 +42,18 @@ def lacking(budgets: Iterable[Budget], keepers: Container[str]) -> int:
 
 
 def _lacking(kind: Sequence[Budget], keepers: Container[str]) -> int:
-    parts = {part for one in kind for part in one.crossings if part.partition(":")[0] in _COMPARED}
+    entered = {part for one in kind for part in one.crossings}
+    parts = {part for part in entered if part.partition(":")[0] in _COMPARED} - _behind_caches(entered)
     least = {part: _least([one.crossings.get(part, 0) for one in kind]) for part in parts}
     return sum(
         any(one.crossings.get(part, 0) < count for part, count in least.items()) or _without_statement(one, keepers)
         for one in kind
     )
+
+
+def _behind_caches(entered: Iterable[str]) -> set[str]:
+    cached = {name for kind, _, name in (part.partition(":") for part in entered) if kind == "cache"}
+    return {f"{kind}:{name}" for kind in _OF_STORES for name in cached}
 
 
 def _least(counts: Sequence[int]) -> int:
@@ -61,7 +70,8 @@ def _without_statement(budget: Budget, keepers: Container[str]) -> bool:
     for part, count in budget.crossings.items():
         kind, _, name = part.partition(":")
         statements = budget.crossings.get(f"db:{name}", 0)
-        if (kind == "pool" and statements < count) or (kind == "work" and name in keepers and not statements):
+        asked = statements or budget.crossings.get(f"cache:{name}", 0)
+        if (kind == "pool" and statements < count) or (kind == "work" and name in keepers and not asked):
             return True
     return False
 

@@ -70,7 +70,7 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
         "at the edge.",
     ),
     ("hop", "One link crossed once, from a caller to its callee."),
-    ("part", "One line of a hop budget: the work of a component, the wire between two, a database, a proxy."),
+    ("part", "One line of a hop budget: the work of a component, the wire between two, a database, a cache, a proxy."),
     ("band", "The traces whose end-to-end time lies near a percentile; the budget of a band is their mean."),
     ("exemplar", "One real trace that represents a percentile: the nearest to it."),
     (

@@ -21,6 +21,7 @@ DEFAULTS: Switches = {
     "hold": {},
     "abort_share": {},
     "store": "postgres",
+    "cache": "none",
     "tracing": "lean",
     "runtime": "native",
     "load_nodes": 1,

@@ -10,6 +10,7 @@ from hops.tables.view import SummaryView
 _SPARE = {
     "edge": 1,
     "database": 1,
+    "cache": 1,
     "sidecars": 2,
     "control plane": 2,
     "telemetry": 2,

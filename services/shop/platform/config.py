@@ -21,6 +21,8 @@ SWITCH = ("on", "off")
 STORES = ("postgres", "memory")
 DEFAULT_POOL = 8
 LARGEST_POOL = 200
+DEFAULT_CACHE_BOUND_MS = 60_000
+CACHE_BOUNDS_MS = (1_000, 3_600_000)
 LONGEST_BANK_DELAY_MS = 60_000
 LONGEST_DELAY_US = 1_000_000
 SELDOMEST_HOLD = 1_000_000
@@ -46,6 +48,9 @@ class ServiceConfig:
         database_url: PostgreSQL URL; None in a gateway.
         database_pool: Connections to keep open.
         store: Where a service keeps its data: in the database, or in memory that is filled from it at the start.
+        cache_url: Valkey URL of the cache in front of the database; None for no cache.
+        cache_namespace: First part of every key in the cache.
+        cache_bound_ms: How long the cache may return what has been changed, in ms, if it could not be told.
         peers: Address of each service that this process calls, by name: "grpc://127.0.0.1:18020", or those of its
             replicas: "grpc://127.0.0.1:18020,127.0.1.1:18020".
         sockets: Path of the Unix domain socket that calls of a service go to in place of its address, by name; a
@@ -81,6 +86,9 @@ class ServiceConfig:
     database_url: str | None = None
     database_pool: int = DEFAULT_POOL
     store: str = "postgres"
+    cache_url: str | None = None
+    cache_namespace: str = "shop"
+    cache_bound_ms: int = DEFAULT_CACHE_BOUND_MS
     peers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     sockets: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     otlp_endpoint: str | None = None
@@ -126,6 +134,9 @@ class ServiceConfig:
             database_url=_url(env, "SHOP_DATABASE_URL", ("postgresql", "postgres")),
             database_pool=_whole(env, "SHOP_DATABASE_POOL", DEFAULT_POOL, 1, LARGEST_POOL),
             store=_choice(env, "SHOP_STORE", STORES, "postgres"),
+            cache_url=_url(env, "SHOP_CACHE_URL", ("valkey", "redis")),
+            cache_namespace=env.get("SHOP_CACHE_NAMESPACE") or "shop",
+            cache_bound_ms=_whole(env, "SHOP_CACHE_BOUND_MS", DEFAULT_CACHE_BOUND_MS, *CACHE_BOUNDS_MS),
             peers=MappingProxyType(peers),
             sockets=MappingProxyType(sockets),
             otlp_endpoint=_url(env, "OTEL_EXPORTER_OTLP_ENDPOINT", ("http", "https")),

@@ -1,18 +1,21 @@
-"""Wires the product service: database, use cases, protocols."""
+"""Wires the product service: database, cache, use cases, protocols."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from shop.platform.cache.opening import behind_cache
 from shop.platform.config import ServiceConfig
 from shop.platform.database.store import opened_store
 from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.serve import Protocols, protocols_of, run_servers
+from shop.product.cached import CachedProductStore
 from shop.product.grpc import register
 from shop.product.memory import MemoryProductStore
 from shop.product.postgres import PostgresProductStore
 from shop.product.service import ProductService
+from shop.values.product import Product
 
 EXAMPLE_URL = "postgresql://shop_product:…@127.0.0.1:18060/shop_trial"
 
@@ -25,8 +28,11 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[ProductService]:
         ConfigError: A setting is missing.
         StartError: The database does not answer.
     """
-    async with opened_store(config, EXAMPLE_URL, PostgresProductStore, MemoryProductStore.load) as store:
-        yield ProductService(store, page_token_key=config.page_token_key)
+    async with (
+        opened_store(config, EXAMPLE_URL, PostgresProductStore, MemoryProductStore.load) as store,
+        behind_cache(config, store, Product, CachedProductStore) as catalogue,
+    ):
+        yield ProductService(catalogue, page_token_key=config.page_token_key)
 
 
 def protocols(service: ProductService, page_token_key: bytes = DEFAULT_KEY) -> Protocols:

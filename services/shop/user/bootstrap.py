@@ -1,4 +1,4 @@
-"""Wires the user service: database, password hashes, tokens, use cases, protocols."""
+"""Wires the user service: database, cache, password hashes, tokens, use cases, protocols."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from shop.platform.access.jwt import TokenSigner
+from shop.platform.cache.opening import behind_cache
 from shop.platform.config import ServiceConfig, required
 from shop.platform.database.store import opened_store
 from shop.platform.errors import ConfigError
 from shop.platform.serve import Protocols, protocols_of, run_servers
+from shop.user.cached import CachedUserStore
 from shop.user.grpc import register
 from shop.user.memory import MemoryUserStore
 from shop.user.passwords import Argon2Passwords
 from shop.user.postgres import PostgresUserStore
 from shop.user.service import UserService
+from shop.values.user import User
 
 EXAMPLE_URL = "postgresql://shop_user:…@127.0.0.1:18060/shop_trial"
 
@@ -30,9 +33,12 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[UserService]:
         StartError: The database does not answer.
     """
     signer = _signer(required(config.jwt_private_key_file, "SHOP_JWT_PRIVATE_KEY_FILE", "keys/jwt-private.pem"))
-    async with opened_store(config, EXAMPLE_URL, PostgresUserStore, MemoryUserStore.load) as store:
+    async with (
+        opened_store(config, EXAMPLE_URL, PostgresUserStore, MemoryUserStore.load) as store,
+        behind_cache(config, store, User, CachedUserStore) as accounts,
+    ):
         with contextlib.closing(Argon2Passwords()) as passwords:
-            yield UserService(store, passwords, signer, page_token_key=config.page_token_key)
+            yield UserService(accounts, passwords, signer, page_token_key=config.page_token_key)
 
 
 def protocols(service: UserService) -> Protocols:

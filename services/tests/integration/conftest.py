@@ -38,26 +38,26 @@ BOOTSTRAPS: dict[str, Any] = {
 }
 
 
-MEMORY = "memory"
-"""Stands among the protocols for a service whose data is in memory, served over gRPC."""
+MEMORY, CACHED = "memory", "cached"
+"""Stand among the protocols for a service whose data is in memory, or behind a cache, served over gRPC."""
 TABLES = {"admin", "statements", "tables", "traces"}
 """Fixtures of tests that look at the tables behind the services, or at the statements on them."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keeps those tests with data in memory that have any, and do not look at the tables."""
+    """Keeps those tests with data in memory or behind a cache that have any, and do not look at the tables."""
     items[:] = [item for item in items if not isinstance(item, pytest.Function) or _makes_sense(item)]
 
 
 def _makes_sense(item: pytest.Function) -> bool:
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
     fixtures = set(item.fixturenames)
-    return parameters.get("protocol") != MEMORY or ("store" in fixtures and not fixtures & TABLES)
+    return parameters.get("protocol") not in (MEMORY, CACHED) or ("store" in fixtures and not fixtures & TABLES)
 
 
-@pytest.fixture(scope="module", params=[*sorted(PROTOCOLS), MEMORY])
+@pytest.fixture(scope="module", params=[*sorted(PROTOCOLS), MEMORY, CACHED])
 def protocol(request: pytest.FixtureRequest) -> str:
-    """Every test of behaviour runs over each protocol, and with data in memory."""
+    """Every test of behaviour runs over each protocol, with data in memory, and with data behind a cache."""
     return str(request.param)
 
 
@@ -72,10 +72,16 @@ def store(protocol: str) -> str:
     return "memory" if protocol == MEMORY else "postgres"
 
 
+@pytest.fixture(scope="module")
+def cache_url(protocol: str, request: pytest.FixtureRequest) -> str | None:
+    """The cache of a module's tests, if they have one."""
+    return str(request.getfixturevalue("valkey").url) if protocol == CACHED else None
+
+
 @asynccontextmanager
 async def served(name: str, protocol: str, service: Any) -> AsyncIterator[str]:
     """A service over one protocol; gives the address that its callers are told."""
-    if protocol == MEMORY:
+    if protocol in (MEMORY, CACHED):
         protocol = "grpc"
     config = ServiceConfig(component=name, **{f"listen_{protocol}": "127.0.0.1:0"})
     async with servers(config, BOOTSTRAPS[name].protocols(service)) as addresses:
@@ -106,22 +112,27 @@ def seeded_documents(shop_url: str) -> None:
 
 @pytest.fixture(scope="module")
 async def product(
-    protocol: str, store: str, role_url: Callable[[str], str], seeded_documents: None
+    protocol: str, store: str, cache_url: str | None, role_url: Callable[[str], str], seeded_documents: None
 ) -> AsyncIterator[ProductClient]:
     """A client of the product service, which the tests of a module share."""
-    config = ServiceConfig(component="product", database_url=role_url("product"), database_pool=4, store=store)
+    config = ServiceConfig(
+        component="product", database_url=role_url("product"), database_pool=4, store=store, cache_url=cache_url
+    )
     async with running("product", protocol, config) as clients:
         yield clients.product
 
 
 @pytest.fixture(scope="module")
-async def user(protocol: str, store: str, role_url: Callable[[str], str], keys: Any) -> AsyncIterator[UserClient]:
+async def user(
+    protocol: str, store: str, cache_url: str | None, role_url: Callable[[str], str], keys: Any
+) -> AsyncIterator[UserClient]:
     """A client of the user service, which the tests of a module share."""
     config = ServiceConfig(
         component="user",
         database_url=role_url("user"),
         database_pool=4,
         store=store,
+        cache_url=cache_url,
         jwt_private_key_file=str(keys.private_file),
     )
     async with running("user", protocol, config) as clients:

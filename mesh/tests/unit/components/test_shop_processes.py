@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,9 +18,10 @@ from mesh.components.shop_processes import (
     role_passwords,
     shop_component,
 )
+from mesh.components.valkey import cache, require_version
 from mesh.description.ports import load_ports
 from mesh.description.topology import SERVES, SERVICES, load_topology, port_name
-from mesh.errors import InputError
+from mesh.errors import InputError, StartError
 from mesh.paths import GRAPHIQL, RunFolder
 
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
@@ -148,6 +150,36 @@ def test_command_lines_and_what_is_printed_of_a_run_hold_no_password() -> None:
     assert "secret" not in " ".join(task.argv())
     assert task.env["SHOP_ADMIN_URL"] == ADMIN
     assert "secret" not in repr(db)
+
+
+@pytest.mark.parametrize("component", SERVES)
+def test_products_and_users_are_read_through_the_cache(component: str) -> None:
+    own = cache(PORTS, {}, Database(ADMIN, embedded=False))
+    named = {name for name in environment(component, replace(around(), cache=own)) if "CACHE" in name}
+    assert named == ({"SHOP_CACHE_URL", "SHOP_CACHE_NAMESPACE"} if component in ("product", "user") else set())
+    assert own.namespace != cache(PORTS, {}, Database(ADMIN, embedded=False)).namespace
+
+
+@pytest.mark.parametrize("url", ["https://:secret@h", "valkey://", "valkeys://:secret@h", "secret", "valkey://h:0"])
+def test_bad_cache_url_is_not_repeated(url: str) -> None:
+    with pytest.raises(InputError, match="CACHE_URL: must look like valkey://:password@host:6379") as error:
+        cache(PORTS, {"CACHE_URL": url}, Database(ADMIN, embedded=False))
+    assert url not in str(error.value).replace("valkey://:password@host:6379", "")
+
+
+@pytest.mark.parametrize(
+    ("info", "told"),
+    [
+        ({"valkey_version": "8.1.8", "redis_version": "7.2.4"}, ""),
+        ({"redis_version": "7.2.0"}, ""),
+        ({"redis_version": "8.0.1"}, ""),
+        ({"redis_version": "6.2.14"}, r"names is Redis 6.2.14; needed: 7.2 or newer"),
+        ({}, r"names is Redis None; needed: 7.2"),
+    ],
+)
+def test_an_old_cache_is_refused(info: dict[str, str], told: str) -> None:
+    with pytest.raises(StartError, match=told) if told else nullcontext():
+        require_version(info)
 
 
 @pytest.mark.parametrize(

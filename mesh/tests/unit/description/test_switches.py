@@ -76,6 +76,7 @@ def test_empty_stands_for_the_default() -> None:
             "Bulk lines",
             "apart=Bulk lines is no kind of journey; give one of the workload's, such as bulk_lines",
         ),
+        ("cache", "redis", "cache=redis is unknown; valid: none, valkey"),
         ("store", "redis", "store=redis is unknown; valid: postgres, memory"),
         ("trace", "1.1", "trace=1.1: must be a number from 0 .* to 1"),
         ("trace", "-0.1", "from 0"),
@@ -210,6 +211,14 @@ def test_clients_enter_a_mesh_by_the_edge() -> None:
 def test_a_canary_needs_the_database() -> None:
     with pytest.raises(SwitchError, match="store=memory with canary=10: two product services would keep two stocks"):
         parse_switches(mesh="envoy", canary="10", store="memory")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "remedy"), [("store", "memory", "postgres"), ("runtime", "kubernetes", "native")]
+)
+def test_a_cache_needs_a_machine_and_its_database(name: str, value: str, remedy: str) -> None:
+    with pytest.raises(SwitchError, match=f"cache=valkey with {name}={value}: .*; give {name}={remedy}, or cache=none"):
+        parse_switches(cache="valkey", **{name: value})
 
 
 def test_replicas() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from hops.budget.groups import GROUPS, HANDSHAKE_GROUP, NETWORK_GROUP, group_of
+from hops.budget.groups import CACHE_GROUP, GROUPS, HANDSHAKE_GROUP, NETWORK_GROUP, group_of
 from hops.budget.parts import part_of
 from hops.elements import numbers
 from hops.elements.element import Drawing, Element, Fold, Section, Text
@@ -29,7 +29,7 @@ about 60 on its path alone."""
 _STEP, _DEEPEST = 0.7, 6.0
 """A level is indented by so many rem; of a deep tree less, so that the names keep their place."""
 _LEAST_PERCENT = 0.25
-_SELDOM = (NETWORK_GROUP, HANDSHAKE_GROUP, "sidecars")
+_SELDOM = (NETWORK_GROUP, HANDSHAKE_GROUP, "sidecars", CACHE_GROUP)
 """Groups that most runs do not have."""
 
 

@@ -28,6 +28,7 @@ _FILLS = {
     "sidecars": 4,
     "control plane": 0,
     "database": 6,
+    "cache": 10,
     "telemetry": 3,
     "other": 8,
     GENERATOR_GROUP: 7,

@@ -19,11 +19,10 @@ Mode = Literal["open", "closed"]
 
 
 class ClosedLoop(TypedDict):
-    """What drove a closed loop; where arms have different numbers of users, `vus` are the most."""
+    """What drove a closed loop."""
 
     vus: int
     think_s: float
-    fewest: NotRequired[int]
 
 
 class Summary(OfCluster):

@@ -21,6 +21,7 @@ EXPECTED = {
     "work:order": "services",
     "db:order": "database",
     "pool:order": "database",
+    "cache:product": "cache",
     "proxy:order-outbound": "sidecars",
     "proxy:edge-outbound": "sidecars",
     "proxy:product-canary-inbound": "sidecars",

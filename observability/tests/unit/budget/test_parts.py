@@ -25,6 +25,16 @@ client browse                          INTERNAL 0..100 shop.journey=browse shop.
                   `- product SELECT    CLIENT   36..60 db.system.name=postgresql
 """
 
+ROW_THAT_THE_CACHE_LACKS = """
+client browse                             INTERNAL 0..100 shop.journey=browse
+`- client POST                            CLIENT   0..100
+   `- product Get                         SERVER   30..70
+      |- product GET                      CLIENT   32..38 db.system.name=valkey
+      |- product pool.acquire             INTERNAL 38..42
+      |- product SELECT                   CLIENT   42..60 db.system.name=postgresql
+      `- product SET                      CLIENT   60..65 db.system.name=valkey
+"""
+
 # Envoy begins its span with the request's headers, when the body is still under way, and ends it after the answer's
 # last byte.
 DISTANT_CUSTOMER = """
@@ -252,6 +262,10 @@ CASES = {
             "db:product": 24,
         },
     ),
+    "a row that the cache lacks: asked for, read from the database, and stored": (
+        ROW_THAT_THE_CACHE_LACKS,
+        {"wire:client→product": 60, "work:product": 7, "cache:product": 11, "pool:product": 4, "db:product": 18},
+    ),
     "a distant customer: what the link took is the network's, whatever the edge's span says": (
         DISTANT_CUSTOMER,
         {
@@ -443,6 +457,7 @@ def test_a_step_inside_a_component_enters_no_part_but_counts_on_the_path(draw):
     [
         ("work:order", ("order", "SERVER")), ("proxy:order-inbound", ("order-inbound", "SERVER")),
         ("pool:order", ("order", "INTERNAL")), ("db:order", ("order", "CLIENT")),
+        ("cache:user", ("user", "CLIENT")),
         ("wire:order→user", ("order", "CLIENT")), ("client", ("client", "INTERNAL")),
         ("network", ("client", "INTERNAL")), ("client:waiting", ("client", "INTERNAL")), ("unattributed", None),
     ],

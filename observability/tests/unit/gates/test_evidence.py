@@ -103,6 +103,20 @@ def test_spans_that_were_never_made_are_missed():
     assert failing(one_lost) == {"spans_missing"}
 
 
+def test_what_a_cache_has_needs_no_statement_but_nobody_who_asks_neither_is_whole():
+    def in_cache(span):
+        return replace(span, attributes={"db.system.name": "valkey"}) if is_statement(span) else span
+
+    def some_hits(number, spans):
+        kept = [one for one in spans if one.name != POOL_SPAN]
+        return map(in_cache, kept) if number % 10 else spans
+
+    assert not failing(some_hits)
+    assert failing(
+        lambda number, spans: [one for one in some_hits(number, spans) if number != 7 or not is_statement(one)]
+    )
+
+
 def test_one_lost_call_leaves_an_orphan_which_is_one_too_many():
     def one_lost(number, spans):
         lost = next(one for one in spans if one.kind is Kind.CLIENT and one.service == "graphql-gateway")

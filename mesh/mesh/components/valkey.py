@@ -1,0 +1,123 @@
+"""Valkey as the services' cache: a server of the run's own, or the one that CACHE_URL names."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from mesh.components.postgres import Database
+from mesh.description.ports import HOST, Ports
+from mesh.errors import InputError, StartError
+from mesh.paths import RunFolder, valkey
+from mesh.supervisor.processes import STORE_RANK, Component
+from mesh.supervisor.readiness import tcp
+
+VALKEY = "valkey"
+CACHED = ("product", "user")
+"""Services that read through the cache."""
+LEAST_VERSION = (7, 2)
+SETTINGS: Mapping[str, str] = {
+    "bind": HOST,
+    "maxmemory": "64mb",  # the products and users of scale=1 take a tenth of it
+    "maxmemory-policy": "allkeys-lru",
+    "save": '""',  # a restart begins empty
+    "appendonly": "no",
+}
+
+
+@dataclass(frozen=True)
+class Cache:
+    """The cache of one run.
+
+    Attributes:
+        url: Its URL, with the password.
+        embedded: Whether this project starts the server.
+        namespace: First part of every key, new for each start: nobody finds what an earlier trial left there.
+    """
+
+    url: str = field(repr=False)
+    embedded: bool
+    namespace: str = field(default_factory=lambda: secrets.token_hex(4))
+
+
+def cache(ports: Ports, environ: Mapping[str, str], database: Database) -> Cache:
+    """The cache of a run: `CACHE_URL` if it is set, else a server of the run's own.
+
+    Args:
+        ports: Ports of the run.
+        environ: `CACHE_URL` is read from it.
+        database: Knows the secret that the server's password is derived from.
+
+    Raises:
+        InputError: CACHE_URL is not the URL of a Valkey server.
+    """
+    given = environ.get("CACHE_URL", "")
+    if not given:
+        return Cache(f"valkey://:{database.password(VALKEY)}@{HOST}:{ports[VALKEY]}", embedded=True)
+    if not _is_url(given):
+        # The URL may hold a password, so it is not repeated.
+        raise InputError("CACHE_URL: must look like valkey://:password@host:6379, or redis:// for Redis; without TLS.")
+    return Cache(given, embedded=False)
+
+
+def valkey_components(server: Cache, folder: RunFolder, ports: Ports) -> list[Component]:
+    """What to run for the cache; nothing for a server elsewhere.
+
+    Raises:
+        NotInstalledError: There is no Valkey for this machine.
+        StartError: The server elsewhere does not answer, or is too old.
+    """
+    if not server.embedded:
+        require_external(server)
+        return []
+    program, file = valkey(), folder.config / "valkey.conf"
+    settings = {**SETTINGS, "port": str(ports[VALKEY]), "requirepass": urlsplit(server.url).password or ""}
+    # A file, which nobody else may read: a command line could be read by everybody.
+    file.touch(mode=0o600)
+    file.write_text("".join(f"{name} {value}\n" for name, value in settings.items()))
+    argv = [str(program), str(file)]
+    return [Component(VALKEY, argv=lambda: argv, ready=tcp(ports[VALKEY]), stop_rank=STORE_RANK)]
+
+
+def require_external(server: Cache) -> None:
+    """Checks that the server that CACHE_URL names answers, and is new enough.
+
+    Raises:
+        StartError: It does not, or is not.
+    """
+    # Not at the top: other runs need not wait for its import.
+    from valkey import Valkey
+    from valkey.exceptions import ValkeyError
+
+    try:
+        with Valkey.from_url(server.url, socket_timeout=5) as client:
+            require_version(client.info("server"))
+    except ValkeyError as error:
+        raise StartError(f"The server that CACHE_URL names refuses the connection: {error}") from error
+
+
+def require_version(info: Mapping[str, object]) -> None:
+    """Checks what a server says of itself.
+
+    Args:
+        info: Its answer to `INFO server`.
+
+    Raises:
+        StartError: It is older than `LEAST_VERSION`.
+    """
+    name = "Valkey" if "valkey_version" in info else "Redis"
+    version = str(info.get("valkey_version") or info.get("redis_version"))
+    if tuple(map(int, re.findall(r"\d+", version)[:2])) < LEAST_VERSION:
+        least = ".".join(map(str, LEAST_VERSION))
+        raise StartError(f"The server that CACHE_URL names is {name} {version}; needed: {least} or newer of either.")
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("valkey", "redis") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False

@@ -1,0 +1,46 @@
+"""How often a process found in the cache what it asked for, second by second."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from pathlib import Path
+
+import orjson
+
+KEPT_S = 7_200
+"""Seconds that are kept, the newest: those of the longest load."""
+
+
+class CacheAccount:
+    """The account of a process, in a file that whoever started the process can read.
+
+    Args:
+        path: Path of the file; None for no file.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._seconds: deque[list[int]] = deque(maxlen=KEPT_S)
+
+    def note(self, *, asked: int = 0, hits: int = 0, unanswered: int = 0) -> None:
+        """Counts what happened in this second.
+
+        Args:
+            asked: Rows that were asked for.
+            hits: How many of them the cache had.
+            unanswered: Questions that it did not answer, or not in time.
+        """
+        now = int(time.time())
+        if not self._seconds or self._seconds[-1][0] != now:
+            self._seconds.append([now, 0, 0, 0])
+        second = self._seconds[-1]
+        second[1] += asked
+        second[2] += hits
+        second[3] += unanswered
+
+    def write(self) -> None:
+        """Writes the file; call it at the end of the process."""
+        if self._path is not None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._path.write_bytes(orjson.dumps(list(self._seconds)))

@@ -1,0 +1,182 @@
+"""A service's connections to its cache, which may be slow, full or gone at any time.
+
+A question that is not answered within `LIMIT_S` takes the cache out of use: until it has answered again, nobody waits
+for it. What could not be removed from it meanwhile is removed before this process reads from it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import lru_cache
+from typing import TypeAlias
+from urllib.parse import unquote, urlsplit
+
+from valkey.asyncio import Connection
+from valkey.exceptions import ValkeyError
+
+from shop.instrument.tracing import CLIENT, SharedAttributes, shared
+from shop.platform.cache.account import CacheAccount
+from shop.platform.telemetry.tracing import note, sampled_parent
+
+log = logging.getLogger(__name__)
+
+CONNECTIONS = 4
+"""Each is in use for a fraction of a millisecond, so that few serve many requests."""
+LIMIT_S = 0.01
+"""How long a request waits for an answer, and for a connection, in seconds."""
+PAUSE_S = 0.1
+"""How long after a failure, and between two attempts, the cache is left alone, in seconds."""
+RECONNECT_LIMIT_S = 2.0
+
+Argument: TypeAlias = str | bytes | int
+Answer: TypeAlias = int | bytes | Sequence[bytes | None] | None
+_FAILURES = (ValkeyError, OSError, TimeoutError)
+
+
+class CacheConnections:
+    """The connections of one process.
+
+    Args:
+        url: `valkey://[user]:password@host:port/number`.
+        account: Counts what was not answered.
+        limit_s: How long a request waits for an answer, in seconds.
+    """
+
+    def __init__(self, url: str, account: CacheAccount, *, limit_s: float = LIMIT_S) -> None:
+        parts = urlsplit(url)
+        self.account = account
+        self._limit_s = limit_s
+        self._in_use = False
+        self._owed: set[str] = set()
+        self._recovery: asyncio.Task[None] | None = None
+        # The last one that was used comes first.
+        self._idle: asyncio.LifoQueue[Connection] = asyncio.LifoQueue()
+        for _ in range(CONNECTIONS):
+            self._idle.put_nowait(
+                Connection(
+                    host=parts.hostname or "",
+                    port=parts.port or 6379,
+                    db=parts.path.strip("/") or 0,
+                    username=unquote(parts.username or "") or None,
+                    password=unquote(parts.password or "") or None,
+                    # One limit is above all that a question takes, and nothing is tried twice.
+                    socket_timeout=None,
+                    lib_name=None,
+                    lib_version=None,
+                )
+            )
+
+    async def open(self) -> None:
+        """Connects, or begins to try so again and again."""
+        try:
+            await self._reconnect()
+        except _FAILURES as error:
+            self._leave(error)
+        else:
+            self._in_use = True
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        if self._recovery is not None:
+            self._recovery.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._recovery
+        while not self._idle.empty():
+            await self._idle.get_nowait().disconnect(nowait=True)
+        self.account.write()
+
+    async def ask(self, operation: str, kind: str, *command: Argument) -> Answer:
+        """Asks the cache, in a span if the request is traced.
+
+        Args:
+            operation: What the command does: GET, SET or DEL.
+            kind: Kind of the rows, such as `product`.
+            command: The command and its arguments.
+
+        Returns:
+            The answer; None if the cache is out of use, or goes out of use by this.
+        """
+        if not self._in_use:
+            return None
+        parent, start, failure = sampled_parent(), time.time_ns(), None
+        try:
+            async with asyncio.timeout(self._limit_s):
+                return await self._send(*command)
+        except _FAILURES as error:
+            failure = error
+            self.account.note(unanswered=1)
+            self._leave(error)
+            return None
+        finally:
+            if parent is not None:
+                name, attributes = _noted(operation, kind)
+                note(name, CLIENT, parent, start, attributes, failure)
+
+    async def remove(self, kind: str, keys: Sequence[str]) -> None:
+        """Removes entries; if that cannot be done now, then before this process reads from the cache again."""
+        removed = None
+        try:
+            removed = await self.ask("DEL", kind, "DEL", *keys)
+        finally:
+            if removed is None:
+                self._owed.update(keys)
+                self._leave(None)
+
+    async def _send(self, *command: Argument) -> Answer:
+        connection = await self._idle.get()
+        try:
+            await connection.send_command(*command)
+            answer: Answer = await connection.read_response()
+        finally:
+            # One that failed, or whose request was given up, has been disconnected, and connects when it is used again.
+            self._idle.put_nowait(connection)
+        return answer
+
+    def _leave(self, error: BaseException | None) -> None:
+        """Takes the cache out of use, and has it asked until it answers again."""
+        if self._recovery is not None:
+            return
+        self._in_use = False
+        if error is not None:
+            log.warning("the cache does not answer, so reads go to the database: %s", type(error).__name__)
+        self._recovery = asyncio.create_task(self._recover())
+
+    async def _recover(self) -> None:
+        while not self._in_use:
+            await asyncio.sleep(PAUSE_S)
+            owed, self._owed = self._owed, set()
+            try:
+                await self._reconnect()
+                if owed:
+                    async with asyncio.timeout(RECONNECT_LIMIT_S):
+                        await self._send("DEL", *owed)
+            except _FAILURES:
+                self._owed |= owed
+            else:
+                self._in_use = not self._owed
+        self._recovery = None
+        log.info("the cache answers again")
+
+    async def _reconnect(self) -> None:
+        """Connects every connection anew: after an outage none of them can be trusted."""
+        taken: list[Connection] = []
+        try:
+            async with asyncio.timeout(RECONNECT_LIMIT_S):
+                while len(taken) < CONNECTIONS:
+                    taken.append(await self._idle.get())
+                    await taken[-1].disconnect(nowait=True)
+                    await taken[-1].connect()  # type: ignore[no-untyped-call] # the library says nothing of it
+        finally:
+            for connection in taken:
+                self._idle.put_nowait(connection)
+
+
+@lru_cache
+def _noted(operation: str, kind: str) -> tuple[str, SharedAttributes]:
+    name = f"{operation} {kind}"
+    attributes = {"db.system.name": "valkey", "db.operation.name": operation, "db.query.summary": name}
+    return name, shared(attributes)

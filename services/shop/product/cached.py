@@ -1,0 +1,84 @@
+"""The catalogue's tables behind a cache, from which products are read by their ids."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from shop.product.domain import ProductChange
+from shop.product.ports import ProductStore, StockTransaction
+from shop.values.product import Product, Reservation, ReservedLine
+
+if TYPE_CHECKING:
+    from shop.platform.cache.entries import Entries
+
+
+class CachedProductStore:
+    """The catalogue's tables; pages, reviews, rows and documents are read past the cache.
+
+    Args:
+        store: The tables.
+        products: Products in the cache.
+    """
+
+    def __init__(self, store: ProductStore, products: Entries[Product]) -> None:
+        self._store = store
+        self._products = products
+        self.page, self.add, self.reviews = store.page, store.add, store.reviews
+        self.rows, self.document = store.rows, store.document
+
+    async def get(self, product_id: int) -> Product | None:
+        products = await self._products.read([product_id], self._get)
+        return products[0] if products else None
+
+    async def batch_get(self, ids: Sequence[int]) -> list[Product]:
+        return await self._products.read(ids, self._store.batch_get)
+
+    async def change(self, product_id: int, change: ProductChange) -> Product | None:
+        try:
+            return await self._store.change(product_id, change)
+        finally:
+            # A change that failed for the caller may have been committed all the same.
+            await self._products.remove([product_id])
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[StockTransaction]:
+        changed: set[int] = set()
+        try:
+            async with self._store.transaction() as stock:
+                yield _Noting(stock, changed)
+        finally:
+            await self._products.remove(changed)
+
+    async def _get(self, ids: Sequence[int]) -> Sequence[Product]:
+        product = await self._store.get(ids[0])
+        return [] if product is None else [product]
+
+
+class _Noting:
+    """A transaction that notes the products that it changes.
+
+    Args:
+        stock: The transaction.
+        changed: Set of their ids, filled as it goes on.
+    """
+
+    def __init__(self, stock: StockTransaction, changed: set[int]) -> None:
+        self._stock = stock
+        self._changed = changed
+        self.claim, self.find_locked, self.products_locked = stock.claim, stock.find_locked, stock.products_locked
+        # Confirming counts pieces as sold, which is no part of what callers see of a product.
+        self.confirm, self.is_held = stock.confirm, stock.is_held
+
+    async def take(self, reservation_id: str, lines: Sequence[ReservedLine]) -> None:
+        self._changed.update(line.product_id for line in lines)
+        await self._stock.take(reservation_id, lines)
+
+    async def give_back(self, reservation: Reservation) -> None:
+        self._changed.update(line.product_id for line in reservation.lines)
+        await self._stock.give_back(reservation)
+
+    async def delete(self, product_id: int) -> None:
+        self._changed.add(product_id)
+        await self._stock.delete(product_id)

@@ -1,0 +1,52 @@
+"""The accounts' table behind a cache, from which users are read by their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from shop.user.domain import UserChange
+from shop.user.ports import UserStore
+from shop.values.user import User
+
+if TYPE_CHECKING:
+    from shop.platform.cache.entries import Entries
+
+
+class CachedUserStore:
+    """The accounts' table; logins and pages go past the cache, and password hashes are never in it.
+
+    Args:
+        store: The table.
+        users: Users in the cache.
+    """
+
+    def __init__(self, store: UserStore, users: Entries[User]) -> None:
+        self._store = store
+        self._users = users
+        self.credentials, self.note_failure = store.credentials, store.note_failure
+        self.forget_failures, self.page, self.add = store.forget_failures, store.page, store.add
+
+    async def get(self, user_id: int) -> User | None:
+        users = await self._users.read([user_id], self._get)
+        return users[0] if users else None
+
+    async def batch_get(self, ids: Sequence[int]) -> list[User]:
+        return await self._users.read(ids, self._store.batch_get)
+
+    async def change(self, user_id: int, change: UserChange) -> User | None:
+        try:
+            return await self._store.change(user_id, change)
+        finally:
+            # A change that failed for the caller may have been committed all the same.
+            await self._users.remove([user_id])
+
+    async def delete(self, user_id: int) -> bool:
+        try:
+            return await self._store.delete(user_id)
+        finally:
+            await self._users.remove([user_id])
+
+    async def _get(self, ids: Sequence[int]) -> Sequence[User]:
+        user = await self._store.get(ids[0])
+        return [] if user is None else [user]
