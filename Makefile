@@ -69,6 +69,10 @@ rates: setup ## Compare topologies at rates=10,20,30,40,60 journeys a second, or
 isolate: setup ## Take journey=bulk_lines away from beside the others, and give it components of its own; measured gain beside predicted
 	@$(RUN) -m experiment isolate $(options)
 
+.PHONY: studies
+studies: setup ## Replay published studies by their own designs: a verdict on each of their claims, and why
+	@$(RUN) -m experiment studies $(options)
+
 .PHONY: sweep
 sweep: setup ## Find the highest rate that each topology sustains with p99 under objective=100ms
 	@$(RUN) -m experiment sweep $(options)

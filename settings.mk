@@ -6,6 +6,7 @@ SETTINGS_ladder := topology steps blocks profile rate seed workload trace http r
 SETTINGS_rtt := topologies rtts blocks profile rate seed workload edge trace http bandwidth resume retry
 SETTINGS_rates := topologies rates blocks profile seed workload edge mesh mtls replicas cache trace http reuse persisted resume retry
 SETTINGS_isolate := topology journey blocks profile rate seed workload edge tls replicas trace http connections resume retry
+SETTINGS_studies := study blocks profile seed resume retry
 SETTINGS_sweep := topologies objective profile start max seed workload tls trace http connections reuse persisted
 SETTINGS_stress := topologies users think profile seed workload tls trace http reuse persisted connections
 SETTINGS_compare-runs := a b threshold metrics allow-suspect out
@@ -25,7 +26,7 @@ SETTINGS_up := topology edge plugins tls mesh mtls canary replicas apart store c
 SETTINGS_manifests := topology edge plugins mesh mtls canary replicas scale delay hold abort namespace storage seed out
 SETTINGS_compose := topology scale seed out
 
-SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store cache runtime load_nodes trace tracing scale http network rtt bandwidth visit connections reuse persisted delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey objective start max users a b threshold metrics allow-suspect out run samples experiments traces hops sizes kills customers namespace storage
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store cache runtime load_nodes trace tracing scale http network rtt bandwidth visit connections reuse persisted delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users a b threshold metrics allow-suspect out run samples experiments traces hops sizes kills customers namespace storage
 
 #? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, rtt.
@@ -154,6 +155,12 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? isolate connections 4 Client connections to the edge, or without one to each gateway, 1 to 1000.
 #? isolate resume - Interrupted experiment to resume: latest, or its name.
 #? isolate retry 0 Times to repeat a SUSPECT trial, 0 to 5.
+#? studies study all Studies to replay, comma-separated: agrawal, chandra, muppaneni, niswar, rozek; or all.
+#? studies blocks - Number of blocks, 1 to 100; each runs every arm once (default: the profile's).
+#? studies profile full Profile that sets blocks and the loads' lengths: smoke, full.
+#? studies seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
+#? studies resume - Interrupted experiment to resume: latest, or its name.
+#? studies retry 0 Times to repeat a SUSPECT trial, 0 to 5.
 #? sweep topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
 #? sweep objective 100ms Latency objective that p99 must stay under, 1ms to 5s.
 #? sweep profile quick Profile that sets the duration of the steps: smoke, quick, full.

@@ -180,6 +180,11 @@ class Blocks:
         first = tapes.loads[plan.arms[0].tape].load
         seeds = {"tape": plan.seed, "order": plan.seed, "data": DATA_SEED, "bootstrap": plan.seed}
         topologies = {arm.label: arm.topology for arm in plan.arms}
+        sent = {arm.label: plan.sending(arm) for arm in plan.arms}
+        loops = sorted((one.closed for one in sent.values() if one.closed), key=lambda one: one.vus)
+        closed = asdict(loops[-1]) if loops else None
+        if closed and loops[0].vus < loops[-1].vus:
+            closed["fewest"] = loops[0].vus
         made_of = manifest_of(plan.kind, plan.name, topologies, plan.arms[0].switches, plan.workload, seeds)
         if any(arm.switches.edge == "kong" and not arm.switches.in_cluster for arm in plan.arms):
             made_of["versions"]["kong"] = kong_version(kong(os.environ))
@@ -192,28 +197,31 @@ class Blocks:
             **({} if self._decided is None else {"precision": asdict(self._decided)}),
             **_cluster_of(plan),
             "arms": {arm.label: arm.switches.as_dict() for arm in plan.arms},
-            "mode": "open" if plan.closed is None else "closed",
-            "closed": None if plan.closed is None else asdict(plan.closed),
+            "mode": "open" if closed is None else "closed",
+            "closed": closed,
             # A closed loop has no rate: its answers give the pace.
-            "profile": asdict(plan.profile) | ({} if plan.closed is None else {"rate": None}),
+            "profile": asdict(plan.profile) | ({} if closed is None else {"rate": None}),
             "tapes": {"load": first.sha256, **tapes.shas()},
             "journeys": first.journeys,
             "loads": {
                 arm.label: {
-                    "rate": arm.rate or plan.profile.rate,
+                    "rate": arm.rate or plan.profile.rate if arm.load is None else sent[arm.label].rate,
                     "without": arm.without,
                     "tape": tapes.loads[arm.tape].load.sha256,
                     "journeys": tapes.loads[arm.tape].load.journeys,
+                    **({} if arm.load is None else asdict(arm.load)),
                 }
                 for arm in plan.arms
             },
             "memory_peak_mb": memory_peak_mb,
+            **plan.about,
         }
 
 
 def expected_s(plan: Plan) -> float:
     """A first guess at how long a plan takes, in seconds."""
-    return len(plan.trials()) * (plan.profile.warmup_s + plan.profile.duration_s + TRIAL_OVERHEAD_S)
+    loads = [plan.sending(arm) for arm in plan.arms]
+    return plan.blocks * sum(load.warmup_s + load.duration_s + TRIAL_OVERHEAD_S for load in loads)
 
 
 def _import_conclusions() -> None:

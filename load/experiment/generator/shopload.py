@@ -38,12 +38,14 @@ class Load:
         duration_s: Seconds of load; an open loop ends with its tape.
         closed: The closed loop that takes the journeys; None if they go at the tape's times.
         connections: Connections of all clients together; 0 for as many as the target says.
+        steps: Share of a closed loop's users who are there in each of so many equal parts of it; empty for all.
     """
 
     tape: Tape
     duration_s: float
     closed: ClosedLoop | None = None
     connections: int = 0
+    steps: tuple[float, ...] = ()
 
     def __str__(self) -> str:
         how = f"{self.tape.journeys} journeys, open loop" if self.closed is None else str(self.closed)
@@ -181,6 +183,7 @@ def _replay(load: Load, target: Path, out: Path) -> list[str]:
     if load.closed is not None:
         arguments += ["--vus", str(load.closed.vus), "--think", f"{load.closed.think_s:.6f}s"]
         arguments += ["--duration", f"{load.duration_s:g}s"]
+        arguments += ["--steps", ",".join(f"{share:g}" for share in load.steps)] if load.steps else []
     return arguments
 
 

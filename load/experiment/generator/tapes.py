@@ -54,22 +54,26 @@ def make_tapes(shopload: Shopload, plan: Plan, workload: Path, folder: Path) -> 
         workload: File of the workload.
         folder: Folder of the tapes.
     """
-    profile, seed, scale = plan.profile, plan.seed, plan.scale
+    seed, scale = plan.seed, plan.scale
     folder.mkdir(parents=True, exist_ok=True)
-    parity, spot_check = profile.parity_samples, min(SPOT_CHECK_SAMPLES, profile.parity_samples)
+    parity = plan.profile.parity_samples
+    spot_check = min(SPOT_CHECK_SAMPLES, parity)
 
     def made(kind: str, arm: Arm, seed: int, duration_s: float) -> Tape:
-        rate = arm.rate or (profile.rate if plan.closed is None else plan.closed.tape_rate)
-        out, without = folder / f"{kind}{arm.tape.removeprefix(LOAD)}.jsonl", arm.without
-        return shopload.tape(workload, out, seed=seed, rate=rate, duration_s=duration_s, scale=scale, without=without)
+        out, rate = folder / f"{kind}{arm.tape.removeprefix(LOAD)}.jsonl", plan.sending(arm).rate
+        file = workload
+        if arm.load is not None:
+            file = folder / f"{arm.tape}.yaml"
+            file.write_text(yaml.safe_dump(arm.load.as_workload(), sort_keys=False), encoding="utf-8")
+        return shopload.tape(file, out, seed=seed, rate=rate, duration_s=duration_s, scale=scale, without=arm.without)
 
     return Tapes(
         parity=parity_tape(shopload, folder / "parity.jsonl", parity, seed=seed, scale=scale),
         spot_check=parity_tape(shopload, folder / "spot_check.jsonl", spot_check, seed=seed, scale=scale),
         loads={
             name: Load(
-                warmup=made(WARMUP, arm, seed + 1_000_000, profile.warmup_s),
-                load=made(LOAD, arm, seed, profile.duration_s),
+                warmup=made(WARMUP, arm, seed + 1_000_000, plan.sending(arm).warmup_s),
+                load=made(LOAD, arm, seed, plan.sending(arm).duration_s),
             )
             for name, arm in {arm.tape: arm for arm in plan.arms}.items()
         },

@@ -28,6 +28,11 @@ KINDS = {
         "Take one kind of journey away from beside the others, and hold what they gain against what was predicted. "
         "Exit code 3 if SUSPECT.",
     ),
+    "studies": (
+        "studies",
+        "Replay published studies by their own designs, and give each of their claims a verdict. Exit code 3 if "
+        "SUSPECT.",
+    ),
     "sweep": (
         "sweep",
         "Find the highest rate that each topology sustains. Exit code 3 if one was not confirmed, or is SUSPECT.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from experiment.arguments import refuse_twice
 from experiment.errors import UsageError
 from experiment.plan.closed_loop import ClosedLoop
+from experiment.plan.own_load import OwnLoad, Sending
 from experiment.plan.profiles import Profile
 from experiment.results.folder import require_folder_name
 from hops.run.documents import SCHEMA
@@ -25,7 +26,7 @@ from mesh.errors import SwitchError
 MOST_BLOCKS = 100
 LEAST_FIRST_STAGE = 5
 """Blocks of a first stage: with fewer, Student's t is so wide that the second stage costs more than the first saves."""
-MOST_ARMS = 20
+MOST_ARMS = 30
 """A pair must stay readable in a table and usable as a folder's name."""
 
 
@@ -39,6 +40,7 @@ class Arm:
         switches: The switches that it runs with.
         rate: Journeys a second of its tape; None for the profile's.
         without: Kind of journey that its tape lacks; empty for none.
+        load: A load of its own; None for the plan's.
     """
 
     label: str
@@ -46,10 +48,13 @@ class Arm:
     switches: Switches
     rate: float | None = None
     without: str = ""
+    load: OwnLoad | None = None
 
     @property
     def tape(self) -> str:
-        """Name of the tape that it replays, which arms with the same rate and journeys share."""
+        """Name of the tape that it replays, which arms with the same load share."""
+        if self.load is not None:
+            return f"load-{self.load.name}"
         rate = "" if self.rate is None else f"-{self.rate:g}"
         return f"load{rate}{f'-without-{self.without}' if self.without else ''}"
 
@@ -83,6 +88,7 @@ class Plan:
         closed: The closed loop that takes the journeys; None if they go at the tape's times.
         precision: How far intervals may reach beyond the ratio of two arms' p50, as a share; `blocks` are then those of
             the first stage, which decides how many there are in all. None if `blocks` are all.
+        about: What the manifest says beside what every run's does.
     """
 
     kind: str
@@ -94,6 +100,7 @@ class Plan:
     workload: Path
     closed: ClosedLoop | None = None
     precision: float | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         labels = [arm.label for arm in self.arms]
@@ -124,6 +131,14 @@ class Plan:
         if all(arm.switches.http != HTTP3 for arm in self.arms):
             return []
         return list(dict.fromkeys(arm.topology.name for arm in self.arms if arm.switches.http != HTTP3))
+
+    def sending(self, arm: Arm) -> Sending:
+        """How the load of an arm is sent."""
+        if arm.load is not None:
+            return arm.load.sending
+        profile, closed = self.profile, self.closed
+        rate = arm.rate or (profile.rate if closed is None else closed.tape_rate)
+        return Sending(profile.warmup_s, profile.duration_s, rate, closed)
 
     @property
     def scale(self) -> int:

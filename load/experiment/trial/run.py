@@ -67,9 +67,9 @@ def run_trial(
 
     clock = Clock()
     sample = tapes.parity if parity_in_full else tapes.spot_check
-    of_arm = tapes.loads[arm.tape]
-    warmup = Load(of_arm.warmup, plan.profile.warmup_s, plan.closed)
-    load = Load(of_arm.load, plan.profile.duration_s, plan.closed)
+    of_arm, sending = tapes.loads[arm.tape], plan.sending(arm)
+    warmup = Load(of_arm.warmup, sending.warmup_s, sending.closed)
+    load = Load(of_arm.load, sending.duration_s, sending.closed, steps=sending.steps)
     speed_before = machine_speed()
     with ready(system, shopload, sample, warmup, folder, clock, say, prepare):
         # Not at the top: the system's start need not wait for the import of what reads rows and traces.
@@ -83,7 +83,7 @@ def run_trial(
         say(f"audit: {replay.audit_in_words}")
     speed = (speed_before + machine_speed()) / 2
     clock.lap("stop")
-    return replay.trial(edge_log=system.edge_log, machine_speed=speed)
+    return replay.trial(overload=sending.overload, edge_log=system.edge_log, machine_speed=speed)
 
 
 @contextmanager

@@ -3,6 +3,7 @@ package attack
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"hopwise/load/internal/journey"
@@ -17,11 +18,14 @@ const MaxVUs = 10_000
 // Users who think come in one after the other, spread evenly over the first time to think: at once, they would send their
 // journeys in waves for as long as the loop lasts. Users who do not think begin together.
 //
+// With steps, some of the users are there only for a while: each of so many equal parts of the duration has its share of them.
+//
 // A slow shop gets less load that way, so latencies of a closed loop do not compare with those of an open one.
 type Closed struct {
 	VUs      int
 	Think    time.Duration // pause between an answer and the same user's next journey
 	Duration time.Duration // how long journeys start
+	Steps    []float64     // share of the users who are there in each part of the duration; empty for all, throughout
 }
 
 // Check returns an error that names the value at fault and the valid ones.
@@ -34,6 +38,11 @@ func (c Closed) Check() error {
 	case c.Duration <= 0:
 		return fmt.Errorf("duration %v is not above 0", c.Duration)
 	}
+	for _, share := range c.Steps {
+		if !(share >= 0 && share <= 1) {
+			return fmt.Errorf("steps %v has %v, which is not between 0 and 1", c.Steps, share)
+		}
+	}
 	return nil
 }
 
@@ -41,7 +50,8 @@ func (c Closed) Check() error {
 type closedPacer struct {
 	entries []journey.Entry
 	closed  Closed
-	begin   time.Time // set by the first call of Pace, before any hit
+	places  chan struct{} // free for a user each; nil without steps
+	begin   time.Time     // set by the first call of Pace, before any hit
 	end     time.Time
 	stopped context.Context
 	stop    context.CancelFunc
@@ -50,6 +60,9 @@ type closedPacer struct {
 func newClosedPacer(entries []journey.Entry, c Closed) *closedPacer {
 	p := &closedPacer{entries: entries, closed: c}
 	p.stopped, p.stop = context.WithCancel(context.Background())
+	if len(c.Steps) > 0 {
+		p.places = make(chan struct{}, c.VUs)
+	}
 	return p
 }
 
@@ -59,6 +72,9 @@ func (p *closedPacer) Pace(_ time.Duration, hits uint64) (time.Duration, bool) {
 	if p.begin.IsZero() {
 		p.begin = time.Now()
 		p.end = p.begin.Add(p.closed.Duration)
+		if p.places != nil {
+			go p.vary()
+		}
 	}
 	if hits < uint64(p.closed.VUs) {
 		p.await(p.begin.Add(p.closed.Think / time.Duration(p.closed.VUs) * time.Duration(hits)))
@@ -77,16 +93,60 @@ func (p *closedPacer) await(then time.Time) {
 	<-limited.Done()
 }
 
+// vary frees and takes places at the beginning of each step; one that is taken becomes so once its user has an answer.
+func (p *closedPacer) vary() {
+	there := 0
+	for i, share := range p.closed.Steps {
+		p.await(p.begin.Add(p.closed.Duration * time.Duration(i) / time.Duration(len(p.closed.Steps))))
+		for now := int(math.Round(share * float64(p.closed.VUs))); there != now; {
+			if there < now {
+				p.places <- struct{}{}
+				there++
+				continue
+			}
+			select {
+			case <-p.places:
+				there--
+			case <-p.stopped.Done():
+				return
+			}
+		}
+	}
+}
+
+// enter waits for a place, if users come and go; it says no if there is none until the end.
+func (p *closedPacer) enter() bool {
+	if p.places == nil {
+		return true
+	}
+	limited, cancel := context.WithDeadline(p.stopped, p.end)
+	defer cancel()
+	select {
+	case <-p.places:
+		return true
+	case <-limited.Done():
+		return false
+	}
+}
+
 // Rate is for vegeta's display of an attack, which nobody sees.
 func (p *closedPacer) Rate(time.Duration) float64 { return 0 }
 
 func (p *closedPacer) over() bool { return p.stopped.Err() != nil || time.Now().After(p.end) }
 
 // due says no to a journey whose turn came while all users were busy until the end.
-func (p *closedPacer) due(int64) (time.Time, bool) { return time.Now(), !p.over() }
+func (p *closedPacer) due(int64) (time.Time, bool) {
+	there := p.enter()
+	return time.Now(), there && !p.over()
+}
 
-// rest is the user's time to think, cut short by the end.
-func (p *closedPacer) rest(ctx context.Context) { sleep(ctx, min(p.closed.Think, time.Until(p.end))) }
+// rest is the user's time to think, cut short by the end; then the place is free for the next one.
+func (p *closedPacer) rest(ctx context.Context) {
+	sleep(ctx, min(p.closed.Think, time.Until(p.end)))
+	if p.places != nil {
+		p.places <- struct{}{}
+	}
+}
 
 func (p *closedPacer) interrupt() { p.stop() }
 

@@ -73,6 +73,8 @@ Customers and partners hold valid sessions before the load; only the login journ
 	flags.IntVar(&f.closed.VUs, "vus", 0, "number of virtual users of a closed loop (default: an open loop, at the tape's times)")
 	flags.DurationVar(&f.closed.Think, "think", 0, "think time between an answer and the same virtual user's next journey; needs --vus")
 	flags.DurationVar(&f.closed.Duration, "duration", 0, "how long the virtual users start journeys; needs --vus")
+	flags.Float64SliceVar(&f.closed.Steps, "steps", nil,
+		"share of the virtual users who are there in each of so many equal parts of --duration, 0 to 1 (default: all); needs --vus")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if cmd.Flags().Changed("start-at") {
 			f.startAt = time.Unix(0, startAt)
@@ -131,7 +133,7 @@ func (f *replayFlags) checkClosed(cmd *cobra.Command) error {
 		}
 		return nil
 	}
-	for _, name := range []string{"think", "duration"} {
+	for _, name := range []string{"think", "duration", "steps"} {
 		if cmd.Flags().Changed(name) {
 			return fmt.Errorf("--%s needs --vus (a closed loop)", name)
 		}

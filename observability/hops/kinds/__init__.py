@@ -28,11 +28,13 @@ KINDS = {
     "rtt": "rtt",
     "rates": "rates",
     "isolate": "isolate",
+    "studies": "studies",
 }
 #: A line for each kind whose runs are one document, `<kind>.json`: its name, and its folder, which has a `report.py`.
 DOCUMENTS = {
     "sweep": "capacity",
     "stress": "capacity",
+    "verdicts": "studies",
 }
 
 

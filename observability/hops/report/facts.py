@@ -9,7 +9,7 @@ from hops.conclusions.wording import listed, plural
 from hops.elements import numbers
 from hops.elements.renamed import in_words_of
 from hops.report.view import View
-from hops.run.loads import rates_text
+from hops.run.loads import lengths_text, rates_text
 from hops.run.network import SWITCHES as NETWORK
 from hops.run.network import network_text
 from hops.run.switches import Switches, mesh_text, replicas_text, switches_of, switches_text, value_text
@@ -25,14 +25,14 @@ def load_facts(view: View) -> list[tuple[str, str]]:
     network = network_fact(view)
     closed = summary["closed"]
     load = f"open loop, {rates_text(manifest)}" if closed is None else f"closed loop, {loop_text(closed)}"
+    length = lengths_text(manifest) if view.kind.arms else numbers.seconds(profile["duration_s"])
     count = len(view.topologies)
     several = view.kind.arms or in_words_of("topologies", view.summary.get("compared", "topology"))
     blocks = plural(summary["blocks"], "block")
     return [
         (
             "load",
-            f"{load}, for {numbers.seconds(profile['duration_s'])} after {numbers.seconds(profile['warmup_s'])} of "
-            "warm-up",
+            f"{load}, for {length} after {numbers.seconds(profile['warmup_s'])} of warm-up",
         ),
         (
             "experiment",

@@ -18,6 +18,20 @@ def tape_of(manifest: Mapping[str, Any], topology: str) -> str:
     return str(loads[topology]["tape"] if topology in loads else manifest["tapes"]["load"])
 
 
+def length_s(manifest: Mapping[str, Any], topology: str) -> float:
+    """Seconds of its counted load."""
+    own = manifest.get("loads", {}).get(topology, {}).get("sending")
+    return float(own["duration_s"] if own else manifest["profile"]["duration_s"])
+
+
+def lengths_text(manifest: Mapping[str, Any]) -> str:
+    """How long the counted load was, or the shortest and the longest where arms have several."""
+    lengths = sorted({length_s(manifest, topology) for topology in manifest["topologies"]})
+    if len(lengths) == 1:
+        return f"{lengths[0]:g} s"
+    return f"{lengths[0]:g} to {lengths[-1]:g} s, by arm,"
+
+
 def rates_text(manifest: Mapping[str, Any]) -> str:
     """The rate in words, or the lowest and the highest where arms have several."""
     rates = sorted({rate_of(manifest, topology) for topology in manifest["topologies"]})

@@ -42,6 +42,8 @@ def latency_text(view: SummaryView) -> Text:
 def loop_text(closed: ClosedLoop) -> str:
     """What drove a closed loop: `16 virtual users, 0.1 s between an answer and the next journey`."""
     users = plural(closed["vus"], "virtual user")
+    if "fewest" in closed:
+        users = f"{closed['fewest']:,} to {users}, by arm"
     return f"{users}, {closed['think_s']:g} s between an answer and the next journey"
 
 

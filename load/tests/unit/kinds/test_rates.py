@@ -57,7 +57,7 @@ def test_percent_are_of_what_each_held_in_the_newest_sweep_that_has_all(results:
         ("20,", "an empty item is not a rate"),
         ("20,20.0", "20 is given twice"),
         ("20", "is a single rate; give at least two, such as 10,20,30,40,60"),
-        ("1,2,3,4,5,6,7,8,9,10,11", "2 topologies at 11 rates make 22 arms, and an experiment has at most 20"),
+        (",".join(map(str, range(1, 17))), "2 topologies at 16 rates make 32 arms, and an experiment has at most 30"),
         ("20,500", "500 journeys a second are more than any of these topologies held in 20260101T000000Z-sweep"),
     ],
 )

@@ -19,10 +19,11 @@ Mode = Literal["open", "closed"]
 
 
 class ClosedLoop(TypedDict):
-    """What drove a closed loop."""
+    """What drove a closed loop; where arms have different numbers of users, `vus` are the most."""
 
     vus: int
     think_s: float
+    fewest: NotRequired[int]
 
 
 class Summary(OfCluster):

@@ -34,7 +34,7 @@ def test_every_folder_with_a_kind_has_its_line() -> None:
 
 def test_a_run_has_the_kind_of_its_manifest(run: RunFiles) -> None:
     asked = {name: kind_of(dataclasses.replace(run, manifest={"kind": name})) for name in KINDS}
-    assert [name for name, kind in asked.items() if kind.arms] == ["ladder", "rtt", "rates", "isolate"]
+    assert [name for name, kind in asked.items() if kind.arms] == ["ladder", "rtt", "rates", "isolate", "studies"]
 
 
 def test_a_run_of_no_known_kind_is_refused_with_those_that_are_known(run: RunFiles) -> None:

@@ -1,0 +1,49 @@
+"""`make studies`: published studies replayed by their own designs, and a verdict on each of their claims."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from experiment.arguments import checked_seed, profile_of, whole_number
+from experiment.commands import in_blocks, options
+from experiment.kinds.studies.arms import PROFILES, study_plan
+from experiment.kinds.studies.in_turn import InTurn
+from experiment.kinds.studies.study import all_studies, studies_named
+from experiment.plan.arms_in_blocks import MOST_BLOCKS
+from mesh.description.options import Json
+
+Names = Annotated[
+    str, typer.Option("--study", help=f"Studies to replay, comma-separated: {', '.join(all_studies())}; or all.")
+]
+Profile = Annotated[str, typer.Option(help=f"Profile that sets blocks and the loads' lengths: {', '.join(PROFILES)}.")]
+Blocks = Annotated[
+    str | None,
+    typer.Option(help=f"Number of blocks, 1 to {MOST_BLOCKS}; each runs every arm once (default: the profile's)."),
+]
+
+
+def command(
+    *,
+    given: typer.Context,
+    study: Names = "all",
+    blocks: Blocks = None,
+    profile: Profile = "full",
+    seed: options.Seed = "1",
+    resume: in_blocks.Resume = "",
+    retry: in_blocks.Retry = "0",
+    as_json: Json = False,
+) -> None:
+    """The command `studies`; `experiment.cli` has its help."""
+    with options.reported_errors():
+        repeats = whole_number("retry", retry, 0, in_blocks.MOST_RETRIES)
+        if resume:
+            in_blocks.refuse_beside_resume(given)
+            in_turn = InTurn.take_up(resume)
+        else:
+            chosen = profile_of(PROFILES, profile)
+            count = whole_number("blocks", blocks, 1, MOST_BLOCKS) if blocks else chosen.blocks
+            numbered = checked_seed(seed)
+            in_turn = InTurn.begin([study_plan(one, chosen, count, numbered) for one in studies_named(study)])
+        in_turn.run(retry=repeats, as_json=as_json)

@@ -1,0 +1,171 @@
+"""From a study's file to the plan of its replay: an arm for each topology under each load."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from experiment.arguments import workload_file
+from experiment.errors import UsageError
+from experiment.kinds.studies.study import LoadEntry, Scale, StudyFile
+from experiment.plan.arms_in_blocks import Arm, Plan, arm_of
+from experiment.plan.closed_loop import ClosedLoop
+from experiment.plan.mix import mix_of
+from experiment.plan.own_load import OwnLoad, Sending
+from experiment.plan.profiles import Profile
+from hops.kinds.studies.document import KIND, Claim, Study, StudyLoad, arm_label
+from mesh.description.switches import SWITCHES
+from mesh.description.topology import load_topology
+from mesh.errors import MeshError
+
+TRACE = "0.05"
+"""Share of journeys to trace: closed loops have many."""
+SHORTEST_S = 1.0
+MOST_ANSWERED = 400.0
+"""More journeys a second than two cores answer; it keeps the tapes of closed loops small."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyProfile:
+    """How long a replay takes.
+
+    Attributes:
+        name: Name that the user gives.
+        blocks: Number of blocks.
+        length: By what the length of each load is multiplied, beside the study's own scale.
+        warmup_s: Seconds of load before the counted part.
+    """
+
+    name: str
+    blocks: int
+    length: float
+    warmup_s: float
+
+
+PROFILES = {
+    profile.name: profile
+    for profile in (
+        StudyProfile("smoke", blocks=1, length=0.25, warmup_s=1),
+        StudyProfile("full", blocks=5, length=1.0, warmup_s=2),
+    )
+}
+
+
+def study_plan(study: StudyFile, profile: StudyProfile, blocks: int, seed: int) -> Plan:
+    """The plan of a study's replay.
+
+    Args:
+        study: The study.
+        profile: How long its loads are.
+        blocks: Number of blocks.
+        seed: Seed of tapes and order.
+
+    Raises:
+        UsageError: None of its arms can run.
+    """
+    arms: list[Arm] = []
+    left_out: dict[str, str] = {}
+    loads: dict[str, StudyLoad] = {}
+    for name, entry in study.replay.loads.items():
+        own = _own_load(name, entry, study.replay.scale, profile)
+        loads[name] = _described(entry, own)
+        for topology in entry.topologies:
+            label = arm_label(topology, name)
+            try:
+                arms.append(_arm(label, topology, entry, own))
+            except (UsageError, MeshError) as error:
+                left_out[label] = str(error).removeprefix(f"arm {label}: ").rstrip(".")
+    if not arms:
+        raise UsageError(f"study={study.id}: none of its arms can run: {next(iter(left_out.values()))}")
+    about = Study(
+        id=study.id,
+        title=study.title,
+        authors=study.authors,
+        year=study.year,
+        venue=study.venue,
+        scale=study.replay.scale.text,
+        not_replayed=study.replay.not_replayed,
+        loads=loads,
+        claims=_claims(study),
+        left_out=left_out,
+    )
+    return Plan(
+        kind=KIND,
+        name=f"{KIND}-{study.id}",
+        arms=tuple(arms),
+        blocks=blocks,
+        profile=Profile(profile.name, math.ceil(profile.warmup_s), 0, 0.0, parity_samples=3),
+        seed=seed,
+        workload=workload_file("default"),
+        about={"study": about},
+    )
+
+
+def _arm(label: str, topology: str, entry: LoadEntry, own: OwnLoad) -> Arm:
+    unknown = [name for name in entry.switches if name not in SWITCHES]
+    if unknown:
+        raise UsageError(f"there is no switch {unknown[0]}")
+    given = {"trace": TRACE, **{name: str(value) for name, value in entry.switches.items()}}
+    arm = arm_of(label, load_topology(topology), given)
+    return Arm(label, arm.topology, arm.switches, load=own)
+
+
+def _own_load(name: str, entry: LoadEntry, scale: Scale, profile: StudyProfile) -> OwnLoad:
+    by_time = scale.by if "time" in scale.divides else 1.0
+    by_users = scale.by if "users" in scale.divides else 1.0
+    duration_s = max(SHORTEST_S, entry.duration_s / by_time * profile.length)
+    if entry.arrivals is not None:
+        # The pace is the study's own, whatever the length: users and ramp-up shrink together.
+        rate = entry.arrivals / entry.duration_s * by_time / by_users
+        return OwnLoad(
+            name, _mix(entry), Sending(profile.warmup_s, duration_s, rate, overload=entry.overload), "constant"
+        )
+    closed = ClosedLoop(max(1, round((entry.users or 1) / by_users)), entry.think_s)
+    rate = min(MOST_ANSWERED, closed.tape_rate)
+    most = max(entry.steps, default=1.0)
+    steps = tuple(step / most for step in entry.steps)
+    sending = Sending(profile.warmup_s, duration_s, rate, closed, steps, entry.overload)
+    return OwnLoad(name, _mix(entry), sending)
+
+
+def _mix(entry: LoadEntry) -> tuple[tuple[str, str, float], ...]:
+    if isinstance(entry.mix, str):
+        return tuple((*share, weight) for share, weight in mix_of(workload_file(entry.mix)).items())
+    shares = (name.partition("/") for name in entry.mix)
+    return tuple((journey, channel, entry.mix[f"{journey}/{channel}"]) for journey, _, channel in shares)
+
+
+def _described(entry: LoadEntry, own: OwnLoad) -> StudyLoad:
+    sending = own.sending
+    replayed = sending.closed.vus if sending.closed else round(sending.rate * sending.duration_s)
+    return StudyLoad(
+        about=entry.about,
+        sends="the default mix" if isinstance(entry.mix, str) else ", ".join(entry.mix),
+        arrivals=entry.arrivals is not None,
+        users=entry.arrivals or entry.users or 0,
+        users_replayed=replayed,
+        duration_s=entry.duration_s,
+        duration_replayed_s=round(sending.duration_s, 2),
+        topologies=entry.topologies,
+    )
+
+
+def _claims(study: StudyFile) -> list[Claim]:
+    return [
+        Claim(
+            id=claim.id,
+            metric=claim.metric,
+            left=claim.left,
+            right=claim.right,
+            relation=claim.relation,
+            value=claim.value,
+            tolerance=claim.tolerance,
+            under=dict(claim.under),
+            note=claim.note,
+            source=claim.source,
+            published=study.figures_of(claim),
+            loads=study.loads_of(claim.id),
+            reason=study.replay.not_comparable.get(claim.id, ""),
+        )
+        for claim in study.claims
+    ]

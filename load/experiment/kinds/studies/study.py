@@ -1,0 +1,231 @@
+"""The files of `load/studies`: what studies measured and claim, and how they are replayed; read and checked whole."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+
+from experiment.errors import UsageError
+from hops.conclusions.wording import listed
+from hops.kinds.studies.document import SIDES, Metric, Relation
+from mesh.description.yaml_lines import YamlError, load_yaml, read_yaml
+from mesh.paths import ROOT
+
+STUDIES = ROOT / "load" / "studies"
+ABSOLUTE = "saturation_users"
+"""The metric of one side alone."""
+OVER_TWO_LOADS = "payload_effect"
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9-]{0,39}$")]
+Positive = Annotated[FiniteFloat, Field(gt=0)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ClaimEntry(_Strict):
+    """A claim in the file of a study."""
+
+    id: Name
+    metric: Metric
+    left: str
+    right: str | None = None
+    relation: Relation
+    value: Positive | Annotated[list[Positive], Field(min_length=2, max_length=2)] | None = None
+    tolerance: Annotated[FiniteFloat, Field(gt=0, lt=1)] | None = None
+    under: dict[str, str | int] = {}
+    note: str = ""
+    source: Annotated[str, Field(alias="in")] = ""
+
+
+class LoadEntry(_Strict):
+    """A load of a study, with the study's own figures.
+
+    Attributes:
+        about: The load in words.
+        mix: Weights by `journey/channel`, or the name of a workload.
+        users: Users of a closed loop; None with `arrivals`.
+        arrivals: Users who send one request each, evenly over the duration; None with `users`.
+        think_s: Seconds between a user's journeys.
+        steps: Share of the users who are there in each of so many equal parts, relative to the most.
+        duration_s: Length, in seconds.
+        overload: Whether failures are what the load is for.
+        switches: Switches of all arms.
+        topologies: Names of the topologies that run under it.
+        answers: Claims that it answers.
+    """
+
+    about: str
+    mix: str | dict[str, Positive]
+    users: Annotated[int, Field(ge=1)] | None = None
+    arrivals: Annotated[int, Field(ge=1)] | None = None
+    think_s: Annotated[FiniteFloat, Field(ge=0)] = 0.0
+    steps: tuple[Annotated[FiniteFloat, Field(ge=0)], ...] = ()
+    duration_s: Positive
+    overload: bool = False
+    switches: dict[str, str | int] = {}
+    topologies: Annotated[list[str], Field(min_length=1)]
+    answers: list[str]
+
+
+class Scale(_Strict):
+    """By what the study's figures are divided: `users`, `time`, or both."""
+
+    by: Positive
+    divides: Annotated[list[Annotated[str, Field(pattern="^(users|time)$")]], Field(min_length=1)]
+    why: str
+
+    @property
+    def text(self) -> str:
+        """The scale in words."""
+        return f"One factor: {listed(self.divides)} divided by {self.by:g}. {self.why}"
+
+
+class Replay(_Strict):
+    """How a study is replayed: loads by name, and where its file has the absolute figures of a claim."""
+
+    scale: Scale
+    not_replayed: str
+    loads: Annotated[dict[Name, LoadEntry], Field(min_length=1)]
+    published: dict[str, str] = {}
+    not_comparable: dict[str, str] = {}
+
+
+class StudyFile(_Strict):
+    """A study's file: what it is, how it was made, what it printed and claims, and how it is replayed."""
+
+    id: Name
+    title: str
+    authors: Annotated[list[str], Field(min_length=1)]
+    year: int | None = None
+    venue: str = ""
+    design: dict[str, Any]
+    tables: dict[str, Any] = {}
+    claims: Annotated[list[ClaimEntry], Field(min_length=1)]
+    replay: Replay
+
+    def loads_of(self, claim: str) -> list[str]:
+        """Names of the loads that answer a claim."""
+        return [name for name, load in self.replay.loads.items() if claim in load.answers]
+
+    def figures_of(self, claim: ClaimEntry) -> list[Any]:
+        """The absolute figures that the study printed for both sides of a claim; empty if it printed none."""
+        where = self.replay.published.get(claim.id)
+        sides = [side for side in (claim.left, claim.right) if side is not None]
+        return [] if where is None else [_at(self.tables, where.format(side=side)) for side in sides]
+
+
+def all_studies(folder: Path = STUDIES) -> list[str]:
+    """Ids of the studies that there are."""
+    return sorted(file.stem for file in folder.glob("*.yaml"))
+
+
+def studies_named(given: str, folder: Path = STUDIES) -> list[StudyFile]:
+    """Reads studies by their ids, with commas between them; all of them for `all`.
+
+    Raises:
+        UsageError: One is unknown, given twice, or its file is wrong.
+    """
+    known = all_studies(folder)
+    names = known if given == "all" else [name.strip() for name in given.split(",")]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"study={given}: {name or 'an empty item'} is unknown; valid: all, {', '.join(known)}")
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        raise UsageError(f"study={given}: {', '.join(twice)} is given twice; give each once")
+    return [read_study(folder / f"{name}.yaml") for name in names]
+
+
+def read_study(file: Path) -> StudyFile:
+    """Reads and checks the file of a study.
+
+    Raises:
+        UsageError: It cannot be read, or something in it is wrong: names file, claim or load, and what is valid.
+    """
+    try:
+        document = load_yaml(read_yaml(file), str(file))
+        study = StudyFile.model_validate(document)
+    except YamlError as error:
+        raise UsageError(str(error)) from error
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read: {error.strerror}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UsageError(f"{file}: {_where(document, first['loc'])}: {first['msg']}") from error
+    for problem in _problems(study, file):
+        raise UsageError(f"{file}: {problem}")
+    return study
+
+
+def _problems(study: StudyFile, file: Path) -> Sequence[str]:
+    ids = [claim.id for claim in study.claims]
+    problems = [] if study.id == file.stem else [f"id {study.id} is not the file's name"]
+    problems += [f"claim {one}: is there twice" for one, count in Counter(ids).items() if count > 1]
+    problems += [f"claim {claim.id}: {text}" for claim in study.claims for text in _problems_of(claim, study)]
+    for name, load in study.replay.loads.items():
+        if (load.users is None) == (load.arrivals is None):
+            problems.append(f"load {name}: give either users (a closed loop) or arrivals (one request each)")
+        unknown = [one for one in load.answers if one not in ids]
+        problems += [f"load {name}: answers {one}, which is no claim; claims: {', '.join(ids)}" for one in unknown]
+    for key, named in (("published", study.replay.published), ("not_comparable", study.replay.not_comparable)):
+        unknown = [one for one in named if one not in ids]
+        problems += [f"{key}: {one} is no claim; claims: {', '.join(ids)}" for one in unknown]
+    return problems
+
+
+def _problems_of(claim: ClaimEntry, study: StudyFile) -> Sequence[str]:
+    named = [side for side in (claim.left, claim.right) if side is not None]
+    problems = [f"{side!r} is no side; valid: {', '.join(SIDES)}" for side in named if side not in SIDES]
+    if claim.right is None and claim.metric != ABSOLUTE:
+        problems.append(f"right is missing: only {ABSOLUTE} has one side")
+    if claim.relation == "ratio":
+        if claim.value is None:
+            problems.append("a ratio needs its value")
+        elif (ends := claim.value if isinstance(claim.value, list) else [claim.value]) and not (
+            max(ends) < 1 or min(ends) > 1
+        ):
+            problems.append(f"value {claim.value} lies on neither side of 1, so it claims nothing")
+    if claim.relation == "eq" and claim.right is not None and claim.tolerance is None:
+        problems.append("eq needs a tolerance, such as 0.01")
+    loads, reason = study.loads_of(claim.id), study.replay.not_comparable.get(claim.id)
+    if bool(loads) == bool(reason):
+        problems.append("it needs either a load that answers it, or a reason in not_comparable")
+    several = claim.metric in (OVER_TWO_LOADS, ABSOLUTE)
+    if loads and (len(loads) > 1) != several:
+        problems.append(
+            f"{claim.metric} is answered by {'at least two loads' if several else 'one load'}, not {len(loads)}"
+        )
+    sides = [SIDES.get(side, side) for side in (claim.left, claim.right) if side is not None]
+    problems += [
+        f"its load {name} does not run {side}"
+        for name in loads
+        for side in sides
+        if side not in study.replay.loads[name].topologies
+    ]
+    try:
+        study.figures_of(claim)
+    except LookupError:
+        problems.append(f"published: {study.replay.published[claim.id]} is not in the tables")
+    return problems
+
+
+def _at(tables: Mapping[Any, Any], where: str) -> Any:
+    """What lies in nested tables behind keys with dots between them; keys that are numbers count as their digits."""
+    value: Any = tables
+    for key in where.split("."):
+        value = {str(name): one for name, one in value.items()}[key]
+    return value
+
+
+def _where(document: Any, loc: Sequence[str | int]) -> str:
+    """The place of a fault, with the claim's id in place of its number."""
+    if len(loc) > 1 and loc[0] == "claims" and isinstance(loc[1], int):
+        entry = document["claims"][loc[1]]
+        name = entry.get("id", loc[1] + 1) if isinstance(entry, dict) else loc[1] + 1
+        return f"claim {name}: {'.'.join(map(str, loc[2:]))}"
+    return ".".join(map(str, loc)) or "the file"

@@ -1,0 +1,129 @@
+"""Which arms a study's replay has, what is no study, and how interrupted replays go on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from experiment.errors import UsageError
+from experiment.generator.shopload import Load, Tape, _replay
+from experiment.kinds.studies import in_turn
+from experiment.kinds.studies.arms import PROFILES, study_plan
+from experiment.kinds.studies.in_turn import InTurn
+from experiment.kinds.studies.study import STUDIES, all_studies, read_study, studies_named
+from experiment.plan.arms_in_blocks import Arm, Plan, plan_of
+from experiment.plan.closed_loop import ClosedLoop
+from experiment.results.folder import ResultsFolder
+from hops.kinds import make_report
+from hops.kinds.studies.document import SIDES
+from hops.kinds.studies.synthetic import synthetic_claim, write_synthetic_replay
+
+CLAIMS = {"agrawal": 9, "chandra": 9, "muppaneni": 12, "niswar": 9, "rozek": 17}
+
+
+def plan(name: str, profile: str = "full") -> Plan:
+    return study_plan(read_study(STUDIES / f"{name}.yaml"), PROFILES[profile], 3, 1)
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_every_claim_has_arms_that_share_a_tape_or_a_reason(name: str) -> None:
+    planned = plan(name)
+    study = planned.about["study"]
+    assert plan_of(planned.as_document()) == planned
+    assert len(study["claims"]) == CLAIMS[name]
+    arms = {arm.label: arm for arm in planned.arms}
+    for claim in study["claims"]:
+        assert bool(claim["loads"]) != bool(claim["reason"])
+        for load in claim["loads"]:
+            labels = [f"{SIDES[side]}-{load}" for side in (claim["left"], claim["right"]) if side]
+            tapes = {arms[label].tape if label in arms else study["left_out"][label] for label in labels}
+            assert len(tapes) == 1 or any(label in study["left_out"] for label in labels)
+
+
+def test_a_load_keeps_the_studys_pace_and_says_what_it_was_divided_by() -> None:
+    rozek, chandra = plan("rozek"), plan("chandra")
+
+    def of(planned: Plan, label: str) -> Arm:
+        return next(arm for arm in planned.arms if arm.label == label)
+
+    many, ramp = of(rozek, "grpc-s1-1000").load, of(chandra, "rest-load").load
+    assert many is not None
+    assert ramp is not None
+    # 1,000 users in 30 s, a fifth of both.
+    assert (many.process, many.sending.rate, many.sending.duration_s) == ("constant", pytest.approx(1000 / 30), 6)
+    assert rozek.about["study"]["loads"]["s1-1000"]["users_replayed"] == 200
+    assert "users and time divided by 5" in rozek.about["study"]["scale"]
+    assert (ramp.sending.closed, ramp.sending.duration_s, ramp.sending.overload) == (ClosedLoop(184, 0.0), 12, True)
+    assert ramp.sending.steps[:3] == (0.25, 0.5, 0.75)
+    sent = Load(Tape(Path("tape"), "", 1, 1), 12, ramp.sending.closed, steps=ramp.sending.steps)
+    assert "0.25,0.5,0.75,1,1,1,1,1,1,0.75,0.5,0.25" in _replay(sent, Path("target"), Path("out"))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"metric": "speed"}, r"claim N1: metric: Input should be 'latency_p50', .* or 'saturation_users'"),
+        ({"relation": "about"}, r"claim N1: relation: Input should be 'lt', 'gt', 'eq' or 'ratio'"),
+        ({"left": "soap"}, r"claim N1: 'soap' is no side; valid: rest, graphql, grpc, thrift"),
+        ({"right": None}, r"claim N1: right is missing: only saturation_users has one side"),
+        ({"value": None}, r"claim N1: a ratio needs its value"),
+        ({"value": [0.9, 1.1]}, r"claim N1: value \[0.9, 1.1\] lies on neither side of 1"),
+        ({"relation": "eq", "value": None}, r"claim N1: eq needs a tolerance"),
+        ({"left": "thrift"}, r"claim N1: its load flat-100 does not run thrift"),
+        ({"id": "N2"}, r"claim N2: is there twice"),
+        ({"id": "N99"}, r"claim N99: it needs either a load that answers it, or a reason in not_comparable"),
+        ({"colour": "red"}, r"claim N1: colour: Extra inputs are not permitted"),
+    ],
+)
+def test_a_wrong_claim_is_refused_by_name(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+    document = yaml.safe_load((STUDIES / "niswar.yaml").read_text(encoding="utf-8"))
+    document["claims"][0] |= change
+    file = tmp_path / "niswar.yaml"
+    file.write_text(yaml.safe_dump(document), encoding="utf-8")
+    with pytest.raises(UsageError, match=rf"niswar.yaml: {message}"):
+        read_study(file)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("fielding", "study=fielding: fielding is unknown; valid: all, agrawal, chandra, muppaneni, niswar, rozek"),
+        ("niswar,", "an empty item is unknown"),
+        ("niswar,niswar", "niswar is given twice"),
+    ],
+)
+def test_what_is_no_study_is_refused(given: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        studies_named(given)
+    assert [study.id for study in studies_named("all")] == all_studies() == list(CLAIMS)
+
+
+def test_interrupted_replays_go_on_where_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran: list[str] = []
+
+    def replay(planned: Plan, folder: ResultsFolder, *_: Any, **__: Any) -> None:
+        ran.append(planned.name)
+        if ran == ["studies-niswar", "studies-rozek"]:
+            folder.set_aside()
+            raise KeyboardInterrupt
+        write_synthetic_replay(folder.path, [synthetic_claim("T1")], {"rest-flat": 1.0, "grpc-flat": 0.5}, journeys=60)
+        make_report(folder.path)
+        folder.publish()
+
+    monkeypatch.setattr(in_turn, "RESULTS", tmp_path)
+    monkeypatch.setattr(in_turn, "run_plan", replay)
+    with pytest.raises(KeyboardInterrupt):
+        InTurn.begin([plan("niswar"), plan("rozek")]).run(retry=0, as_json=False)
+    assert "1 of 2 replays are finished" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="resume=other is not an interrupted studies"):
+        InTurn.take_up("other")
+    InTurn.take_up("latest").run(retry=0, as_json=False)
+    assert ran == ["studies-niswar", "studies-rozek", "studies-rozek"]
+    assert "Of 2 claims, 2 hold." in capsys.readouterr().out
+    (page,) = tmp_path.glob("2*-studies/report.html")
+    assert "A study that nobody made" in page.read_text(encoding="utf-8")

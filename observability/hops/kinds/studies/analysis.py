@@ -1,0 +1,163 @@
+"""The verdicts on a study's claims, from the trials of its replay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hops.analysis.hop_differences import hop_differences
+from hops.analysis.pairs import mirror_hops
+from hops.analysis.summary import Measured
+from hops.conclusions.reasons import why
+from hops.elements.numbers import plain, times
+from hops.kinds.studies.document import (
+    NAIVE,
+    SIDES,
+    Claim,
+    Naive,
+    Replayed,
+    Study,
+    Verdict,
+    arm_label,
+    study_in,
+)
+from hops.kinds.studies.figures import UNITS, Figures
+from hops.kinds.studies.verdict import Effect, holm, judge, lies_inside
+from hops.run.documents.estimate import Estimate
+from hops.run.files import RunFiles
+from hops.statistics.over_blocks import NO_INTERVAL
+from hops.units import ALL
+
+_ABSOLUTE = "a number of users at which a shop is full belongs to its machine, and is no verdict"
+
+
+def pairs_of(run: RunFiles) -> list[tuple[str, str]]:
+    """The arms that a claim compares; they share a tape."""
+    study = study_in(run.manifest)
+    pairs = [
+        (arm_label(SIDES[claim["left"]], load), arm_label(SIDES[claim["right"]], load))
+        for claim in study["claims"]
+        for load in claim["loads"]
+        if claim["right"] is not None
+    ]
+    return [pair for pair in dict.fromkeys(pairs) if set(pair) <= set(run.topologies)]
+
+
+def figures_of(measured: Measured) -> Mapping[str, Replayed]:
+    """The study and the verdicts on its claims."""
+    study = study_in(measured.run.manifest)
+    judged = _Judged(measured, study, Figures(measured))
+    verdicts = [judged.verdict(claim) for claim in study["claims"]]
+    for verdict, p in zip(verdicts, holm([verdict["p"] for verdict in verdicts]), strict=True):
+        verdict["p_holm"] = p
+    return {"replayed": Replayed(study=study, verdicts=verdicts)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """The claims of one study, each judged by itself."""
+
+    measured: Measured
+    study: Study
+    figures: Figures
+
+    def verdict(self, claim: Claim) -> Verdict:
+        if claim["reason"]:
+            return _none(claim, claim["reason"])
+        sides = [SIDES[side] for side in (claim["left"], claim["right"]) if side is not None]
+        arms = [arm_label(side, load) for load in claim["loads"] for side in sides]
+        for arm in arms:
+            if arm not in self.measured.journeys:
+                return _none(claim, self.study["left_out"].get(arm, f"the run has no arm {arm}"))
+        if claim["right"] is None:
+            return self._saturation(claim, arms)
+        if claim["metric"] == "payload_effect":
+            effect, values = self.figures.payload_effect(arms[::2], arms[1::2])
+        else:
+            effect, values = self.figures.effect(claim["metric"], arms[0], arms[1])
+        found = judge(claim, effect)
+        contradicted = found.outcome == "contradicted"
+        return Verdict(
+            claim=claim,
+            outcome=found.outcome,
+            reason=found.reason,
+            arms=arms,
+            values=values,
+            unit=UNITS[claim["metric"]],
+            effect=_estimate(effect),
+            difference=effect.difference,
+            p=effect.p,
+            p_holm=None,
+            inside=lies_inside(claim["value"], effect.interval),
+            blocks=found.blocks,
+            beside=self._beside(claim, arms),
+            why=self._why(arms, values) if contradicted and claim["metric"].startswith("latency_") else [],
+            naive=self._naive(claim) if found.outcome != "holds" else None,
+        )
+
+    def _saturation(self, claim: Claim, arms: list[str]) -> Verdict:
+        users = [self.study["loads"][load]["users_replayed"] for load in claim["loads"]]
+        full = self.figures.saturation(arms, users)
+        steps = ", ".join(map(str, users))
+        told = f"levels off from {full} users on" if full else f"does not level off up to {users[-1]} users"
+        verdict = _none(claim, f"{_ABSOLUTE}. Here {claim['left']} {told} (of {steps})")
+        return {**verdict, "arms": arms, "values": [full], "unit": UNITS[claim["metric"]]}
+
+    def _beside(self, claim: Claim, arms: list[str]) -> str:
+        """What to know beside the figure that the claim is about."""
+        if claim["metric"] == "payload_bytes":
+            raw = self.figures.raw_bytes(arms[0], arms[1])
+            return f"Before compression: {times(raw)}." if raw else ""
+        if claim["metric"] == "cpu_percent":
+            mine, other = (self.figures.cpu_ms(arm) for arm in arms)
+            if mine and other:
+                return f"For each journey {plain(mine)} and {plain(other)} ms of CPU: {times(mine / other)}."
+        return ""
+
+    def _why(self, arms: list[str], values: list[float | None]) -> list[str]:
+        """Which parts of the budgets make the lower side lower."""
+        measured = self.measured
+        rows = hop_differences(measured.hops, measured.load, measured.blocks, [(arms[0], arms[1])])
+        row = next((row for row in rows if row["journey"] == ALL), None)
+        turned = (values[0] or 0.0) > (values[1] or 0.0)
+        if row is not None and turned:
+            row = mirror_hops(row)
+        waves = [measured.topologies[arm]["journeys"][ALL]["waves_mean"] for arm in (arms[::-1] if turned else arms)]
+        return why(row, waves)
+
+    def _naive(self, claim: Claim) -> Naive | None:
+        """The verdict if clients make one request per item, where such arms ran."""
+        load = claim["loads"][0]
+        sides = [SIDES[side or ""] for side in (claim["left"], claim["right"])]
+        arms = [arm_label(side, load) for side in sides]
+        naive = [arm_label(f"{side}{NAIVE}", load) for side in sides]
+        arms = [other if other in self.measured.journeys else arm for arm, other in zip(arms, naive, strict=True)]
+        if not set(arms) & set(naive):
+            return None
+        effect, _ = self.figures.effect(claim["metric"], arms[0], arms[1])
+        estimate = _estimate(effect)
+        return None if estimate is None else Naive(arms=arms, effect=estimate, outcome=judge(claim, effect).outcome)
+
+
+def _estimate(effect: Effect) -> Estimate | None:
+    return None if effect.value is None else Estimate(value=effect.value, ci95=list(effect.interval))
+
+
+def _none(claim: Claim, reason: str) -> Verdict:
+    return Verdict(
+        claim=claim,
+        outcome="not comparable",
+        reason=f"{reason[0].upper()}{reason[1:]}.",
+        arms=[],
+        values=[],
+        unit="",
+        effect=None,
+        difference=False,
+        p=None,
+        p_holm=None,
+        inside=lies_inside(None, NO_INTERVAL),
+        blocks=None,
+        beside="",
+        why=[],
+        naive=None,
+    )

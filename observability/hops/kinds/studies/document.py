@@ -1,0 +1,174 @@
+"""A study as a run's manifest has it, and what became of its claims."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal, TypedDict, cast, get_args
+
+from hops.run.documents.estimate import Estimate
+from hops.run.documents.summary import Summary
+
+KIND: Final = "studies"
+VERDICTS_KIND: Final = "verdicts"
+"""The kind of a run of one study, and of the document over several."""
+
+Relation = Literal["lt", "gt", "eq", "ratio"]
+Metric = Literal[
+    "latency_p50",
+    "latency_p99",
+    "latency_mean",
+    "throughput",
+    "payload_bytes",
+    "payload_effect",
+    "cpu_percent",
+    "memory_mb",
+    "success_rate",
+    "saturation_users",
+]
+Outcome = Literal["holds", "contradicted", "inconclusive", "not comparable"]
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+NAIVE = "-naive"
+"""What the name of a topology whose client makes one request per item ends in."""
+SIDES = {
+    "rest": "rest",
+    "graphql": "graphql",
+    "grpc": "grpc",
+    "thrift": "thrift",
+    "hybrid": "hybrid",
+    "dataloader": "graphql",
+    "n_plus_one": "graphql-naive",
+}
+"""What a claim may compare, and the topology that stands for it."""
+
+
+class Claim(TypedDict):
+    """A claim as it was published.
+
+    `value` is the published ratio, or the two ends of a range; `published` the absolute figures that the study printed
+    for left and right, in its own unit. `loads` are those that answer it, in their order, and `reason` why none can.
+    """
+
+    id: str
+    metric: Metric
+    left: str
+    right: str | None
+    relation: Relation
+    value: float | list[float] | None
+    tolerance: float | None
+    under: dict[str, Any]
+    note: str
+    source: str
+    published: list[Any]
+    loads: list[str]
+    reason: str
+
+
+class StudyLoad(TypedDict):
+    """A load of a study: in words, as published, and as replayed.
+
+    `users` are those of a closed loop or, with a ramp-up, those who send one request each.
+    """
+
+    about: str
+    sends: str
+    arrivals: bool
+    users: int
+    users_replayed: int
+    duration_s: float
+    duration_replayed_s: float
+    topologies: list[str]
+
+
+class Study(TypedDict):
+    """A study as it is replayed. `left_out` says why an arm did not run, by its label."""
+
+    id: str
+    title: str
+    authors: list[str]
+    year: int | None
+    venue: str
+    scale: str
+    not_replayed: str
+    loads: dict[str, StudyLoad]
+    claims: list[Claim]
+    left_out: dict[str, str]
+
+
+class Naive(TypedDict):
+    """The same claim if clients make one request per item: the arms, the effect, and the outcome."""
+
+    arms: list[str]
+    effect: Estimate
+    outcome: Outcome
+
+
+class Verdict(TypedDict):
+    """What became of a claim.
+
+    `arms` are those that were compared, and `values` their figures in `unit`. `effect` is left divided by right, but of
+    success rates left minus right, in points; its interval decides. `p` belongs to it, `p_holm` is corrected over all
+    claims of the study. `inside` says whether the published value lies in the interval. `blocks` is how many would
+    decide a claim that is inconclusive. `why` explains what contradicts it, by the parts of the hop budgets.
+    """
+
+    claim: Claim
+    outcome: Outcome
+    reason: str
+    arms: list[str]
+    values: list[float | None]
+    unit: str
+    effect: Estimate | None
+    difference: bool
+    p: float | None
+    p_holm: float | None
+    inside: bool | None
+    blocks: int | None
+    beside: str
+    why: list[str]
+    naive: Naive | None
+
+
+class Replayed(TypedDict):
+    """A study and the verdicts on its claims."""
+
+    study: Study
+    verdicts: list[Verdict]
+
+
+class StudySummary(Summary):
+    """The summary of a replayed study."""
+
+    replayed: Replayed
+
+
+class Finished(Replayed):
+    """A replayed study in the document over several: its folder, and whether its figures may be trusted."""
+
+    run: str
+    valid: bool
+    blocks: int
+    journeys: int
+    trust: str
+
+
+class Verdicts(TypedDict):
+    """`verdicts.json`: the verdicts over all studies; `manifest` has code, machine and time."""
+
+    schema: int
+    name: str
+    manifest: dict[str, Any]
+    studies: list[Finished]
+
+
+def arm_label(topology: str, load: str) -> str:
+    """What the results call a topology under a load of a study."""
+    return f"{topology}-{load}"
+
+
+def replayed_in(summary: Summary) -> Replayed:
+    """What the summary of a replayed study has beside that of every run."""
+    return cast("StudySummary", summary)["replayed"]
+
+
+def study_in(manifest: dict[str, Any]) -> Study:
+    """The study that a run replays."""
+    return cast("Study", manifest["study"])

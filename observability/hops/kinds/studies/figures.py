@@ -1,0 +1,190 @@
+"""The figures that claims are about, of single arms and block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from hops.analysis.cost import component_group
+from hops.analysis.summary import Measured
+from hops.kinds.studies.document import Metric
+from hops.kinds.studies.verdict import Effect
+from hops.run.documents.trial import TrialRecord
+from hops.run.loads import length_s
+from hops.statistics.contrast import contrast
+from hops.statistics.over_blocks import NO_INTERVAL, Section, refusal, spread_of
+from hops.units import ALL
+
+UNITS: dict[Metric, str] = {
+    "latency_p50": "ms",
+    "latency_p99": "ms",
+    "latency_mean": "ms",
+    "throughput": "1/s",
+    "payload_bytes": "bytes",
+    "payload_effect": "times",
+    "cpu_percent": "% of a core",
+    "memory_mb": "MB",
+    "success_rate": "%",
+    "saturation_users": "users",
+}
+"""The unit of each metric of a claim."""
+_OF_THE_PROTOCOL = ("services", "gateways")
+"""Groups of components whose CPU and memory count: those that speak a protocol, and neither edge nor database."""
+_NS_PER_S = 1e9
+
+
+class Figures:
+    """Figures of a run's arms.
+
+    Args:
+        measured: What the run measured.
+    """
+
+    def __init__(self, measured: Measured) -> None:
+        self._measured = measured
+        self._trials = {(row["topology"], row["block"]): row for row in measured.run.used}
+
+    def blocks(self, *arms: str) -> list[int]:
+        """The blocks that all of these arms have."""
+        return sorted(set.intersection(*(self._measured.blocks[arm] for arm in arms)))
+
+    def effect(self, metric: Metric, left: str, right: str) -> tuple[Effect, list[float | None]]:
+        """The effect of one arm against another, and the figures of both."""
+        blocks = self.blocks(left, right)
+        if metric == "success_rate":
+            return self._success(left, right, blocks)
+        sides = [self.section(metric, arm, blocks, beside=(left, right)) for arm in (left, right)]
+        return _ratio(sides[0], sides[1], len(blocks)), [side.value for side in sides]
+
+    def payload_effect(self, left: Sequence[str], right: Sequence[str]) -> tuple[Effect, list[float | None]]:
+        """By how much an advantage at p50 grows from the first load to the last: right over left there, over that here.
+
+        Args:
+            left: Arm of the side that is said to gain, under the first load and the last.
+            right: Arm of the other side, likewise.
+        """
+        arms = (left[0], right[0], left[-1], right[-1])
+        blocks = self.blocks(*arms)
+        before, after = (
+            [self.section("latency_p50", arm, blocks, beside=pair) for arm in pair] for pair in (arms[:2], arms[2:])
+        )
+        values = [None if mine.value is None else (other.value or 0.0) / mine.value for mine, other in (before, after)]
+        reason = next((side.reason for side in (*before, *after) if side.reason), None)
+        if reason or values[0] is None or values[1] is None:
+            return Effect(None, NO_INTERVAL, None, len(blocks), reason=reason), values[::-1]
+        value = values[1] / values[0]
+        deviations = after[1].deviations - after[0].deviations - before[1].deviations + before[0].deviations
+        spread = spread_of(deviations)
+        reach = float(np.exp(spread.half_width))
+        p = spread.p_value(float(np.log(value)))
+        return Effect(value, (value / reach, value * reach), p, len(blocks)), values[::-1]
+
+    def saturation(self, arms: Sequence[str], users: Sequence[int]) -> int | None:
+        """From how many users on more of them are not shown to get more done; None if more still do at the last step.
+
+        Args:
+            arms: Arms of one topology by rising users.
+            users: Users of each.
+        """
+        for index, arm in enumerate(arms[:-1]):
+            effect, _ = self.effect("throughput", arms[index + 1], arm)
+            low = effect.interval[0]
+            if low is None or low <= 1:
+                return users[index]
+        return None
+
+    def raw_bytes(self, left: str, right: str) -> float | None:
+        """Ratio of the answers' bytes before any compression."""
+        blocks = self.blocks(left, right)
+        mine, other = (self._per_journey("bytes_in_raw", arm, blocks, (left, right)).value for arm in (left, right))
+        return mine / other if mine and other else None
+
+    def cpu_ms(self, arm: str) -> float | None:
+        """CPU time of a journey in the components that speak the protocol, ms."""
+        blocks = self.blocks(arm)
+        journeys = self._measured.journeys[arm].height
+        return sum(self._of_protocol(arm, block, "cpu_s") for block in blocks) / journeys * 1e3 if journeys else None
+
+    def section(self, metric: Metric, arm: str, blocks: Sequence[int], beside: Sequence[str]) -> Section:
+        """A figure of an arm, whole and by block.
+
+        Args:
+            metric: What is measured.
+            arm: Label of the arm.
+            blocks: Blocks that count.
+            beside: Arms that are compared, this one among them.
+        """
+        latencies = self._measured.latencies
+        if metric.startswith("latency_"):
+            name = metric.removeprefix("latency_")
+            fewest = min(latencies[one].pooled(ALL, blocks).size / max(1, len(blocks)) for one in beside)
+            return latencies[arm].sections(ALL, blocks, fewest)[name]
+        if metric == "payload_bytes":
+            return self._per_journey("bytes_in", arm, blocks, beside)
+        if metric == "throughput":
+            return _by_block([self._answered(arm, block) for block in blocks])
+        if metric == "memory_mb":
+            return _by_block([self._of_protocol(arm, block, "rss_mb") for block in blocks])
+        assert metric == "cpu_percent"
+        shares = [
+            100 * self._of_protocol(arm, block, "cpu_s") / float(self._trials[arm, block]["generator"]["wall_s"])
+            for block in blocks
+        ]
+        return _by_block(shares)
+
+    def _success(self, left: str, right: str, blocks: Sequence[int]) -> tuple[Effect, list[float | None]]:
+        sides = []
+        for arm in (left, right):
+            by_block = dict(
+                self._measured.journeys[arm].group_by("block").agg((pl.col("outcome") == "ok").mean()).iter_rows()
+            )
+            sides.append(100 * np.array([by_block.get(block, 0.0) for block in blocks]))
+        differences = sides[0] - sides[1]
+        value, means = float(differences.mean()), [float(side.mean()) for side in sides]
+        reason = refusal(len(blocks), self._measured.journeys[left].height, None)
+        if reason:
+            return Effect(value, NO_INTERVAL, None, len(blocks), difference=True, reason=reason), [*means]
+        spread = spread_of(differences - value)
+        return Effect(value, spread.around(value), spread.p_value(value), len(blocks), difference=True), [*means]
+
+    def _answered(self, arm: str, block: int) -> float:
+        """Journeys a second that ended ok while the load lasted."""
+        rows = self._measured.journeys[arm].filter(pl.col("block") == block)
+        seconds = length_s(self._measured.run.manifest, arm)
+        took_s = (rows["ended_ns"] - rows["intended_ns"].min()) / _NS_PER_S
+        return float(((rows["outcome"] == "ok") & (took_s <= seconds)).sum()) / seconds
+
+    def _per_journey(self, column: str, arm: str, blocks: Sequence[int], beside: Sequence[str]) -> Section:
+        """Mean of the journeys of the tape that ended ok in each of these arms, in the same block."""
+        keys = ["block", "seq"]
+        rows = self._ok(arm)
+        for other in beside:
+            rows = rows.join(self._ok(other).select(keys), on=keys, how="semi")
+        means = dict(rows.group_by("block").agg(pl.col(column).mean()).iter_rows())
+        return _by_block([means.get(block, 0.0) for block in blocks])
+
+    def _ok(self, arm: str) -> pl.DataFrame:
+        return self._measured.journeys[arm].filter(pl.col("outcome") == "ok")
+
+    def _of_protocol(self, arm: str, block: int, what: str) -> float:
+        trial: TrialRecord = self._trials[arm, block]
+        amounts = trial["cpu_s"] if what == "cpu_s" else trial["rss_mb"]
+        return sum(amount for name, amount in amounts.items() if component_group(name) in _OF_THE_PROTOCOL)
+
+
+def _by_block(values: Sequence[float]) -> Section:
+    by_block = np.array(values)
+    reason = refusal(len(values), len(values) * 5, None)
+    if reason is None and not (by_block > 0).all():
+        reason = "In a block nothing was counted"
+    return Section(float(by_block.mean()) if len(values) else None, np.empty(0) if reason else by_block, reason)
+
+
+def _ratio(left: Section, right: Section, blocks: int) -> Effect:
+    result = contrast(left, right)
+    if result.reason == "the blocks do not scatter":  # a figure that is the same in each, such as bytes
+        assert result.ratio is not None
+        return Effect(result.ratio, (result.ratio, result.ratio), 0.0, blocks)
+    return Effect(result.ratio, result.ratio_interval, result.p, blocks, reason=result.reason)

@@ -1,0 +1,185 @@
+"""The verdicts on claims as tables and sentences, for the page of one study and for that over all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from hops.conclusions.wording import listed, plural
+from hops.elements import numbers
+from hops.elements.element import Element, Fold, Points, Text
+from hops.elements.table import Cell, Column, Table, words
+from hops.kinds.studies.document import OUTCOMES, Replayed, Study, Verdict
+from hops.kinds.studies.verdict import ends_of
+from hops.statistics.correction import SIGNIFICANCE
+
+METRICS = {
+    "latency_p50": "latency, p50",
+    "latency_p99": "latency, p99",
+    "latency_mean": "latency, mean",
+    "throughput": "throughput",
+    "payload_bytes": "bytes of the answers",
+    "payload_effect": "advantage at p50, from small to large",
+    "cpu_percent": "CPU in use",
+    "memory_mb": "memory",
+    "success_rate": "answered well",
+    "saturation_users": "users until full",
+}
+"""What each metric is called."""
+_TONES = {"holds": "best", "contradicted": "bad"}
+RULE = (
+    "Measured is left divided by right, with its 95 % interval over blocks. A claim holds if the whole interval lies "
+    "on the claimed side of no effect (1), and is contradicted if it lies on the other; otherwise it is inconclusive. "
+    "Signs and ratios are claims. Absolute figures belong to a machine: the study's stand beside ours and decide "
+    "nothing. CPU and memory are those of services and gateways, without edge and database."
+)
+
+
+def counted(verdicts: Sequence[Verdict]) -> str:
+    """How many claims hold, are contradicted, and so on."""
+    counts = Counter(verdict["outcome"] for verdict in verdicts)
+    told = {"holds": ("holds", "hold"), "contradicted": ("is contradicted", "are contradicted")}
+    told |= {"inconclusive": ("is inconclusive", "are inconclusive")}
+    told |= {"not comparable": ("is not comparable", "are not comparable")}
+    texts = [f"{counts[name]} {told[name][counts[name] != 1]}" for name in OUTCOMES if counts[name]]
+    return f"Of {plural(len(verdicts), 'claim')}, {listed(texts)}."
+
+
+def several_note(verdicts: Sequence[Verdict]) -> str:
+    """What becomes of the verdicts if all claims are tested at once."""
+    decided = [one for one in verdicts if one["outcome"] in ("holds", "contradicted") and one["p_holm"] is not None]
+    lost = [one["claim"]["id"] for one in decided if (one["p_holm"] or 0.0) >= SIGNIFICANCE]
+    several = "Each interval is of one claim alone."
+    if not decided:
+        return f"{several} No verdict was reached, so there is nothing to correct."
+    if not lost:
+        return f"{several} Holm's correction over all claims changes none of the {len(decided)} that were decided."
+    return f"{several} After Holm's correction over all claims, {listed(lost)} would not be decided."
+
+
+def verdict_elements(replayed: Replayed) -> list[Element]:
+    """What became of a study's claims."""
+    study, verdicts = replayed["study"], replayed["verdicts"]
+    reasons = [text for verdict in verdicts if (text := explained(verdict))]
+    return [
+        Points([f"{cited(study)}: {counted(verdicts)}"], tone="sentences"),
+        claims_table(f"claims_{study['id']}", f"The claims of {cited(study)}", verdicts),
+        *([Points(reasons, tone="sentences")] if reasons else []),
+        Text(f"{RULE} {several_note(verdicts)}"),
+        Fold("How the study's loads are replayed", [loads_table(study), Text(replay_text(study))], brief=True),
+    ]
+
+
+def cited(study: Study) -> str:
+    """The study in a few words."""
+    surnames = [author.split()[-1] for author in study["authors"]]
+    year = f" ({study['year']})" if study["year"] else ""
+    return f"{listed(surnames)}{year}"
+
+
+def source(study: Study) -> str:
+    """The study with all that is known of where it was published."""
+    parts = [listed(study["authors"]), f"“{study['title']}”", study["venue"]]
+    if study["year"] and str(study["year"]) not in study["venue"]:
+        parts.append(str(study["year"]))
+    return f"{', '.join(part for part in parts if part)}."
+
+
+def claims_table(key: str, caption: str, verdicts: Sequence[Verdict]) -> Table:
+    """Claim, published, measured, verdict and reason."""
+    columns = [
+        Column("claim", numeric=False),
+        Column("says", numeric=False),
+        Column("their figures", numeric=False, spare=3),
+        Column("our figures", numeric=False, spare=2),
+        Column("measured", interval=True),
+        Column("published inside", numeric=False, spare=1),
+        Column("verdict", numeric=False),
+        Column("reason", numeric=False, spare=1),
+    ]
+    return Table(key, caption, columns, [_row(verdict) for verdict in verdicts])
+
+
+def says(verdict: Verdict) -> str:
+    """The claim in words: `latency, p50: grpc 0.57 times rest (payload 100B)`."""
+    claim = verdict["claim"]
+    left, right, value = _side(claim["left"]), _side(claim["right"] or ""), claim["value"]
+    about = ", ".join(f"{name} {value}" for name, value in claim["under"].items())
+    if claim["metric"] == "payload_effect":
+        text = f"{left}'s over {right} {'grows' if claim['relation'] == 'gt' else 'shrinks'}"
+    elif claim["relation"] == "ratio":
+        assert value is not None
+        text = f"{left} {' to '.join(dict.fromkeys(f'{end:g}' for end in ends_of(value)))} times {right}"
+    elif claim["right"] is None:
+        text = f"{left} {value:g}" if isinstance(value, int | float) else left
+    elif claim["relation"] == "eq":
+        text = f"{left} as {right}, within {numbers.share(claim['tolerance'], 0)}"
+    else:
+        text = f"{left} {'below' if claim['relation'] == 'lt' else 'above'} {right}"
+    return f"{METRICS[claim['metric']]}: {text}" + (f" ({about})" if about else "")
+
+
+def explained(verdict: Verdict) -> str:
+    """Why a claim is contradicted, and what it holds for; empty if there is nothing to explain."""
+    texts = list(verdict["why"])
+    naive = verdict["naive"]
+    if naive is not None and naive["outcome"] == "holds":
+        effect = numbers.times(naive["effect"]["value"], naive["effect"]["ci95"])
+        texts.append(
+            f"It holds if the client makes one request per item: {naive['arms'][0]} takes {effect} what "
+            f"{naive['arms'][1]} takes."
+        )
+    if not texts:
+        return ""
+    return f"{verdict['claim']['id']} is {verdict['outcome']}. {' '.join(texts)}"
+
+
+def loads_table(study: Study) -> Table:
+    """Each load as published and as replayed."""
+    rows = []
+    for name, load in study["loads"].items():
+        users = [load["users"], load["users_replayed"]]
+        lengths = [f"{load[key]:g} s" for key in ("duration_s", "duration_replayed_s")]
+        both = [
+            f"{count:,} {'users, one request each, in' if load['arrivals'] else 'users for'} {length}"
+            for count, length in zip(users, lengths, strict=True)
+        ]
+        rows.append([words(name), words(load["about"]), words(load["sends"]), *map(words, both)])
+    columns = [Column(name, numeric=False) for name in ("load", "what", "journeys", "the study's", "ours")]
+    return Table(f"loads_{study['id']}", "The study's loads, and what was sent for them", columns, rows)
+
+
+def replay_text(study: Study) -> str:
+    """By what the loads are scaled, and what is left out."""
+    left_out = [f"{arm}: {reason}" for arm, reason in study["left_out"].items()]
+    return f"{study['scale']} Not replayed: {study['not_replayed']}" + (
+        f" Arms that did not run: {'; '.join(left_out)}." if left_out else ""
+    )
+
+
+def _row(verdict: Verdict) -> list[Cell]:
+    claim, effect = verdict["claim"], verdict["effect"]
+    values = " and ".join(numbers.plain(value) for value in verdict["values"])
+    measured = Cell(numbers.NOTHING, None)
+    if effect is not None:
+        low, high = effect["ci95"]
+        measured = Cell(
+            numbers.plain(effect["value"], signed=verdict["difference"]) + (" points" if verdict["difference"] else ""),
+            effect["value"],
+            (low, high),
+        )
+    inside = {True: "yes", False: "no", None: numbers.NOTHING}[verdict["inside"]]
+    return [
+        words(claim["id"]),
+        words(says(verdict)),
+        words(" and ".join(map(str, claim["published"])) or numbers.NOTHING),
+        words(f"{values} {verdict['unit']}" if values else numbers.NOTHING),
+        measured,
+        words(inside),
+        words(verdict["outcome"], _TONES.get(verdict["outcome"], "")),
+        words(" ".join(part for part in (verdict["reason"], verdict["beside"]) if part)),
+    ]
+
+
+def _side(name: str) -> str:
+    return {"n_plus_one": "graphql without batches", "dataloader": "graphql with batches"}.get(name, name)

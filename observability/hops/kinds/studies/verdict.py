@@ -1,0 +1,145 @@
+"""From an effect with its interval to the verdict on a claim."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hops.elements.numbers import figure, share, times
+from hops.kinds.studies.document import Claim, Outcome
+from hops.statistics.intervals import Interval
+from hops.statistics.two_stage import blocks_for
+
+MOST_BLOCKS = 100
+"""More blocks than this are no advice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What was measured of a claim.
+
+    Args:
+        value: Left divided by right, or left minus right.
+        interval: Its 95 % interval.
+        p: Probability of an effect at least this far from none; None if it was not tested.
+        blocks: How many blocks there are.
+        difference: Whether it is left minus right, in points.
+        reason: Why there is no interval; None if there is one.
+    """
+
+    value: float | None
+    interval: Interval
+    p: float | None
+    blocks: int
+    difference: bool = False
+    reason: str | None = None
+
+    @property
+    def none(self) -> float:
+        """The effect of no difference at all."""
+        return 0.0 if self.difference else 1.0
+
+    @property
+    def text(self) -> str:
+        """The effect with its interval."""
+        if self.value is None:
+            return ""
+        return figure(self.value, self.interval, "points") if self.difference else times(self.value, self.interval)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What follows for a claim: the verdict, its reason, and how many blocks would decide what is inconclusive."""
+
+    outcome: Outcome
+    reason: str
+    blocks: int | None = None
+
+
+def judge(claim: Claim, effect: Effect) -> Judgement:
+    """Holds when the interval lies wholly on the claimed side of no effect, contradicted when wholly on the other.
+
+    Args:
+        claim: The claim.
+        effect: What was measured of it.
+    """
+    low, high = effect.interval
+    if effect.value is None or low is None or high is None:
+        why = effect.reason or "nothing was measured"
+        return Judgement("inconclusive", f"There is no interval: it {why}." if why.startswith("needs") else f"{why}.")
+    bounds = _claimed(claim, effect.none)
+    if bounds[0] < low and high < bounds[1]:
+        return Judgement("holds", f"The whole interval lies {_where(claim)}.")
+    if high < bounds[0] or low > bounds[1]:
+        return Judgement("contradicted", f"The whole interval lies {_where(claim, other=True)}.")
+    if low == high == effect.none:
+        return Judgement("inconclusive", "Both sides are exactly equal: this load shows no difference either way.")
+    needed = _blocks(effect, bounds)
+    takes = f"about {needed} blocks would decide it" if needed else f"{MOST_BLOCKS} blocks would not decide it either"
+    around = "the limits of the claim" if claim["relation"] == "eq" else "no effect"
+    return Judgement("inconclusive", f"The interval includes {around}; {takes}.", needed)
+
+
+def lies_inside(value: float | list[float] | None, interval: Interval) -> bool | None:
+    """Whether a published value, or a part of a published range, lies in an interval; None if one is not known."""
+    low, high = interval
+    if value is None or low is None or high is None:
+        return None
+    first, last = ends_of(value)
+    return first <= high and low <= last
+
+
+def ends_of(value: float | list[float]) -> tuple[float, float]:
+    """Both ends of a published value."""
+    return (value[0], value[1]) if isinstance(value, list) else (value, value)
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Corrects tests for being several (S. Holm, *Scandinavian Journal of Statistics* 6, 1979); None stays None."""
+    known = sorted((p, index) for index, p in enumerate(p_values) if p is not None)
+    corrected: list[float | None] = [None] * len(p_values)
+    worst = 0.0
+    for rank, (p, index) in enumerate(known):
+        worst = max(worst, min(1.0, p * (len(known) - rank)))
+        corrected[index] = worst
+    return corrected
+
+
+def _claimed(claim: Claim, none: float) -> tuple[float, float]:
+    """The effects that a claim allows."""
+    if claim["relation"] == "eq":
+        tolerance = claim["tolerance"] or 0.0
+        return (none - tolerance, none + tolerance)
+    return (-math.inf, none) if _below(claim) else (none, math.inf)
+
+
+def _below(claim: Claim) -> bool:
+    """Whether a claim says that left is lower than right."""
+    if claim["relation"] == "ratio":
+        assert claim["value"] is not None
+        return ends_of(claim["value"])[0] < 1
+    return claim["relation"] == "lt"
+
+
+def _where(claim: Claim, *, other: bool = False) -> str:
+    if claim["relation"] == "eq":
+        return f"{'outside' if other else 'within'} {share(claim['tolerance'] or 0.0, 0)} of equal"
+    below = _below(claim) != other
+    return f"{'below' if below else 'above'} no effect{', on the other side' if other else ''}"
+
+
+def _blocks(effect: Effect, bounds: tuple[float, float]) -> int | None:
+    """How many blocks it takes until an interval around the same effect leaves out what decides; None if too many."""
+    low, high = effect.interval
+    assert effect.value is not None
+    assert low is not None
+    assert high is not None
+    edges = [edge for edge in bounds if math.isfinite(edge)]
+    away = [edge - effect.value if effect.difference else math.log(edge / effect.value) for edge in edges]
+    nearest = min(abs(one) for one in away)
+    half = (high - low) / 2 if effect.difference else math.log(high / low) / 2
+    if not nearest:
+        return None
+    needed = blocks_for(half, effect.blocks, nearest)
+    return needed if needed <= MOST_BLOCKS else None

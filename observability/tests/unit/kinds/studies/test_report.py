@@ -1,0 +1,117 @@
+"""A made-up replay: verdicts where the truth is known, and its pages."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from hops.kinds import make_report, shown
+from hops.kinds.studies.document import StudySummary, Verdict
+from hops.kinds.studies.report import finished, terminal
+from hops.kinds.studies.synthetic import synthetic_claim, write_synthetic_replay
+from hops.run.documents import SCHEMA
+from hops.run.files import SUMMARY, read_document
+from hops.synthetic.run import MACHINE
+from hops.terminal.console import terminal as console
+
+from ...report.pages import page_of
+
+TRUTH = {
+    "rest-flat": 1.0, "grpc-flat": 0.7, "graphql-flat": 1.3, "rest-naive-flat": 3.0, "rest-large": 1, "grpc-large": 0.4
+}  # fmt: skip
+CLAIMS = [
+    synthetic_claim("T1", relation="ratio", value=0.7, published=[35, 50]),
+    synthetic_claim("T2", relation="ratio", value=0.2),
+    synthetic_claim("T3", relation="gt"),
+    synthetic_claim("T4", left="graphql", relation="lt"),
+    synthetic_claim("T5", metric="payload_effect", relation="gt", loads=["flat", "large"]),
+    synthetic_claim("T6", left="thrift"),
+    synthetic_claim("T7", reason="it needs another moon", loads=[]),
+    synthetic_claim("T8", metric="payload_bytes", relation="lt"),
+    synthetic_claim("T9", metric="success_rate", relation="gt"),
+    synthetic_claim("T10", metric="latency_mean", relation="eq", tolerance=0.5),
+]
+
+
+@pytest.fixture(scope="module")
+def replayed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = write_synthetic_replay(tmp_path_factory.mktemp("studies") / "run", CLAIMS, TRUTH)
+    make_report(folder)
+    return folder
+
+
+@pytest.fixture
+def verdicts(replayed: Path) -> dict[str, Verdict]:
+    summary: StudySummary = json.loads((replayed / SUMMARY).read_text(encoding="utf-8"))
+    return {verdict["claim"]["id"]: verdict for verdict in summary["replayed"]["verdicts"]}
+
+
+def test_each_claim_gets_the_verdict_that_is_true(verdicts: dict[str, Verdict]) -> None:
+    assert {name: (one["outcome"], one["inside"]) for name, one in verdicts.items()} == {
+        "T1": ("holds", True),
+        "T2": ("holds", False),
+        "T3": ("contradicted", None),
+        "T4": ("contradicted", None),
+        "T5": ("holds", None),
+        "T6": ("not comparable", None),
+        "T7": ("not comparable", None),
+        "T8": ("inconclusive", None),
+        "T9": ("inconclusive", None),
+        "T10": ("holds", None),
+    }
+    effect = verdicts["T5"]["effect"]
+    assert effect is not None
+    assert effect["value"] == pytest.approx(0.7 / 0.4, rel=0.1)  # 1/0.4 there over 1/0.7 here
+
+
+def test_what_is_contradicted_is_explained_and_held_against_one_request_per_item(verdicts: dict[str, Verdict]) -> None:
+    assert "between their means" in verdicts["T3"]["why"][0]
+    naive = verdicts["T4"]["naive"]
+    assert naive is not None
+    assert (naive["arms"], naive["outcome"]) == (["graphql-flat", "rest-naive-flat"], "holds")
+    assert verdicts["T6"]["reason"] == "Topology=thrift is unknown."
+
+
+def test_only_arms_of_a_claim_are_compared(replayed: Path) -> None:
+    summary = json.loads((replayed / SUMMARY).read_text(encoding="utf-8"))
+    compared = {(row["left"], row["right"]) for row in summary["comparisons"]}
+    assert compared == {("grpc-flat", "rest-flat"), ("graphql-flat", "rest-flat"), ("grpc-large", "rest-large")}
+
+
+def test_the_page_begins_with_the_claims(replayed: Path) -> None:
+    text = page_of(replayed).text
+    assert (
+        "Nobody (2026): Of 10 claims, 4 hold, 2 are contradicted, 2 are inconclusive and 2 are not comparable." in text
+    )
+    assert "T4 is contradicted." in text
+    assert "It holds if the client makes one request per item: graphql-flat takes" in text
+    assert "100 users for 60 s" in text
+    assert "10 users for 6 s" in text
+    assert (replayed / "csv" / "claims_made_up.csv").read_text(encoding="utf-8").count("\n") == 11
+    out = io.StringIO()
+    console(out, width=200).print(shown(read_document(replayed / SUMMARY)))  # type: ignore[arg-type]
+    assert "latency, p50: grpc 0.7 times rest" in out.getvalue()
+
+
+def test_one_page_has_the_verdicts_over_all_studies(replayed: Path, tmp_path: Path) -> None:
+    one = finished(replayed)
+    other = {**one, "study": {**one["study"], "id": "second", "authors": ["B. Second"]}, "valid": False}
+    manifest = {"git": {"commit": "0", "dirty": False}, "machine": MACHINE, "began": None, "ended": None}
+    document = {"schema": SCHEMA, "name": "all", "manifest": manifest, "studies": [one, other]}
+    (tmp_path / "verdicts.json").write_text(json.dumps(document), encoding="utf-8")
+    page, valid = make_report(tmp_path)
+    assert (page.name, valid) == ("report.html", False)
+    text = page_of(tmp_path).text
+    assert "Of 20 claims, 8 hold, 4 are contradicted, 4 are inconclusive and 4 are not comparable." in text
+    for said in (
+        "A. Nobody, “A study that nobody made”, nowhere, 2026.",
+        "Second (2026), T3 is contradicted.",
+        "SUSPECT",
+    ):
+        assert said in text
+    out = io.StringIO()
+    console(out, width=160).print(terminal(document))  # type: ignore[arg-type]
+    assert "T10" in out.getvalue()
