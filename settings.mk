@@ -1,22 +1,21 @@
 # Made by `make settings` from the options of the commands: do not edit.
 
-SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store cache runtime load_nodes trace tracing scale http network rtt bandwidth visit connections reuse persisted delay hold abort vus think
-SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls canary replicas apart store cache runtime load_nodes trace tracing scale http network rtt bandwidth visit connections reuse persisted delay hold abort edges vus think resume retry
-SETTINGS_ladder := topology steps blocks profile rate seed workload trace http resume retry
-SETTINGS_rtt := topologies rtts blocks profile rate seed workload edge trace http bandwidth resume retry
-SETTINGS_rates := topologies rates blocks profile seed workload edge mesh mtls replicas cache trace http reuse persisted resume retry
-SETTINGS_isolate := topology journey blocks profile rate seed workload edge tls replicas trace http connections resume retry
+SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted delay hold abort vus think
+SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls canary replicas apart store cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted delay hold abort edges vus think resume retry
+SETTINGS_ladder := topology steps blocks profile rate seed workload trace payload http resume retry
+SETTINGS_rtt := topologies rtts blocks profile rate seed workload edge trace payload http bandwidth resume retry
+SETTINGS_rates := topologies rates blocks profile seed workload edge mesh mtls replicas cache trace payload http reuse persisted resume retry
+SETTINGS_isolate := topology journey blocks profile rate seed workload edge tls replicas trace payload http connections resume retry
 SETTINGS_studies := study blocks profile seed resume retry
-SETTINGS_sweep := topologies objective profile start max seed workload tls trace http connections reuse persisted
-SETTINGS_stress := topologies users think profile seed workload tls trace http reuse persisted connections
+SETTINGS_sweep := topologies objective profile start max seed workload tls trace payload http connections reuse persisted
+SETTINGS_stress := topologies users think profile seed workload tls trace payload http reuse persisted connections
 SETTINGS_compare-runs := a b threshold metrics allow-suspect out
 SETTINGS_decide := run workload rate network rtt bandwidth
-SETTINGS_parity := topologies samples seed edge plugins tls mesh mtls canary replicas apart cache http reuse persisted
+SETTINGS_parity := topologies samples seed workload edge plugins tls mesh mtls canary replicas apart cache payload http reuse persisted
 SETTINGS_report := run
 SETTINGS_trace := run journey topology
 SETTINGS_audit := run
 SETTINGS_prove-meetings := experiments seed
-SETTINGS_prove-observer := run draws seed
 SETTINGS_prove-siblings := traces seed
 SETTINGS_prove-delays := hops sizes blocks seed resume
 SETTINGS_prove-queues := blocks seed resume
@@ -27,7 +26,7 @@ SETTINGS_up := topology edge plugins tls mesh mtls canary replicas apart store c
 SETTINGS_manifests := topology edge plugins mesh mtls canary replicas scale delay hold abort namespace storage seed out
 SETTINGS_compose := topology scale seed out
 
-SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store cache runtime load_nodes trace tracing scale http network rtt bandwidth visit connections reuse persisted delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users a b threshold metrics allow-suspect out run samples experiments draws traces hops sizes kills customers namespace storage
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users a b threshold metrics allow-suspect out run samples experiments traces hops sizes kills customers namespace storage
 
 #? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, rtt.
@@ -49,6 +48,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? bench trace 0.2 Share of journeys to trace, 0 to 1.
 #? bench tracing lean What records the components' spans: the instrument, or OpenTelemetry's SDK: lean or sdk.
 #? bench scale 1 Scale of the generated data, in units of 10,000 users, products and orders, 1 to 100.
+#? bench payload 1KB Size of what the journey document reads: 100B or 1KB or 10KB or 100KB or 1MB.
 #? bench http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? bench network loopback Network between each customer and the edge: loopback or lan or wifi or 5g or 4g or 3g.
 #? bench rtt - Round-trip time between customer and edge, such as 40ms, 0 to 2s; in place of the network's.
@@ -84,6 +84,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? compare trace 0.2 Share of journeys to trace, 0 to 1.
 #? compare tracing lean What records the components' spans: the instrument, or OpenTelemetry's SDK: lean or sdk.
 #? compare scale 1 Scale of the generated data, in units of 10,000 users, products and orders, 1 to 100.
+#? compare payload 1KB Size of what the journey document reads: 100B or 1KB or 10KB or 100KB or 1MB.
 #? compare http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? compare network loopback Network between each customer and the edge: loopback or lan or wifi or 5g or 4g or 3g.
 #? compare rtt - Round-trip time between customer and edge, such as 40ms, 0 to 2s; in place of the network's.
@@ -108,6 +109,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? ladder seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
 #? ladder workload default Workload: a name in load/workloads/, or the path of a YAML file.
 #? ladder trace 0.2 Share of journeys to trace, 0 to 1.
+#? ladder payload 1KB Size of what the journey document reads: 100B or 1KB or 10KB or 100KB or 1MB.
 #? ladder http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? ladder resume - Interrupted experiment to resume: latest, or its name.
 #? ladder retry 0 Times to repeat a SUSPECT trial, 0 to 5.
@@ -120,6 +122,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? rtt workload default Workload: a name in load/workloads/, or the path of a YAML file.
 #? rtt edge envoy Edge proxy in front of the topology: envoy or kong or none.
 #? rtt trace 0.2 Share of journeys to trace, 0 to 1.
+#? rtt payload 1KB Size of what the journey document reads: 100B or 1KB or 10KB or 100KB or 1MB.
 #? rtt http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? rtt bandwidth - Each customer's bandwidth, down/up, such as 10mbit/2mbit; in place of the network's.
 #? rtt resume - Interrupted experiment to resume: latest, or its name.
@@ -136,6 +139,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? rates replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? rates cache none What products and users are read from before the database: none or valkey.
 #? rates trace 0.2 Share of journeys to trace, 0 to 1.
+#? rates payload 1KB Size of what the journey document reads: 100B or 1KB or 10KB or 100KB or 1MB.
 #? rates http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? rates reuse on Whether clients keep connections, or off, open one for each request: on or off.
 #? rates persisted on Whether clients send GraphQL documents by their hashes, or off, as texts in each request: on or off.
@@ -152,6 +156,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? isolate tls off TLS 1.3 between client and edge: off or on.
 #? isolate replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? isolate trace 0.2 Share of journeys to trace, 0 to 1.
+#? isolate payload 1KB Size of what the journey document reads: 100B or 1KB or 10KB or 100KB or 1MB.
 #? isolate http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? isolate connections 4 Client connections to the edge, or without one to each gateway, 1 to 1000.
 #? isolate resume - Interrupted experiment to resume: latest, or its name.
@@ -171,6 +176,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? sweep workload default Workload: a name in load/workloads/, or the path of a YAML file.
 #? sweep tls off TLS 1.3 between client and edge: off or on.
 #? sweep trace 0 Share of journeys to trace, 0 to 1.
+#? sweep payload 1KB Size of what the journey document reads: 100B or 1KB or 10KB or 100KB or 1MB.
 #? sweep http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? sweep connections 4 Client connections to the edge, or without one to each gateway, 1 to 1000.
 #? sweep reuse on Whether clients keep connections, or off, open one for each request: on or off.
@@ -183,6 +189,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? stress workload default Workload: a name in load/workloads/, or the path of a YAML file.
 #? stress tls off TLS 1.3 between client and edge: off or on.
 #? stress trace 0 Share of journeys to trace, 0 to 1.
+#? stress payload 1KB Size of what the journey document reads: 100B or 1KB or 10KB or 100KB or 1MB.
 #? stress http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? stress reuse on Whether clients keep connections, or off, open one for each request: on or off.
 #? stress persisted on Whether clients send GraphQL documents by their hashes, or off, as texts in each request: on or off.
@@ -202,6 +209,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? parity topologies - Topologies to check, comma-separated names or paths (default: all that the edge serves).
 #? parity samples 50 Samples per journey and channel.
 #? parity seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
+#? parity workload default Workload: a name in load/workloads/, or the path of a YAML file.
 #? parity edge envoy Edge proxy in front of the topology: envoy or kong or none.
 #? parity plugins none What the edge does besides routing: none or typical or all.
 #? parity tls off TLS 1.3 between client and edge: off or on.
@@ -211,6 +219,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? parity replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? parity apart - Kind of journey that gets gateways and services of its own behind the edge, such as bulk_lines.
 #? parity cache none What products and users are read from before the database: none or valkey.
+#? parity payload 1KB Size of what the journey document reads: 100B or 1KB or 10KB or 100KB or 1MB.
 #? parity http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? parity reuse on Whether clients keep connections, or off, open one for each request: on or off.
 #? parity persisted on Whether clients send GraphQL documents by their hashes, or off, as texts in each request: on or off.
@@ -221,9 +230,6 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? audit run - Run to audit: latest, a name or a path (default: the topology that is up, else latest).
 #? prove-meetings experiments 1000 Number of synthetic experiments.
 #? prove-meetings seed 1 Seed of the synthetic data, an integer ≥ 0.
-#? prove-observer run latest Run: latest, the name of a folder in results/, or a path.
-#? prove-observer draws 500 Number of draws.
-#? prove-observer seed 1 Seed of the synthetic data, an integer ≥ 0.
 #? prove-siblings traces 5000 Number of synthetic traces for each cause of a wait.
 #? prove-siblings seed 1 Seed of the synthetic data, an integer ≥ 0.
 #? prove-delays hops payment,product,user Components to slow, comma-separated: payment, product, user, order, graphql-gateway.

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 from experiment.blocks import PLAN, WORKLOAD, Blocks, RunTrial
 from experiment.plan.arms_in_blocks import Plan
 from experiment.plan.closed_loop import ClosedLoop
+from experiment.plan.mix import require_documents
 from experiment.progress import shown
 from experiment.results.folder import ResultsFolder
 from experiment.results.manifest import now
@@ -29,9 +30,11 @@ def begin(plan: Plan, results: Path) -> ResultsFolder:
     """Makes the folder of a new experiment, with its plan in it.
 
     Raises:
-        UsageError: The disk has too little room, or the folder cannot be written.
+        UsageError: The workload lacks what the payload is of, the disk has too little room, or the folder cannot be
+            written.
         MeshError: The cluster that the plan is for cannot run it, or this machine lacks a program.
     """
+    require_documents(plan.workload, plan.payload)
     for switches in {arm.switches for arm in plan.arms}:
         require_runtime(switches)
     folder = ResultsFolder.new(results, plan.name)

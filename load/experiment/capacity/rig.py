@@ -90,8 +90,15 @@ class Rig:
         self._folder = folder
         self._shopload = Shopload(BINARY)
         (folder / "tapes").mkdir()
-        path, scale = folder / "tapes" / "parity.jsonl", setup.switches.scale
-        self._parity = parity_tape(self._shopload, path, PARITY_SAMPLES, seed=setup.seed, scale=scale)
+        self._parity = parity_tape(
+            self._shopload,
+            folder / "tapes" / "parity.jsonl",
+            PARITY_SAMPLES,
+            seed=setup.seed,
+            scale=setup.switches.scale,
+            workload=setup.workload,
+            payload=setup.switches.payload,
+        )
 
     def each_topology(self, expected_s: float, measure: Callable[[Topology, TimeLeft], SearchResult]) -> None:
         """Measures one topology after the other; what is finished is on disk at any time.
@@ -198,6 +205,7 @@ class Rig:
             rate=rate,
             duration_s=duration_s,
             scale=self.setup.switches.scale,
+            payload=self.setup.switches.payload,
         )
 
 

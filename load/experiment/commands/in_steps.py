@@ -12,6 +12,7 @@ from experiment.capacity.recorder import Recorder
 from experiment.capacity.rig import Rig, Setup
 from experiment.commands import options
 from experiment.plan.arms_in_blocks import DATA_SEED
+from experiment.plan.mix import require_documents
 from experiment.plan.networks import refuse_networks
 from experiment.progress import Progress, shown
 from experiment.results.folder import RESULTS, ResultsFolder
@@ -26,13 +27,16 @@ def setup_of(kind: Kind, topologies: str, seed: str, workload: str, **switches: 
     """What every system of a run is made of, by what a user gave.
 
     Raises:
-        UsageError: The workload gives its customers networks, or something has a value that it cannot have.
+        UsageError: The workload gives its customers networks or lacks what the payload is of, or something has a value
+            that it cannot have.
     """
     file = workload_file(workload)
     refuse_networks(file, kind)
+    parsed = parse_switches(**switches)
+    require_documents(file, parsed.payload)
     return Setup(
         topologies=tuple(topologies_of(topologies)),
-        switches=parse_switches(**switches),
+        switches=parsed,
         workload=file,
         seed=checked_seed(seed),
         ports=load_ports(os.environ),

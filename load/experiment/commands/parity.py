@@ -10,11 +10,12 @@ from typing import Annotated
 
 import typer
 
-from experiment.arguments import checked_seed, topologies_of
-from experiment.commands.options import Seed, console, reported_errors
+from experiment.arguments import checked_seed, topologies_of, workload_file
+from experiment.commands.options import Seed, Workload, console, reported_errors
 from experiment.generator.shopload import BINARY, Shopload
 from experiment.generator.tapes import parity_tape
 from experiment.parity.across import check_topologies, parity_table
+from experiment.plan.mix import require_documents
 from experiment.progress import Progress
 from hops.terminal.render import rendered
 from mesh.components.trial import require_fit
@@ -34,13 +35,15 @@ def parity_command(
     ] = "",
     samples: Annotated[int, typer.Option(help="Samples per journey and channel.", min=1, max=1000)] = 50,
     seed: Seed = "1",
+    workload: Workload = "default",
     switches: Given,
     as_json: Json = False,
 ) -> None:
     """The command `parity`; `experiment.cli` has its help."""
     with reported_errors():
-        shopload = Shopload(BINARY)
+        shopload, file = Shopload(BINARY), workload_file(workload)
         given = parse_switches(**switches, trace=0)
+        require_documents(file, given.payload)
         chosen = topologies_of(topologies) if topologies else _all_that_fit(given)
         for topology in chosen:
             require_fit(topology, given)
@@ -49,7 +52,15 @@ def parity_command(
             given,
             load_ports(os.environ),
             shopload,
-            lambda out: parity_tape(shopload, out, samples, seed=checked_seed(seed), scale=given.scale),
+            lambda out: parity_tape(
+                shopload,
+                out,
+                samples,
+                seed=checked_seed(seed),
+                scale=given.scale,
+                workload=file,
+                payload=given.payload,
+            ),
             say=Progress(),
         )
         if as_json:

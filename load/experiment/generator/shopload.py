@@ -12,11 +12,13 @@ from typing import Any
 
 from experiment.errors import GeneratorError, UsageError
 from experiment.plan.closed_loop import ClosedLoop
+from mesh.description.switches import SWITCHES
 from mesh.paths import ROOT
 from mesh.supervisor.processes import guarded
 
 GRACE_S = 60.0
 """Seconds that the generator may take beyond the load itself: connecting, the last answers, flushing its spans."""
+DEFAULT_PAYLOAD: str = SWITCHES["payload"].default
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ class Shopload:
         duration_s: float,
         scale: int,
         pool: str = "",
+        payload: str = DEFAULT_PAYLOAD,
         without: str = "",
     ) -> Tape:
         """Makes a tape.
@@ -84,6 +87,7 @@ class Shopload:
             duration_s: Length in seconds.
             scale: Size of the data that the parameters refer to.
             pool: `parity` for the parameters that are kept for the parity check; empty for the load's own.
+            payload: Size of the documents that journeys read; one other than the default needs a workload that does.
             without: Kind of journey to leave out, the others as they are; empty for none.
 
         Raises:
@@ -91,7 +95,9 @@ class Shopload:
         """
         arguments = ["tape", "--workload", str(workload), "--out", str(out), "--seed", str(seed)]
         arguments += ["--rate", f"{rate:g}", "--duration", f"{duration_s:g}s", "--scale", str(scale)]
-        arguments += [*(["--pool", pool] if pool else []), *(["--without", without] if without else [])]
+        size = "" if payload == DEFAULT_PAYLOAD else payload
+        for name, value in (("--pool", pool), ("--payload", size), ("--without", without)):
+            arguments += [name, value] if value else []
         made = json.loads(self._run(arguments, timeout_s=60).splitlines()[-1])
         return Tape(out, made["sha256"], int(made["journeys"]), seed)
 

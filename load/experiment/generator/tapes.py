@@ -8,8 +8,9 @@ from pathlib import Path
 
 import yaml
 
-from experiment.generator.shopload import Shopload, Tape
+from experiment.generator.shopload import DEFAULT_PAYLOAD, Shopload, Tape
 from experiment.plan.arms_in_blocks import Arm, Plan
+from experiment.plan.mix import mix_of
 from mesh.paths import ROOT
 
 EVEN = ROOT / "load" / "workloads" / "even.yaml"
@@ -65,11 +66,24 @@ def make_tapes(shopload: Shopload, plan: Plan, workload: Path, folder: Path) -> 
         if arm.load is not None:
             file = folder / f"{arm.tape}.yaml"
             file.write_text(yaml.safe_dump(arm.load.as_workload(), sort_keys=False), encoding="utf-8")
-        return shopload.tape(file, out, seed=seed, rate=rate, duration_s=duration_s, scale=scale, without=arm.without)
+        return shopload.tape(
+            file,
+            out,
+            seed=seed,
+            rate=rate,
+            duration_s=duration_s,
+            scale=scale,
+            payload=plan.payload,
+            without=arm.without,
+        )
+
+    def compared(name: str, samples: int) -> Tape:
+        out = folder / f"{name}.jsonl"
+        return parity_tape(shopload, out, samples, seed=seed, scale=scale, workload=workload, payload=plan.payload)
 
     return Tapes(
-        parity=parity_tape(shopload, folder / "parity.jsonl", parity, seed=seed, scale=scale),
-        spot_check=parity_tape(shopload, folder / "spot_check.jsonl", spot_check, seed=seed, scale=scale),
+        parity=compared("parity", parity),
+        spot_check=compared("spot_check", spot_check),
         loads={
             name: Load(
                 warmup=made(WARMUP, arm, seed + 1_000_000, plan.sending(arm).warmup_s),
@@ -80,7 +94,43 @@ def make_tapes(shopload: Shopload, plan: Plan, workload: Path, folder: Path) -> 
     )
 
 
-def parity_tape(shopload: Shopload, out: Path, samples: int, *, seed: int, scale: int) -> Tape:
-    """Makes a tape with every pair of journey and channel `samples` times, on parameters that no load uses."""
-    pairs = len(yaml.safe_load(EVEN.read_text(encoding="utf-8"))["mix"])
-    return shopload.tape(EVEN, out, seed=seed, rate=pairs * samples, duration_s=1, scale=scale, pool="parity")
+def parity_tape(
+    shopload: Shopload,
+    out: Path,
+    samples: int,
+    *,
+    seed: int,
+    scale: int,
+    workload: Path = EVEN,
+    payload: str = DEFAULT_PAYLOAD,
+) -> Tape:
+    """Makes a tape with every pair of journey and channel `samples` times, on parameters that no load uses.
+
+    Args:
+        shopload: The generator.
+        out: File of the tape.
+        samples: Samples of each pair.
+        seed: Seed of the parameters.
+        scale: Size of the data.
+        workload: File of a workload, whose journeys are there even if the usual ones do not include them.
+        payload: Size of the documents that journeys read.
+    """
+    even = yaml.safe_load(EVEN.read_text(encoding="utf-8"))
+    usual = {pair["journey"] for pair in even["mix"]}
+    even["mix"] += [
+        {"journey": journey, "channel": channel, "weight": 1}
+        for journey, channel in mix_of(workload)
+        if journey not in usual
+    ]
+    mix = out.with_suffix(".yaml")
+    mix.write_text(yaml.safe_dump(even), encoding="utf-8")
+    return shopload.tape(
+        mix,
+        out,
+        seed=seed,
+        rate=len(even["mix"]) * samples,
+        duration_s=1,
+        scale=scale,
+        pool="parity",
+        payload=payload,
+    )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import psycopg
@@ -190,6 +192,18 @@ class Reference:
             ]
         }
 
+    def _answer_document(self, params: Mapping[str, Any]) -> Answer:
+        rows = self._rows(
+            "SELECT * FROM shop_product.document_record WHERE document_id = %s ORDER BY number", params["document_id"]
+        )
+        return {
+            "id": params["document_id"],
+            "sections": [
+                {"title": title, "records": [_record(row) for row in records]}
+                for title, records in groupby(rows, key=itemgetter("section"))
+            ],
+        }
+
     def _rows(self, query: str, *values: object) -> list[dict[str, Any]]:
         return self._cursor.execute(query.encode(), values).fetchall()
 
@@ -198,6 +212,15 @@ class Reference:
         if len(rows) != 1:
             raise LookupError(f"{len(rows)} rows instead of one for {values}")
         return rows[0]
+
+
+def _record(row: Mapping[str, Any]) -> Answer:
+    record = {name: row[name] for name in ("text", "count", "value", "ok")}
+    if row["at"] is not None:
+        record["at"] = _time(row["at"])
+    if row["price_minor"] is not None:
+        record["price"] = _money(row["price_minor"], row["currency"])
+    return record
 
 
 def _money(amount_minor: int, currency: str) -> Answer:

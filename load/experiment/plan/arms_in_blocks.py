@@ -145,6 +145,11 @@ class Plan:
         """Size of the data, which all arms share."""
         return self.arms[0].switches.scale
 
+    @property
+    def payload(self) -> str:
+        """Size of the documents that journeys read, which all arms share."""
+        return self.arms[0].switches.payload
+
     def trials(self) -> list[Planned]:
         """Every trial in its order: block after block, inside of each the arms shuffled by the seed."""
         trials: list[Planned] = []

@@ -8,7 +8,10 @@ from typing import Annotated
 from pydantic import BaseModel, Field, FiniteFloat, ValidationError
 
 from experiment.errors import UsageError
+from mesh.description.switches import SWITCHES
 from mesh.description.yaml_lines import YamlError, load_yaml, read_yaml
+
+DOCUMENT = "document"
 
 
 class _Share(BaseModel):
@@ -46,3 +49,16 @@ def mix_of(workload: Path) -> dict[tuple[str, str], float]:
     if not sum(mix.values()):
         raise UsageError(f"{workload}: mix: all weights are 0")
     return mix
+
+
+def require_documents(workload: Path, payload: str) -> None:
+    """Checks that a workload has what a payload is of, unless the payload is the default.
+
+    Raises:
+        UsageError: It has not.
+    """
+    if payload != SWITCHES["payload"].default and all(journey != DOCUMENT for journey, _ in mix_of(workload)):
+        raise UsageError(
+            f"payload={payload} is for workloads with the journey {DOCUMENT}, which workload={workload.stem} has not; "
+            f"give workload={DOCUMENT}"
+        )

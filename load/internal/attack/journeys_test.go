@@ -31,6 +31,7 @@ var ways = []way{
 	{target.RESTTranscoded, target.Best},
 	{target.GRPC, target.Best},
 	{target.GRPC, target.Naive},
+	{target.GRPC, target.Streaming},
 }
 
 type way struct {
@@ -92,6 +93,11 @@ func one(t testing.TB) []journey.Entry {
 	if err != nil {
 		t.Fatal(err)
 	}
+	apart, err := workload.Load("../../workloads/document.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Mix = append(w.Mix, apart.Mix...)
 	made, err := tape.Build(tape.Spec{Workload: w, Seed: 5, Rate: 20, Duration: 10 * time.Second, Scale: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -236,6 +242,9 @@ func TestShapeOfPlans(t *testing.T) {
 		},
 		{target.RESTTranscoded, target.Best}: {journey.OrderStatus: {2, 1, 2}},
 		{target.GRPC, target.Best}: {
+			journey.Login: pair, journey.Browse: pair, journey.OrderHistory: {3, 2, 2}, journey.OrderStatus: {2, 1, 2},
+		},
+		{target.GRPC, target.Streaming}: {
 			journey.Login: pair, journey.Browse: pair, journey.OrderHistory: {3, 2, 2}, journey.OrderStatus: {2, 1, 2},
 		},
 		{target.GRPC, target.Naive}: {

@@ -179,6 +179,8 @@ func TestBadInput(t *testing.T) {
 		{"negative rate", tape("--rate", "-1"), "rate -1 is not above 0"},
 		{"a rate that is no number", tape("--rate", "fast"), `invalid argument "fast" for "--rate"`},
 		{"negative seed", tape("--seed", "-1"), `invalid argument "-1" for "--seed"`},
+		{"unknown payload", tape("--payload", "3MB"), `unknown payload "3MB"; payloads: 100B, 1KB, 10KB, 100KB, 1MB`},
+		{"a payload of nothing", tape("--payload", "1MB"), "payload=1MB is for workloads with the journey document, which default has not; give workload=document"},
 		{"unknown pool", tape("--pool", "sea"), "pools: trial, parity"},
 		{"a folder that is not there", tape("--out", filepath.Join(dir, "no", "t.jsonl")), "no such file or directory"},
 		{"tape not there", replay("no.jsonl", goodTarget), "no.jsonl"},

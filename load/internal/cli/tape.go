@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"hopwise/load/internal/choice"
 	"hopwise/load/internal/journey"
 	"hopwise/load/internal/shopdata"
 	"hopwise/load/internal/tape"
@@ -23,23 +25,24 @@ type tapeSummary struct {
 	DurationS float64        `json:"duration_s"`
 	Scale     int64          `json:"scale"`
 	Pool      string         `json:"pool"`
+	Payload   string         `json:"payload,omitempty"`
 	Without   string         `json:"without,omitempty"`
 }
 
 func newTape() *cobra.Command {
 	var (
-		workloadPath, out, pool, without string
-		seed                             uint64
-		rate                             float64
-		duration                         time.Duration
-		scale                            int64
+		workloadPath, out, pool, payload, without string
+		seed                                      uint64
+		rate                                      float64
+		duration                                  time.Duration
+		scale                                     int64
 	)
 	cmd := &cobra.Command{
 		Use:   "tape --workload FILE --rate N --duration T --out FILE",
 		Short: "Makes a tape from a workload file and a seed",
 		Long: `Makes a tape: the fixed list of arrival time, journey, channel and parameters that every topology replays.
 
-The same workload, seed, rate, duration, scale, pool and journey left out give the same bytes, on every machine. The file has a header line
+The same workload, seed, rate, duration, scale, pool, payload and journey left out give the same bytes, on every machine. The file has a header line
 and one line per journey, each a JSON object. A summary with the file's SHA-256 goes to stdout as one JSON object.`,
 		Example: "  shopload tape --workload load/workloads/default.yaml --seed 1 --rate 20 --duration 60s --out tape.jsonl",
 	}
@@ -50,6 +53,7 @@ and one line per journey, each a JSON object. A summary with the file's SHA-256 
 	flags.DurationVar(&duration, "duration", 20*time.Second, "length of the tape")
 	flags.Int64Var(&scale, "scale", 1, "scale of the seeded data")
 	flags.StringVar(&pool, "pool", "", "which users and products journeys write to: trial or parity (default: the workload's)")
+	flags.StringVar(&payload, "payload", "", fmt.Sprintf("size of the documents that journeys read: %s (default %s)", choice.List(shopdata.Payloads()), shopdata.DefaultPayload))
 	flags.StringVar(&without, "without", "", "kind of journey to leave out; all others are those of the whole tape, at their times")
 	flags.StringVar(&out, "out", "", "tape file to write")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -62,7 +66,7 @@ and one line per journey, each a JSON object. A summary with the file's SHA-256 
 		}
 		t, err := tape.Build(tape.Spec{
 			Workload: w, Seed: seed, Rate: rate, Duration: duration, Scale: shopdata.Scale(scale), Pool: shopdata.Pool(pool),
-			Without: journey.Name(without),
+			Payload: shopdata.Payload(payload), Without: journey.Name(without),
 		})
 		if err != nil {
 			return badInput{err}
@@ -80,7 +84,7 @@ func summarise(t *tape.Tape, path string) tapeSummary {
 		SHA256: t.SHA256, Path: path, Journeys: len(t.Entries), Mix: map[string]int{}, Workload: t.Header.Workload,
 		Arrival: string(t.Header.Arrival), Seed: t.Header.Seed, Rate: t.Header.Rate,
 		DurationS: time.Duration(t.Header.DurationNs).Seconds(), Scale: int64(t.Header.Scale), Pool: string(t.Header.Pool),
-		Without: string(t.Header.Without),
+		Payload: string(t.Header.Payload), Without: string(t.Header.Without),
 	}
 	for _, entry := range t.Entries {
 		s.Mix[string(entry.Journey)+"/"+string(entry.Channel)]++

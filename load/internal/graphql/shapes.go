@@ -56,6 +56,36 @@ func (p Product) Canonical() shop.Product {
 	}
 }
 
+// Document is a technical document of the schema.
+type Document struct {
+	ID       ID `json:"id"`
+	Sections []struct {
+		Title   string `json:"title"`
+		Records []struct {
+			Text  string  `json:"text"`
+			Count int64   `json:"count"`
+			Value float64 `json:"value"`
+			OK    bool    `json:"ok"`
+			At    string  `json:"at"`
+			Price *money  `json:"price"`
+		} `json:"records"`
+	} `json:"sections"`
+}
+
+// Canonical returns the document in canonical form.
+func (d Document) Canonical() shop.Document {
+	sections := make([]shop.DocumentSection, len(d.Sections))
+	for i, s := range d.Sections {
+		sections[i] = shop.DocumentSection{Title: s.Title, Records: make([]shop.DocumentRecord, len(s.Records))}
+		for k, r := range s.Records {
+			sections[i].Records[k] = shop.DocumentRecord{
+				At: shop.Instant(r.At), Count: r.Count, OK: r.OK, Price: (*shop.Money)(r.Price), Text: r.Text, Value: r.Value,
+			}
+		}
+	}
+	return shop.Document{ID: d.ID.Of("Document"), Sections: sections}
+}
+
 // Order is an order of the schema.
 type Order struct {
 	ID       ID     `json:"id"`

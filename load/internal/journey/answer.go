@@ -78,7 +78,8 @@ func checkStatuses(order, payment string) error {
 // complete returns a wrong_answer that names the first field without a value.
 //
 // Nothing in an answer to the seeded data is ever zero, empty or null (stock of products that are read stays above 0), so
-// a zero value always means that a field is missing, null or empty on the wire.
+// a zero value always means that a field is missing, null or empty on the wire. Only a truth value may be false, and what the
+// canonical form leaves out may be absent.
 func complete(a Answer) error {
 	if path := firstGap(reflect.ValueOf(a)); path != "" {
 		return outcome.Wrong("the answer has no %s", strings.TrimPrefix(path, "."))
@@ -95,10 +96,16 @@ func firstGap(v reflect.Value) string {
 		return firstGap(v.Elem())
 	case reflect.Struct:
 		for i := range v.NumField() {
+			field := v.Type().Field(i)
+			if v.Field(i).IsZero() && strings.HasSuffix(field.Tag.Get("json"), ",omitempty") {
+				continue
+			}
 			if gap := firstGap(v.Field(i)); gap != "" {
-				return "." + fieldName(v.Type().Field(i)) + strings.TrimSuffix(gap, ".")
+				return "." + fieldName(field) + strings.TrimSuffix(gap, ".")
 			}
 		}
+		return ""
+	case reflect.Bool:
 		return ""
 	case reflect.Slice:
 		for i := range v.Len() {

@@ -30,6 +30,10 @@ func TestComplete(t *testing.T) {
 		{&loginAnswer{Email: "a@b", ID: 1}, "the answer has no name"},
 		{&productAnswer{Category: "c", Description: "D", ID: 1, Price: shop.Money{AmountMinor: 1}, Stock: 1, Title: "T"}, "the answer has no price.currency"},
 		{&checkoutAnswer{Lines: []checkoutLine{{1, 2, price}}, Status: "CONFIRMED", Total: price}, "the answer has no order id"},
+		{
+			&documentAnswer{ID: 1, Sections: []shop.DocumentSection{{Records: []shop.DocumentRecord{{Count: 1, Text: "T"}}, Title: "Use"}}},
+			"the answer has no sections[0].records[0].value",
+		},
 		{&bulkLinesAnswer{Lines: []shop.ExportedLine{{ID: 1}}}, "the answer has no lines[0].order_id"},
 	}
 	for _, c := range cases {

@@ -16,10 +16,11 @@ type Drawer struct {
 	streams    map[Name]draw.Source
 	categories draw.Popularity
 	products   draw.Popularity
+	documents  shopdata.Range
 }
 
-// NewDrawer returns the drawer of a tape; identity names all that the tape is made of.
-func NewDrawer(seed uint64, scale shopdata.Scale, pool shopdata.Pool, identity string) *Drawer {
+// NewDrawer returns the drawer of a tape, whose documents are of the payload; identity names all that the tape is made of.
+func NewDrawer(seed uint64, scale shopdata.Scale, pool shopdata.Pool, payload shopdata.Payload, identity string) *Drawer {
 	d := &Drawer{
 		scale:      scale,
 		pool:       pool,
@@ -27,6 +28,7 @@ func NewDrawer(seed uint64, scale shopdata.Scale, pool shopdata.Pool, identity s
 		streams:    map[Name]draw.Source{},
 		categories: draw.NewPopularity(scale.BrowseCategories()),
 		products:   draw.NewPopularity(scale.ReadProducts()),
+		documents:  shopdata.Documents(payload),
 	}
 	for _, name := range Names() {
 		d.streams[name] = draw.NewSource("params:"+string(name), seed)

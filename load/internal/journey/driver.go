@@ -73,7 +73,7 @@ func (d Driver) services(x *exchange.Exchange, token string) (s shop.Services) {
 	case target.RESTTranscoded:
 		return transcoded.NewServices(x, token)
 	case target.GRPC:
-		s = rpc.NewServices(x, token)
+		s = rpc.NewServices(x, token, d.Plan == target.Streaming)
 	default:
 		s = rest.NewServices(x, token)
 	}

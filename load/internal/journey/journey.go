@@ -26,7 +26,7 @@ type Entry struct {
 }
 
 // all holds the journeys of the shop, in the order of messages.
-var all = []*definition{&browse, &product, &login, &orderHistory, &checkout, &updateProfile, &orderStatus, &bulkLines}
+var all = []*definition{&browse, &product, &login, &orderHistory, &checkout, &updateProfile, &orderStatus, &bulkLines, &document}
 
 // definition is one journey.
 type definition struct {

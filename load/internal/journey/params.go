@@ -12,6 +12,7 @@ import (
 type Params struct {
 	Category       string        `json:"category,omitempty"`
 	ProductID      int64         `json:"product_id,omitempty"`
+	DocumentID     int64         `json:"document_id,omitempty"`
 	UserID         int64         `json:"user_id,omitempty"`
 	OrderID        int64         `json:"order_id,omitempty"`
 	AfterLineID    *int64        `json:"after_line_id,omitempty"` // a pointer because 0 is a position too

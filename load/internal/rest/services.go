@@ -58,6 +58,16 @@ func (s Services) GetProduct(ctx context.Context, id int64) (shop.Product, error
 	return Get[shop.Product](ctx, s.Client, "/v1/products/{id}", id, nil)
 }
 
+func (s Services) GetDocument(ctx context.Context, id int64) (shop.Document, error) {
+	document, err := Get[shop.Document](ctx, s.Client, "/v1/documents/{id}", id, nil)
+	for _, section := range document.Sections {
+		for i, record := range section.Records {
+			section.Records[i].At = shop.Instant(record.At)
+		}
+	}
+	return document, err
+}
+
 func (s Services) Login(ctx context.Context, email, password string) (shop.Session, error) {
 	return Send[shop.Session](ctx, s.Client, Write{
 		Method: http.MethodPost, Route: "/v1/sessions", Expected: http.StatusCreated,

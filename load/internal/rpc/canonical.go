@@ -53,6 +53,19 @@ func product(p *productv1.Product) shop.Product {
 	}
 }
 
+func section(s *productv1.DocumentSection) shop.DocumentSection {
+	return shop.DocumentSection{Title: s.GetTitle(), Records: mapped(s.GetRecords(), record)}
+}
+
+func record(r *productv1.DocumentRecord) shop.DocumentRecord {
+	canonical := shop.DocumentRecord{At: instant(r.GetAt()), Count: r.GetCount(), OK: r.GetOk(), Text: r.GetText(), Value: r.GetValue()}
+	if r.Price != nil {
+		price := money(r.Price)
+		canonical.Price = &price
+	}
+	return canonical
+}
+
 func review(r *productv1.Review) shop.Review {
 	return shop.Review{ID: r.GetId(), Rating: int64(r.GetRating()), Title: r.GetTitle()}
 }

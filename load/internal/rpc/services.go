@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	"hopwise/load/internal/exchange"
@@ -25,12 +26,13 @@ type Services struct {
 	orders   orderv1.OrderServiceClient
 	users    userv1.UserServiceClient
 	payments paymentv1.PaymentServiceClient
+	streams  bool // whether a document comes in chunks
 }
 
 var _ shop.Services = Services{}
 
-// NewServices returns the shop in the session of the token.
-func NewServices(x *exchange.Exchange, token string) Services {
+// NewServices returns the shop in the session of the token; with streams a document comes in chunks, not as one message.
+func NewServices(x *exchange.Exchange, token string, streams bool) Services {
 	channel := x.Channel(token)
 	return Services{
 		exchange: x,
@@ -38,6 +40,7 @@ func NewServices(x *exchange.Exchange, token string) Services {
 		orders:   orderv1.NewOrderServiceClient(channel),
 		users:    userv1.NewUserServiceClient(channel),
 		payments: paymentv1.NewPaymentServiceClient(channel),
+		streams:  streams,
 	}
 }
 
@@ -89,6 +92,19 @@ func (s Services) GetProduct(ctx context.Context, id int64) (shop.Product, error
 func (s Services) BatchGetProducts(ctx context.Context, ids []int64) ([]shop.Product, error) {
 	batch, err := s.products.BatchGetProducts(ctx, &productv1.BatchGetProductsRequest{Ids: shop.Distinct(ids)})
 	return mapped(batch.GetProducts(), product), err
+}
+
+func (s Services) GetDocument(ctx context.Context, id int64) (shop.Document, error) {
+	if !s.streams {
+		d, err := s.products.GetDocument(ctx, &productv1.GetDocumentRequest{Id: id})
+		return shop.Document{ID: d.GetId(), Sections: mapped(d.GetSections(), section)}, err
+	}
+	stream, err := s.products.StreamDocument(ctx, &productv1.StreamDocumentRequest{Id: id})
+	if err != nil {
+		return shop.Document{}, err
+	}
+	sections, err := all(stream, (*productv1.StreamDocumentResponse).GetSections, section)
+	return shop.Document{ID: id, Sections: sections}, err
 }
 
 func (s Services) Login(ctx context.Context, email, password string) (shop.Session, error) {
@@ -145,17 +161,20 @@ func (s Services) ExportLines(ctx context.Context, after int64) ([]shop.Exported
 	if err != nil {
 		return nil, err
 	}
-	lines := make([]shop.ExportedLine, 0, shopdata.BulkPage)
+	return all(stream, (*orderv1.StreamOrderLinesResponse).GetLines, exportedLine)
+}
+
+// all reads a stream to its end and returns what its chunks have.
+func all[Chunk, From, To any](stream grpc.ServerStreamingClient[Chunk], has func(*Chunk) []From, canonical func(From) To) ([]To, error) {
+	var read []To
 	for {
 		chunk, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
-			return lines, nil
+			return read, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		for _, l := range chunk.Lines {
-			lines = append(lines, exportedLine(l))
-		}
+		read = append(read, mapped(has(chunk), canonical)...)
 	}
 }

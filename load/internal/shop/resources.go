@@ -43,6 +43,28 @@ type Product struct {
 	Reviews     []Review `json:"reviews"` // if they were asked for
 }
 
+// Document is a technical document; its fields, and those of its parts, are in the order of the canonical form.
+type Document struct {
+	ID       int64             `json:"id"`
+	Sections []DocumentSection `json:"sections"`
+}
+
+// DocumentSection is what is below one heading.
+type DocumentSection struct {
+	Records []DocumentRecord `json:"records"`
+	Title   string           `json:"title"`
+}
+
+// DocumentRecord is one test; what is not known is left out.
+type DocumentRecord struct {
+	At    string  `json:"at,omitempty"`
+	Count int64   `json:"count"`
+	OK    bool    `json:"ok"`
+	Price *Money  `json:"price,omitempty"`
+	Text  string  `json:"text"`
+	Value float64 `json:"value"`
+}
+
 // Order is an order of one user.
 type Order struct {
 	ID       int64       `json:"id"`

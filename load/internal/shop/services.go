@@ -19,6 +19,8 @@ type Services interface {
 	GetProduct(ctx context.Context, id int64) (Product, error)
 	// BatchGetProducts returns the products by one request, each once, without reviews.
 	BatchGetProducts(ctx context.Context, ids []int64) ([]Product, error)
+	// GetDocument returns one technical document.
+	GetDocument(ctx context.Context, id int64) (Document, error)
 	// Login opens a session of the user.
 	Login(ctx context.Context, email, password string) (Session, error)
 	// GetUser returns the user's profile to the holder of the token.

@@ -44,6 +44,51 @@ const (
 // Pools returns all pools.
 func Pools() []Pool { return []Pool{PoolTrial, PoolParity} }
 
+// Payload is the size of a technical document, as users give it.
+type Payload string
+
+// DefaultPayload is the size where a tape does not say another.
+const DefaultPayload Payload = "1KB"
+
+// sizes are the documents' sizes in bytes and how many there are of each, in the order of their ids, at every scale.
+var sizes = []struct {
+	payload      Payload
+	bytes, count int64
+}{{"100B", 100, 20}, {"1KB", 1000, 20}, {"10KB", 10_000, 20}, {"100KB", 100_000, 5}, {"1MB", 1_000_000, 3}}
+
+// Payloads returns all sizes.
+func Payloads() []Payload {
+	all := make([]Payload, len(sizes))
+	for i, size := range sizes {
+		all[i] = size.payload
+	}
+	return all
+}
+
+// Documents are the documents of a size.
+func Documents(p Payload) Range {
+	documents, _ := documentsWhere(func(payload Payload, _ Range) bool { return payload == p })
+	return documents
+}
+
+// DocumentBytes is the size of a document's canonical form, 0 if there is no such document.
+func DocumentBytes(id int64) int64 {
+	_, bytes := documentsWhere(func(_ Payload, documents Range) bool { return id >= documents.First && id <= documents.Last })
+	return bytes
+}
+
+func documentsWhere(wanted func(Payload, Range) bool) (documents Range, bytes int64) {
+	first := int64(1)
+	for _, size := range sizes {
+		documents = Range{first, first + size.count - 1}
+		if wanted(size.payload, documents) {
+			return documents, size.bytes
+		}
+		first += size.count
+	}
+	return Range{}, 0
+}
+
 // BrowseCategories is the range of category numbers that browse draws from, counted from 0.
 func (s Scale) BrowseCategories() Range { return Range{0, int64(80*s - 1)} }
 

@@ -4,6 +4,7 @@ package tape
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"hopwise/load/internal/choice"
@@ -29,8 +30,9 @@ type Spec struct {
 	Rate     float64 // journeys a second
 	Duration time.Duration
 	Scale    shopdata.Scale
-	Pool     shopdata.Pool // empty for the workload's
-	Without  journey.Name  // kind of journey that is left out once all are drawn; empty for none
+	Pool     shopdata.Pool    // empty for the workload's
+	Payload  shopdata.Payload // size of the documents, for workloads with the journey document; empty for the default
+	Without  journey.Name     // kind of journey that is left out once all are drawn; empty for none
 }
 
 func (s Spec) check() error {
@@ -47,6 +49,14 @@ func (s Spec) check() error {
 			return err
 		}
 	}
+	if s.Payload != "" {
+		if err := choice.Check(s.Payload, shopdata.Payloads(), "payload", "payloads"); err != nil {
+			return err
+		}
+		if !s.readsDocuments() {
+			return fmt.Errorf("payload=%s is for workloads with the journey document, which %s has not; give workload=document", s.Payload, s.Workload.Name)
+		}
+	}
 	peak := s.Rate * s.Duration.Seconds() * float64(peakFactor(s.Workload.Arrival)) / perMille
 	if peak > maxJourneys {
 		return fmt.Errorf("rate %v over %v makes more than %d journeys", s.Rate, s.Duration, maxJourneys)
@@ -55,6 +65,8 @@ func (s Spec) check() error {
 }
 
 func (s Spec) pool() shopdata.Pool { return cmp.Or(s.Pool, s.Workload.Pool) }
+
+func (s Spec) readsDocuments() bool { return slices.Contains(s.Workload.Journeys(), journey.Document) }
 
 // Build makes the tape of a specification; the same one gives the same tape, on every machine.
 func Build(s Spec) (*Tape, error) {
@@ -76,12 +88,15 @@ func Build(s Spec) (*Tape, error) {
 	if s.Workload.Order != workload.Random {
 		h.Order = s.Workload.Order
 	}
+	if s.readsDocuments() {
+		h.Payload = cmp.Or(s.Payload, shopdata.DefaultPayload)
+	}
 	times := arrivals(s.Workload.Arrival, s.Rate, s.Duration, draw.NewSource("arrivals", s.Seed))
 	if len(times) == 0 {
 		return nil, fmt.Errorf("rate %v over %v gives no journey at seed %d; raise one of them", s.Rate, s.Duration, s.Seed)
 	}
 	choose := chooser(s.Workload, s.Seed)
-	params := journey.NewDrawer(s.Seed, s.Scale, s.pool(), h.identity())
+	params := journey.NewDrawer(s.Seed, s.Scale, s.pool(), h.Payload, h.identity())
 	t := &Tape{Header: h, Entries: make([]journey.Entry, 0, len(times))}
 	for i, at := range times {
 		share := choose()

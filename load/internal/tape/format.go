@@ -43,6 +43,7 @@ type Header struct {
 	DurationNs int64            `json:"duration_ns"`
 	Scale      shopdata.Scale   `json:"scale"`
 	Pool       shopdata.Pool    `json:"pool"`
+	Payload    shopdata.Payload `json:"payload,omitempty"` // empty if no document is read
 	Without    journey.Name     `json:"without,omitempty"` // the numbers of what was left out are missing
 	Journeys   int              `json:"journeys"`
 	BodySHA256 string           `json:"body_sha256"`

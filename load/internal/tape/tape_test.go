@@ -89,6 +89,26 @@ func TestSameInputSameBytes(t *testing.T) {
 	}
 }
 
+// A payload is a property of the tape: the header has it, and it decides which documents are read and nothing else.
+func TestPayload(t *testing.T) {
+	spec := Spec{Workload: load(t, "../../workloads/document.yaml"), Seed: 1, Rate: 20, Duration: 10 * time.Second, Scale: 1}
+	made := build(t, spec)
+	if made.Header.Payload != shopdata.DefaultPayload {
+		t.Errorf("payload %q", made.Header.Payload)
+	}
+	for _, spec.Payload = range shopdata.Payloads() {
+		other := build(t, spec)
+		if same := bytes.Equal(encode(t, other), encode(t, made)); same != (spec.Payload == shopdata.DefaultPayload) {
+			t.Errorf("%s: the same tape: %v", spec.Payload, same)
+		}
+		for i, e := range other.Entries {
+			if e.AtNs != made.Entries[i].AtNs || !contains(shopdata.Documents(spec.Payload), e.Params.DocumentID) {
+				t.Fatalf("%s: %+v", spec.Payload, e)
+			}
+		}
+	}
+}
+
 // Without a kind of journey, all others are those of the whole tape: their numbers, times and parameters.
 func TestWithoutAJourney(t *testing.T) {
 	spec := defaultSpec(t)
@@ -218,8 +238,9 @@ func TestParamsStayInTheirPools(t *testing.T) {
 	for _, pool := range shopdata.Pools() {
 		for _, scale := range []shopdata.Scale{1, 3} {
 			spec := defaultSpec(t)
-			spec.Workload = load(t, "../../workloads/default.yaml") // which has every journey
-			spec.Pool, spec.Scale, spec.Rate = pool, scale, 500
+			spec.Workload = load(t, "../../workloads/default.yaml") // with document, every journey
+			spec.Workload.Mix = append(spec.Workload.Mix, load(t, "../../workloads/document.yaml").Mix...)
+			spec.Pool, spec.Scale, spec.Rate, spec.Payload = pool, scale, 500, "100KB"
 			keys := map[string]bool{}
 			for _, e := range build(t, spec).Entries {
 				checkParams(t, e, pool, scale, keys)
@@ -242,6 +263,7 @@ func checkParams(t *testing.T, e journey.Entry, pool shopdata.Pool, scale shopda
 		journey.UpdateProfile: contains(scale.ProfileUsers(pool), p.UserID),
 		journey.OrderStatus:   contains(scale.Orders(), p.OrderID),
 		journey.BulkLines:     p.AfterLineID != nil && contains(scale.BulkStarts(), *p.AfterLineID),
+		journey.Document:      p.DocumentID > 60 && p.DocumentID <= 65,
 	}
 	if !inside[e.Journey] {
 		t.Errorf("pool %s, scale %d: %s has parameters %+v", pool, scale, e.Journey, p)

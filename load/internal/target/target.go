@@ -54,9 +54,11 @@ type Plan string
 const (
 	Best  Plan = "best"  // batches, and side by side what does not depend on each other
 	Naive Plan = "naive" // a request per item, one after the other
+	// Streaming is best, with a document as a stream of chunks where the protocol has streams.
+	Streaming Plan = "streaming"
 )
 
-var plans = []Plan{Best, Naive}
+var plans = []Plan{Best, Naive, Streaming}
 
 // MaxConnections is the most client connections.
 const MaxConnections = 1024

@@ -60,6 +60,11 @@ func (s Services) BatchGetPayments(ctx context.Context, orders ...int64) ([]shop
 	return payments, err
 }
 
+func (s Services) GetDocument(ctx context.Context, id int64) (shop.Document, error) {
+	d, err := rest.Get[document](ctx, s.client, "/v1/documents/{id}", id, nil)
+	return d.canonical(), err
+}
+
 // texts returns the values of a repeated field.
 func texts(ids []int64) []string {
 	values := make([]string, len(ids))

@@ -69,3 +69,31 @@ func (l exportedLine) canonical() shop.ExportedLine {
 		Status: orderStatus(l.Status), UnitPrice: l.UnitPrice.canonical(), UserID: l.UserID,
 	}
 }
+
+type document struct {
+	ID       int64 `json:"id,string"`
+	Sections []struct {
+		Title   string `json:"title"`
+		Records []struct {
+			Text  string  `json:"text"`
+			Count int64   `json:"count,string"`
+			Value float64 `json:"value"`
+			OK    bool    `json:"ok"`
+			At    string  `json:"at"`
+			Price *money  `json:"price"`
+		} `json:"records"`
+	} `json:"sections"`
+}
+
+func (d document) canonical() shop.Document {
+	sections := make([]shop.DocumentSection, len(d.Sections))
+	for i, s := range d.Sections {
+		sections[i] = shop.DocumentSection{Title: s.Title, Records: make([]shop.DocumentRecord, len(s.Records))}
+		for k, r := range s.Records {
+			sections[i].Records[k] = shop.DocumentRecord{
+				At: shop.Instant(r.At), Count: r.Count, OK: r.OK, Price: (*shop.Money)(r.Price), Text: r.Text, Value: r.Value,
+			}
+		}
+	}
+	return shop.Document{ID: d.ID, Sections: sections}
+}

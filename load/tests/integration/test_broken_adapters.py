@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from experiment.arguments import WORKLOADS
 from experiment.errors import EffectsDifferError, ParityError
 from experiment.generator.shopload import BINARY, Shopload, Tape
 from experiment.generator.tapes import parity_tape
@@ -16,6 +17,7 @@ from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
 
 BASE = "21400"
+DOCUMENT = WORKLOADS / "document.yaml"
 ONE_CENT_LESS = """
 from msgspec.structs import replace
 
@@ -61,7 +63,7 @@ def broken(folder: Path, code: str) -> dict[str, str]:
 
 def check(shopload: Shopload, names: list[str], extra: dict[str, dict[str, dict[str, str]]]) -> None:
     def tape(out: Path) -> Tape:
-        return parity_tape(shopload, out, 2, seed=1, scale=1)
+        return parity_tape(shopload, out, 2, seed=1, scale=1, workload=DOCUMENT, payload="10KB")
 
     topologies = [load_topology(name) for name in names]
     ports = load_ports({**os.environ, "SHOP_PORT_BASE": BASE})

@@ -2,12 +2,14 @@ package shoptest
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"strconv"
 	"strings"
 
+	"hopwise/load/internal/shop"
 	"hopwise/load/internal/shopdata"
 )
 
@@ -51,6 +53,22 @@ func productsOf(category string, count int64) []int64 {
 func userOf(email string) int64 {
 	user, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimPrefix(email, "user"), "@example.com"), 10, 64)
 	return user
+}
+
+// documentOf returns a document of the size that its id stands for: a whole record, and one without a time and a price whose text fills it up.
+func documentOf(id int64) shop.Document {
+	price := shop.Money{AmountMinor: priceOf(id), Currency: "EUR"}
+	records := []shop.DocumentRecord{{Count: id, OK: false, Value: 0.5}}
+	if shopdata.DocumentBytes(id) > 500 {
+		records = append(records, shop.DocumentRecord{At: placedAt, Count: 2, OK: true, Price: &price, Text: "Tested <twice>", Value: 12.25})
+	}
+	document := shop.Document{ID: id, Sections: []shop.DocumentSection{{Records: records, Title: "Use"}}}
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(document)
+	records[0].Text = strings.Repeat("x", int(shopdata.DocumentBytes(id))+len("\n")-text.Len())
+	return document
 }
 
 // orderOfLine puts every line of the bulk read into an order.

@@ -81,6 +81,8 @@ func (s *Shop) resolve(field string, variables object, user int64) object {
 		return data(connection(productsOf(fmt.Sprint(variables["category"]), shopdata.BrowsePage), graphProduct))
 	case "product":
 		return data(graphProduct(id("id")))
+	case "document":
+		return data(graphDocument(id("id")))
 	case "login":
 		return data(object{"token": "fake-token-" + strconv.FormatInt(userOf(fmt.Sprint(variables["email"])), 10)})
 	case "me":
@@ -129,6 +131,19 @@ func graphProduct(id int64) object {
 			return object{"id": globalID("Review", review), "rating": 1 + review%5, "title": "Good"}
 		}),
 	}
+}
+
+func graphDocument(id int64) object {
+	document := documentOf(id)
+	records := []object{}
+	for _, r := range document.Sections[0].Records {
+		record := object{"text": r.Text, "count": r.Count, "value": r.Value, "ok": r.OK, "at": nil, "price": nil}
+		if r.Price != nil {
+			record["at"], record["price"] = r.At, graphMoney(r.Price.AmountMinor)
+		}
+		records = append(records, record)
+	}
+	return object{"id": globalID("Document", id), "sections": []object{{"title": document.Sections[0].Title, "records": records}}}
 }
 
 func graphOrder(id int64, lines [][2]int64) object {

@@ -36,6 +36,8 @@ func (s *Shop) rest(r *http.Request, seen Seen) (int, object) {
 	case route == "GET products":
 		ids := productsOf(query.Get("category"), shopdata.BrowsePage)
 		return http.StatusOK, object{"products": each(ids, func(id int64) object { return restProduct(id, query.Get("include") == "reviews") }), "next_page_token": ""}
+	case route == "GET documents":
+		return http.StatusOK, asObject(documentOf(id))
 	case route == "POST sessions":
 		user := userOf(body.Email)
 		return http.StatusCreated, object{"token": "fake-token-" + strconv.FormatInt(user, 10), "user": restUser(user)}
@@ -67,6 +69,17 @@ func (s *Shop) rest(r *http.Request, seen Seen) (int, object) {
 		return http.StatusOK, object{"lines": each(page(after), restBulkLine), "next_page_token": "x"}
 	}
 	return http.StatusNotFound, object{"code": "NOT_FOUND", "title": "no such route"}
+}
+
+func asObject(value any) (made object) {
+	text, err := json.Marshal(value)
+	if err == nil {
+		err = json.Unmarshal(text, &made)
+	}
+	if err != nil {
+		panic(err) // values of the fake's own making
+	}
+	return made
 }
 
 func page(after int64) []int64 {

@@ -91,6 +91,14 @@ func (rpcProduct) BatchListReviews(_ context.Context, r *productv1.BatchListRevi
 	})}, nil
 }
 
+func (rpcProduct) GetDocument(_ context.Context, r *productv1.GetDocumentRequest) (*productv1.Document, error) {
+	return &productv1.Document{Id: r.Id, Sections: protoSections(r.Id)}, nil
+}
+
+func (rpcProduct) StreamDocument(r *productv1.StreamDocumentRequest, stream grpc.ServerStreamingServer[productv1.StreamDocumentResponse]) error {
+	return stream.Send(&productv1.StreamDocumentResponse{Sections: protoSections(r.Id)})
+}
+
 type rpcOrder struct {
 	orderv1.UnimplementedOrderServiceServer
 	shop *Shop
@@ -187,6 +195,18 @@ func protoProduct(id int64) *productv1.Product {
 	return &productv1.Product{
 		Id: id, Title: titleOf(id), Description: "Described", Category: shopdata.CategoryOf(id), Price: protoMoney(priceOf(id)), Stock: 1000 + id,
 	}
+}
+
+func protoSections(id int64) []*productv1.DocumentSection {
+	section := &productv1.DocumentSection{Title: "Use"}
+	for _, r := range documentOf(id).Sections[0].Records {
+		record := &productv1.DocumentRecord{Text: r.Text, Count: r.Count, Value: r.Value, Ok: r.OK}
+		if r.Price != nil {
+			record.At, record.Price = protoTime(), protoMoney(r.Price.AmountMinor)
+		}
+		section.Records = append(section.Records, record)
+	}
+	return []*productv1.DocumentSection{section}
 }
 
 func protoUser(id int64) *userv1.User {

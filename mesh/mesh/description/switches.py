@@ -156,6 +156,12 @@ class Switches:
         layer="data",
         commands=(UP, MANIFESTS, COMPOSE),
     )
+    payload: str = entry(
+        "1KB",
+        choice("Size of what the journey document reads", "100B", "1KB", "10KB", "100KB", "1MB"),
+        layer="data",
+        commands=(PARITY, LADDER, RTT, RATES, ISOLATE, SWEEP, STRESS),
+    )
     http: int = entry(
         2,
         choice("HTTP version between client and edge", "1", "2", "3", to=int),

@@ -33,10 +33,11 @@ class Channel(StrEnum):
 
 
 class Plan(StrEnum):
-    """Whether a topology makes the best use of its protocols."""
+    """How a topology makes use of its protocols."""
 
     BEST = "best"
     NAIVE = "naive"
+    STREAMING = "streaming"
 
 
 SERVICES: Mapping[str, frozenset[str]] = {
@@ -92,7 +93,8 @@ class Topology(BaseModel):
         about: One sentence about it.
         entry: Where each channel's requests go behind the edge, one of `ENTRIES`.
         links: Callees of each caller, with the protocol of the link.
-        plan: `naive` sends a request for each item, and makes no use of a protocol's batches; never the default.
+        plan: `naive` sends a request for each item, and makes no use of a protocol's batches; `streaming` has gRPC's
+            clients read a document as a stream. Neither is ever the default.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -10,8 +10,7 @@ from hops.run.documents.tracing import ObservedPlace, ObservedTopology, SpanCost
 from hops.tables.view import SummaryView
 from hops.units import ALL
 
-PLACES = {"client": "client and wire", "edge": "edge", "behind": "behind the edge", ALL: "all of it"}
-"""What people read for each place."""
+_PLACES = {"client": "client and wire", "edge": "edge", "behind": "behind the edge", ALL: "all of it"}
 _US_PER_MS = 1e3
 
 
@@ -76,7 +75,7 @@ def _effect(row: ObservedTopology) -> list[Cell]:
 def _place(place: ObservedPlace) -> list[Cell]:
     added, known = place["p50"], place["spans_ms"]
     return [
-        words(PLACES[place["place"]]),
+        words(_PLACES[place["place"]]),
         estimate(added, place["ci95"], signed=True),
         number(place["spans"]),
         number(known),

@@ -7,9 +7,13 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 
+from experiment.arguments import WORKLOADS
 from experiment.errors import GeneratorError, UsageError
 from experiment.generator.shopload import Load, Shopload, Tape, stop
+from experiment.generator.tapes import EVEN, parity_tape
+from experiment.plan.mix import mix_of
 
 
 def program(folder: Path, script: str) -> Shopload:
@@ -27,6 +31,20 @@ def make_tape(shopload: Shopload, folder: Path) -> Tape:
 def test_a_tape_is_known_by_what_the_generator_prints(tmp_path: Path) -> None:
     made = make_tape(program(tmp_path, 'echo \'{"sha256": "abc", "journeys": 7}\''), tmp_path)
     assert (made.sha256, made.journeys, made.seed) == ("abc", 7, 1)
+
+
+@pytest.mark.parametrize(
+    ("workload", "payload", "more"), [("default", "1KB", []), ("document", "10KB", ["document"] * 3)]
+)
+def test_a_parity_tape_has_what_the_workload_has_besides(
+    tmp_path: Path, workload: str, payload: str, more: list[str]
+) -> None:
+    shopload = program(tmp_path, f'echo "$@" > {tmp_path}/asked; echo \'{{"sha256": "abc", "journeys": 7}}\'')
+    file = WORKLOADS / f"{workload}.yaml"
+    parity_tape(shopload, tmp_path / "t.jsonl", 2, seed=1, scale=1, workload=file, payload=payload)
+    mix = yaml.safe_load((tmp_path / "t.yaml").read_text())["mix"]
+    assert [pair["journey"] for pair in mix] == [journey for journey, _ in mix_of(EVEN)] + more
+    assert ("--payload 10KB" in (tmp_path / "asked").read_text()) == bool(more)
 
 
 def test_bad_input_is_the_user_s(tmp_path: Path) -> None:

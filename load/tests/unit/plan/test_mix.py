@@ -8,7 +8,7 @@ import pytest
 
 from experiment.arguments import WORKLOADS
 from experiment.errors import UsageError
-from experiment.plan.mix import mix_of
+from experiment.plan.mix import mix_of, require_documents
 
 
 def test_every_shipped_workload_has_a_mix() -> None:
@@ -43,3 +43,10 @@ def test_a_mix_that_is_none_is_refused_with_the_place(tmp_path: Path, text: str,
     file.write_text(text, encoding="utf-8")
     with pytest.raises(UsageError, match=rf"odd\.yaml(:1)?: {message}"):
         mix_of(file)
+
+
+def test_a_payload_needs_a_workload_with_documents() -> None:
+    require_documents(WORKLOADS / "document.yaml", "1MB")
+    require_documents(WORKLOADS / "default.yaml", "1KB")
+    with pytest.raises(UsageError, match=r"payload=1MB is for .* document, .*=default has not; give workload=document"):
+        require_documents(WORKLOADS / "default.yaml", "1MB")

@@ -84,6 +84,7 @@ def test_empty_stands_for_the_default() -> None:
         ("trace", "some", "trace=some"),
         ("scale", "0", "scale=0: must be an integer from 1 to 100"),
         ("scale", "1.5", "scale=1.5: must be an integer"),
+        ("payload", "3MB", "payload=3MB is unknown; valid: 100B, 1KB, 10KB, 100KB, 1MB"),
         ("http", "4", "http=4 is unknown; valid: 1, 2, 3"),
         ("connections", "0", "connections=0: must be an integer from 1 to 1000"),
         ("connections", "1001", "from 1 to 1000"),

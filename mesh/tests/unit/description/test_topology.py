@@ -126,7 +126,7 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path, raw: bytes, message: 
             + "  transcoder: {product: rest, order: grpc, user: grpc, payment: grpc}\n",
             "transcoder does not speak rest; valid: grpc",
         ),
-        (GOOD + "plan: lazy\n", "'lazy' is unknown; valid: 'best' or 'naive'"),
+        (GOOD + "plan: lazy\n", "'lazy' is unknown; valid: 'best', 'naive' or 'streaming'"),
         (replaced("    user: grpc\n", ""), "the link graphql-gateway -> user is missing"),
         (replaced("user: grpc, ", ""), r"t\.yaml:13: the link order -> user is missing"),
         (GOOD[: GOOD.index("  order: {")], "the link order -> payment is missing"),

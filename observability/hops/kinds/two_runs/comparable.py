@@ -11,7 +11,7 @@ from hops.run.network import SWITCHES as NETWORK
 from hops.run.network import network_text
 from hops.run.switches import value_text
 
-_OF_THE_DATA = ("scale",)
+_OF_THE_DATA = ("scale", "payload")
 """Switches that change the work itself, not how it is done."""
 
 
@@ -40,7 +40,7 @@ def require_comparable(a: RunFiles, b: RunFiles) -> None:
         if mine != other:
             reasons.append(f"{_word(name)} differs: {mine:g} s against {other:g} s")
     for name in _OF_THE_DATA:
-        mine, other = first["switches"].get(name), second["switches"].get(name)
+        mine, other = value_text(first["switches"], name), value_text(second["switches"], name)
         if mine != other:
             reasons.append(f"the data differ: {name} {mine} against {other}")
     if first["seeds"]["data"] != second["seeds"]["data"]:
