@@ -264,7 +264,7 @@ CASES = {
     ),
     "a row that the cache lacks: asked for, read from the database, and stored": (
         ROW_THAT_THE_CACHE_LACKS,
-        {"wire:client→product": 60, "work:product": 7, "cache:product": 11, "pool:product": 4, "db:product": 18},
+        "wire:client→product 60, work:product 7, cache:product 11, pool:product 4, db:product 18",
     ),
     "a distant customer: what the link took is the network's, whatever the edge's span says": (
         DISTANT_CUSTOMER,
