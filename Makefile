@@ -118,6 +118,10 @@ prove-statistics: setup ## Check coverage, false positives and power of the stat
 prove-meetings: setup ## Look for who waits behind whom on synthetic experiments where it is known
 	@$(RUN) -m experiment prove meetings $(options)
 
+.PHONY: prove-observer
+prove-observer: setup ## Call untraced journeys of run=latest sampled, and count how often tracing seems to cost something
+	@$(RUN) -m experiment prove observer $(options)
+
 .PHONY: prove-siblings
 prove-siblings: setup ## Compare rules for overlapping spans on synthetic traces whose true waits are known
 	@$(RUN) -m experiment prove siblings $(options)

@@ -16,6 +16,7 @@ SETTINGS_report := run
 SETTINGS_trace := run journey topology
 SETTINGS_audit := run
 SETTINGS_prove-meetings := experiments seed
+SETTINGS_prove-observer := run draws seed
 SETTINGS_prove-siblings := traces seed
 SETTINGS_prove-delays := hops sizes blocks seed resume
 SETTINGS_prove-queues := blocks seed resume
@@ -26,7 +27,7 @@ SETTINGS_up := topology edge plugins tls mesh mtls canary replicas apart store c
 SETTINGS_manifests := topology edge plugins mesh mtls canary replicas scale delay hold abort namespace storage seed out
 SETTINGS_compose := topology scale seed out
 
-SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users a b threshold metrics allow-suspect out run samples experiments traces hops sizes kills customers namespace storage
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users a b threshold metrics allow-suspect out run samples experiments draws traces hops sizes kills customers namespace storage
 
 #? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, rtt.
@@ -230,6 +231,9 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? audit run - Run to audit: latest, a name or a path (default: the topology that is up, else latest).
 #? prove-meetings experiments 1000 Number of synthetic experiments.
 #? prove-meetings seed 1 Seed of the synthetic data, an integer ≥ 0.
+#? prove-observer run latest Run: latest, the name of a folder in results/, or a path.
+#? prove-observer draws 500 Number of draws.
+#? prove-observer seed 1 Seed of the synthetic data, an integer ≥ 0.
 #? prove-siblings traces 5000 Number of synthetic traces for each cause of a wait.
 #? prove-siblings seed 1 Seed of the synthetic data, an integer ≥ 0.
 #? prove-delays hops payment,product,user Components to slow, comma-separated: payment, product, user, order, graphql-gateway.

@@ -12,7 +12,7 @@ import typer
 
 from experiment.arguments import checked_seed, whole_number
 from experiment.blocks import expected_s
-from experiment.commands.options import console, reported_errors
+from experiment.commands.options import RunName, console, reported_errors
 from experiment.plan.arms_in_blocks import MOST_BLOCKS
 from experiment.progress import minutes, shown
 from experiment.proofs import delays as delay_proof
@@ -21,15 +21,16 @@ from experiment.proofs import resume as resume_proof
 from experiment.proofs.delays import HOPS, JOURNEYS, SIZES, FoundDelay
 from experiment.proofs.queues import FoundQueue
 from experiment.proofs.resume import Proof
-from experiment.results.folder import RESULTS, read_json, write_json
+from experiment.results.folder import RESULTS, find_run, read_json, write_json
 from experiment.resume import take_up
 from experiment.runner import begin, run_trials
+from hops.commands.prove import Seed, give, observer_view, with_progress
 from hops.commands.prove import app as simulations
-from hops.commands.prove import give, with_progress
 from hops.conclusions.wording import plural
 from hops.elements.element import Element, Points, Text
 from hops.elements.table import Cell, Column, Table, whole, words
-from hops.run.files import TRIALS
+from hops.proofs.observer import prove_observer
+from hops.run.files import SUMMARY, TRIALS, read_run
 from mesh.description.options import Json
 from mesh.description.ports import load_ports
 from mesh.description.topology import load_topology
@@ -115,6 +116,23 @@ def queues(
         documents = [{**asdict(row), "failed": row.failed, "holds": row.holds} for row in rows]
         proof = {"holds": all(row.holds for row in rows), "rows": documents}
         give(proof, [queues_table(rows), Text(f"Results: {shown(path)}")], as_json=as_json, console=console())
+
+
+@app.command()
+def observer(
+    run: RunName = "latest",
+    draws: Annotated[int, typer.Option(min=1, help="Number of draws.")] = 500,
+    seed: Seed = 1,
+    as_json: Json = False,
+) -> None:
+    """Call some of a run's untraced journeys sampled, and count how often the observer effect's interval leaves out 0.
+
+    Fails where it does in more than 6 % of the draws, and chance does not make that of 5 %.
+    """
+    with reported_errors():
+        files = read_run(find_run(RESULTS, run, holds=(TRIALS, SUMMARY)))
+        proof = with_progress("Draws", draws, lambda step: prove_observer(files, draws, seed, step))
+        give(proof, observer_view(proof), as_json=as_json, console=console())
 
 
 @app.command("resume")

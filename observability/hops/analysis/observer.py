@@ -9,8 +9,8 @@ of a journey, that is what its spans are known to cost. What the experiment find
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -18,14 +18,8 @@ import polars as pl
 from hops.budget.parts import EDGE, GENERATOR
 from hops.run.documents.tracing import ObservedPlace, ObservedTopology, ObserverEffect, SpanCost, TracingRecord
 from hops.run.files import RunFiles
-from hops.statistics.intervals import Floats, observer_effect, stratified_effect
-from hops.statistics.over_blocks import LEAST_BLOCKS, spread_of
+from hops.statistics.randomisation import Effect, Stratum, effect_of, stratum_of
 from hops.units import ALL, NS_PER_MS
-
-Strata = list[tuple[Floats, Floats]]
-Effect = tuple[float | None, list[float | None]]
-"""What being sampled adds, ms, and its interval."""
-EffectOf = Callable[[pl.DataFrame, pl.Expr], Effect]
 
 CLIENT, BEHIND = "client", "behind"
 PLACES: Mapping[str, pl.Expr] = {
@@ -35,64 +29,83 @@ PLACES: Mapping[str, pl.Expr] = {
     ALL: pl.col("latency_ns"),
 }
 """Places where a journey's time is spent, and how much of it there, ns."""
-_LATENCY = PLACES[ALL]
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """The journeys of one kind and topology, and how else they might have been sampled.
+
+    Args:
+        topology: Name of the topology.
+        journey: Kind of journey.
+        rows: Rows of the journeys.
+        stratum: The draws.
+    """
+
+    topology: str
+    journey: str
+    rows: pl.DataFrame
+    stratum: Stratum
 
 
 def observer_effect_of(run: RunFiles, *, seed: int = 0) -> ObserverEffect:
     """Median latency of sampled minus unsampled journeys that ended ok, stratified by journey, and where it is.
 
-    The interval of one block is a bootstrap within it, that of three and more the one over blocks
-    (`hops.statistics.over_blocks`).
-
     Args:
         run: Files of the run; a stratum is a journey of one topology.
-        seed: Seed of the bootstrap.
+        seed: Seed of the draws that the intervals come from.
     """
     ok = run.journeys.filter(pl.col("outcome") == "ok")
-    effect = partial(effect_of, seed=seed, first=run.first_stage)
-    value, ends = effect(ok, _LATENCY)
+    samplings = samplings_of(ok, seed=seed)
     topologies = {
         name: _topology(
             ok.filter(pl.col("topology") == name),
             [row["tracing"] for row in run.used if row["topology"] == name and "tracing" in row],
-            effect,
+            [one for one in samplings if one.topology == name],
         )
         for name in run.topologies
     }
-    return ObserverEffect(p50=value, ci95=ends, topologies=topologies)
+    effect = effect_in(samplings)
+    return ObserverEffect(p50=effect.value, ci95=list(effect.interval), topologies=topologies)
 
 
-def effect_of(ok: pl.DataFrame, what: pl.Expr, *, seed: int = 0, first: int | None = None) -> Effect:
-    """What being sampled adds to a median of journeys, ms, and its interval.
+def samplings_of(ok: pl.DataFrame, *, seed: int = 0) -> list[Sampling]:
+    """Draws anew, for each kind of journey in each topology that has enough of both, which of a trial were sampled.
 
     Args:
         ok: Rows of journeys that ended ok, with `block` and `topology`.
-        what: The quantity that is compared, an expression over a row, in ns.
-        seed: Seed of the bootstrap.
-        first: How many blocks decided on the number of blocks, as in `Latencies`.
+        seed: Seed of the draws.
     """
-    strata = partial(_strata, what=what)
-    blocks = sorted(ok["block"].unique())
-    if len(blocks) <= 1:
-        effect = observer_effect(strata(ok), seed=seed)
-        return (None, [None, None]) if effect is None else (effect.value, list(effect.interval))
-    value = stratified_effect(strata(ok))
-    by_block = [stratified_effect(strata(ok.filter(pl.col("block") == block))) for block in blocks]
-    return value, _over_blocks(value, by_block, first)
+    rng = np.random.default_rng(seed)
+    cells = ok.partition_by("topology", "journey", as_dict=True)
+    samplings = []
+    for topology, journey in sorted(cells):
+        rows = cells[topology, journey]
+        stratum = stratum_of(rows["sampled"].to_numpy(), rows["block"].to_numpy(), rng)
+        if stratum is not None:
+            samplings.append(Sampling(topology, journey, rows, stratum))
+    return samplings
 
 
-def _topology(ok: pl.DataFrame, records: Sequence[TracingRecord], effect: EffectOf) -> ObservedTopology:
-    value, ends = effect(ok, _LATENCY)
+def effect_in(samplings: Sequence[Sampling], place: str = ALL) -> Effect:
+    """What being sampled adds to the median time of a journey in a place, ms."""
+    ms = (PLACES[place] / NS_PER_MS).alias("ms")
+    return effect_of([(one.stratum, one.rows.select(ms)["ms"].to_numpy()) for one in samplings])
+
+
+def _topology(ok: pl.DataFrame, records: Sequence[TracingRecord], samplings: Sequence[Sampling]) -> ObservedTopology:
+    effect = effect_in(samplings)
     untraced = _untraced_median(ok)
     split = ok.filter(pl.col("journey").is_in(_in_sequence(ok)))
     weights = {str(name): count / split.height for name, count in split["journey"].value_counts().iter_rows()}
     components = _components(records, weights)
-    places = [_place(place, effect(split, what), components) for place, what in PLACES.items()] if split.height else []
+    in_sequence = [one for one in samplings if one.journey in weights]
+    places = [_place(place, effect_in(in_sequence, place), components) for place in PLACES] if split.height else []
     return ObservedTopology(
-        p50=value,
-        ci95=ends,
-        share=value / untraced if value is not None and untraced else None,
-        share_ci95=[end / untraced if end is not None and untraced else None for end in ends],
+        p50=effect.value,
+        ci95=list(effect.interval),
+        share=effect.value / untraced if effect.value is not None and untraced else None,
+        share_ci95=[end / untraced if end is not None and untraced else None for end in effect.interval],
         journeys=sorted(weights),
         places=places,
         components=components,
@@ -118,13 +131,12 @@ def _untraced_median(ok: pl.DataFrame) -> float | None:
 
 
 def _place(place: str, effect: Effect, components: Sequence[SpanCost]) -> ObservedPlace:
-    value, ends = effect
     there = [row for row in components if place in (ALL, _place_of(row["component"]))]
     costs = [row["ms"] for row in there]
     return ObservedPlace(
         place=place,
-        p50=value,
-        ci95=ends,
+        p50=effect.value,
+        ci95=list(effect.interval),
         spans=sum(row["spans"] for row in there) if there else None,
         spans_ms=None if not there or None in costs else sum(cost for cost in costs if cost is not None),
     )
@@ -173,21 +185,3 @@ def _cost_ns(record: TracingRecord, component: str, weights: Mapping[str, float]
 
 def _mean(values: Iterable[float]) -> float:
     return float(np.mean(list(values)))
-
-
-def _over_blocks(value: float | None, by_block: Sequence[float | None], first: int | None) -> list[float | None]:
-    known = np.array([one for one in by_block if one is not None])
-    if value is None or known.size < max(LEAST_BLOCKS, len(by_block)):
-        return [None, None]
-    return list(spread_of(known - value, first).around(value))
-
-
-def _strata(ok: pl.DataFrame, what: pl.Expr) -> Strata:
-    keys = ("topology", "journey")
-    cells = ok.select(*keys, "sampled", what.alias("ns")).partition_by(*keys, as_dict=True)
-    strata: Strata = []
-    for key in sorted(cells, key=lambda key: tuple(map(str, key))):
-        times = cells[key]["ns"].to_numpy() / NS_PER_MS
-        sampled = cells[key]["sampled"].to_numpy()
-        strata.append((times[sampled], times[~sampled]))
-    return strata

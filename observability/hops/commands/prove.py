@@ -18,12 +18,15 @@ from hops.proofs.aa import AA, MetricAA, prove_aa
 from hops.proofs.coverage import Coverage, CoverageProof, prove_coverage
 from hops.proofs.experiments import COVERAGE, DEFAULT, METRICS, USUAL, Rate, experiments_in
 from hops.proofs.meetings import MeetingsProof, prove_meetings
+from hops.proofs.observer import LIMIT, ObserverProof
 from hops.proofs.power import CELLS, JOURNEY, PowerProof, Share, measure_power
 from hops.proofs.precision import FIRST_STAGE, PrecisionProof, prove_precision
 from hops.proofs.siblings import SiblingsProof, prove_siblings
 from hops.synthetic.waits import CAUSES
+from hops.tables.observer import PLACES
 from hops.terminal.console import terminal
 from hops.terminal.render import rendered
+from hops.units import ALL
 
 _POWER_TABLES = {
     "step": ("", "Power by the size of the difference"),
@@ -159,6 +162,31 @@ def meetings_view(proof: MeetingsProof) -> list[Element]:
             if proof["holds"]
             else f"Intervals of a metric contain the true wait in less than {100 * COVERAGE[0]:g} % of cases, or false "
             "alarms are significantly above 5 %.",
+            tone="verdict",
+        ),
+    ]
+
+
+def observer_view(proof: ObserverProof) -> list[Element]:
+    """How often intervals of the observer effect left out 0 where nothing was traced, for people."""
+    rates = {(row["topology"], row["place"]): _rate(row["left_out"]) for row in proof["places"]}
+    places = [place for place in dict.fromkeys((ALL, *PLACES)) if any(place == there for _, there in rates)]
+    rows = [
+        [words(topology), *(rates.get((topology, place), Cell("")) for place in places)]
+        for topology in dict.fromkeys(topology for topology, _ in rates)
+    ]
+    columns = [Column("topology", numeric=False), *(Column(PLACES[place], "%", interval=True) for place in places)]
+    title = f"Draws whose interval leaves out 0, of {proof['draws']:,}, with 95 % intervals"
+    limit = f"{100 * LIMIT:g} %"
+    return [
+        Table("observer_draws", title, columns, rows),
+        Text(
+            f"Of the {proof['journeys']:,} journeys that nobody traced, each draw calls a fifth sampled. "
+            + (
+                f"In no place do intervals leave out 0 in more than {limit} of the draws, unless by chance."
+                if proof["holds"]
+                else f"In a place intervals leave out 0 in more than {limit} of the draws, beyond chance."
+            ),
             tone="verdict",
         ),
     ]

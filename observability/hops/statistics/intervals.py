@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,16 +20,6 @@ PERCENTILES: dict[str, float] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.9
 RESAMPLES = 2000
 # Resampled values held in memory at once (16 MB).
 _BATCH_VALUES = 2_000_000
-# A median of fewer says nothing, and its bootstrap repeats the same few values.
-_LEAST_PER_SIDE = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A difference of two medians with its 95 % interval, in the unit of the samples."""
-
-    value: float
-    interval: Interval
 
 
 def t_quantile(freedom: float) -> float:
@@ -112,67 +100,11 @@ def mean_interval(sample: npt.ArrayLike, *, seed: int = 0) -> Interval:
     values = np.asarray(sample, dtype=np.float64)
     if values.size < 2:
         return (None, None)
-    return _bootstrap([values], np.mean, seed)
-
-
-def observer_effect(strata: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]], *, seed: int = 0) -> Difference | None:
-    """What tracing a journey adds to its median latency.
-
-    Which journeys are sampled is drawn at random within a trial, so this is a randomised experiment. Journeys differ
-    more from each other than tracing changes any of them, so it is stratified: the difference of the medians is taken
-    within each journey, and averaged by the journeys' share of the load. The interval is a percentile bootstrap that
-    resamples sampled and unsampled of each journey apart.
-
-    Args:
-        strata: (latencies of sampled, latencies of unsampled) for each journey. A journey with fewer than 5 of either
-            is left out.
-        seed: of the bootstrap.
-
-    Returns:
-        Sampled minus unsampled, in the unit of the latencies; None if no journey has enough of both.
-    """
-    kept = _kept(strata)
-    if not kept:
-        return None
-    effect = _effect_of(kept)
-    return Difference(float(effect(*kept)), _bootstrap(kept, effect, seed))
-
-
-def stratified_effect(strata: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]]) -> float | None:
-    """The value of `observer_effect` alone."""
-    kept = _kept(strata)
-    return float(_effect_of(kept)(*kept)) if kept else None
-
-
-def _kept(strata: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]]) -> list[Floats]:
-    kept: list[Floats] = []
-    for pair in strata:
-        sampled, unsampled = (np.asarray(side, dtype=np.float64) for side in pair)
-        if min(sampled.size, unsampled.size) >= _LEAST_PER_SIDE:
-            kept += [sampled, unsampled]
-    return kept
-
-
-def _effect_of(kept: Sequence[Floats]) -> Callable[..., Any]:
-    """A function that gives the mean difference of medians, for the sizes of these strata."""
-    sizes = np.array([values.size for values in kept], dtype=np.float64)
-    weights = sizes.reshape(-1, 2).sum(axis=1) / sizes.sum()
-
-    def effect(*sides: Any, axis: int = -1) -> Any:
-        medians = [np.median(side, axis=axis) for side in sides]
-        differences = np.array(medians[::2]) - np.array(medians[1::2])
-        return np.tensordot(weights, differences, axes=1)
-
-    return effect
-
-
-def _bootstrap(samples: Sequence[Floats], statistic: Callable[..., Any], seed: int) -> Interval:
-    """95 % interval of a statistic, by percentile bootstrap; each sample is drawn from apart."""
     result = stats.bootstrap(
-        tuple(samples),
-        statistic,
+        (values,),
+        np.mean,
         n_resamples=RESAMPLES,
-        batch=max(1, _BATCH_VALUES // sum(values.size for values in samples)),
+        batch=max(1, _BATCH_VALUES // values.size),
         confidence_level=CONFIDENCE,
         method="percentile",
         vectorized=True,

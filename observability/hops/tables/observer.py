@@ -10,7 +10,8 @@ from hops.run.documents.tracing import ObservedPlace, ObservedTopology, SpanCost
 from hops.tables.view import SummaryView
 from hops.units import ALL
 
-_PLACES = {"client": "client and wire", "edge": "edge", "behind": "behind the edge", ALL: "all of it"}
+PLACES = {"client": "client and wire", "edge": "edge", "behind": "behind the edge", ALL: "all of it"}
+"""What people read for each place."""
 _US_PER_MS = 1e3
 
 
@@ -75,7 +76,7 @@ def _effect(row: ObservedTopology) -> list[Cell]:
 def _place(place: ObservedPlace) -> list[Cell]:
     added, known = place["p50"], place["spans_ms"]
     return [
-        words(_PLACES[place["place"]]),
+        words(PLACES[place["place"]]),
         estimate(added, place["ci95"], signed=True),
         number(place["spans"]),
         number(known),

@@ -51,14 +51,13 @@ def widths(summary):
         "cpu": [row["ratio_ci95"] for row in summary["comparisons"] if row["metric"] == "cpu_ms"],
         "hop differences": [row["ci95"] for row in summary["hop_differences"]],
         "parts": [part["ci95"] for row in summary["hop_differences"] for part in row["parts"]],
-        "observer": [summary["observer_effect_ms"]["ci95"]],
         "distance": [ends for row in summary["distance"]["journeys"].values() for ends in row["curves_ci95"]["rest"]],
         "networks": [one["rest"]["ci95"] for one in summary["distance"]["named"]["4g"]["p50_ms"].values()],
     }
     return {name: [high - low for low, high in rows if low is not None] for name, rows in ends.items()}
 
 
-def test_every_interval_takes_the_scatter_of_the_first_stage_into_account(summaries):
+def test_every_interval_over_blocks_takes_the_scatter_of_the_first_stage_into_account(summaries):
     fixed, decided = (widths(summary) for summary in summaries)
     for name, of_fixed in fixed.items():
         assert len(of_fixed) == len(decided[name]) > 0, name

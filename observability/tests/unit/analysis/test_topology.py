@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from hops.analysis.latencies import latencies_of
-from hops.analysis.observer import PLACES, effect_of
+from hops.analysis.observer import samplings_of
 from hops.analysis.topology import summarise_topology
 from hops.budget.parts import budgets_of
 from hops.errors import MalformedJourneysError, MalformedRunError, NotEnoughDataError
@@ -201,7 +201,7 @@ def test_a_run_without_traces_has_no_budget(journeys_file, hops):
     found = summarise(frame, hops.clear())
     assert found["journeys"]["all"]["traced_mean_ms"] is None
     assert found["journeys"]["all"]["budget_ms"]["mean"] == {}
-    assert effect_of(frame, PLACES["all"]) == (None, [None, None])
+    assert samplings_of(frame) == []
 
 
 def test_a_journey_that_always_fails_has_no_latency(journeys_file, hops):

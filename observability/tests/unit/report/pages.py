@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import io
+import json
+import re
 from html.parser import HTMLParser
 from pathlib import Path
+
+from hops.kinds import shown
+from hops.terminal.console import terminal
 
 SECTIONS = [
     "conclusions",
@@ -87,3 +93,13 @@ class Page(HTMLParser):
 
 def page_of(folder: Path) -> Page:
     return Page((folder / "report.html").read_text(encoding="utf-8"))
+
+
+def check_terminal(folder: Path, *, least: int) -> None:
+    """Looks for each figure of the terminal on the page; there are more than the least."""
+    out = io.StringIO()
+    terminal(out, width=400).print(shown(json.loads((folder / "summary.json").read_text(encoding="utf-8"))))
+    figures = set(re.findall(r"[−+]?\d[\d.,]*\d", out.getvalue()))
+    assert len(figures) > least
+    text = page_of(folder).text
+    assert {figure for figure in figures if figure not in text} == set()

@@ -64,7 +64,10 @@ CASES: list[tuple[str, Damage, str]] = [
             (text('{"schema": 3}'), "missing required field"),
         )
     ),
-    ("manifest.json", document(lambda made: made.pop("profile")), "`profile`"),
+    *(
+        ("manifest.json", document(lambda made, field=field: made.pop(field)), f"`{field}`")
+        for field in ("mode", "topologies", "switches", "profile", "seeds", "tapes")
+    ),
     ("manifest.json", document(lambda made: made.update(topologies=["rest"])), r"\$\.topologies"),
     ("manifest.json", document(lambda made: made.update(topologies={})), "trials.json: rest is not among"),
     ("manifest.json", document(lambda made: made.update(seeds={"tape": "one"})), r"\$\.seeds"),
@@ -72,6 +75,7 @@ CASES: list[tuple[str, Damage, str]] = [
     ("trials.json", document(lambda made: made.update(trials=[])), "has no trials"),
     ("trials.json", document(lambda made: made.update(trials={})), r"\$\.trials"),
     ("trials.json", document(lambda made: made.update(trials=[{}])), r"\$\.trials\[0\]"),
+    ("trials.json", document(lambda made: made["trials"][0].pop("cpu_s")), "`cpu_s`"),
     ("trials.json", document(lambda made: made["trials"][0].update(block="1")), r"\$\.trials\[0\]\.block"),
     ("trials.json", document(lambda made: made["trials"][0].update(cpu_s={"edge": "much"})), r"\.cpu_s"),
     ("trials.json", document(lambda made: made["trials"][0].update(topology="soap")), "soap is not among"),

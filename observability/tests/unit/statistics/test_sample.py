@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hops.errors import NotEnoughDataError
-from hops.statistics.intervals import PERCENTILES, describe, mean_interval, observer_effect, percentile_interval
+from hops.statistics.intervals import PERCENTILES, describe, mean_interval, percentile_interval
 
 
 def test_percentiles_of_one_to_hundred_and_one():
@@ -72,30 +72,3 @@ def test_mean_interval_agrees_with_students_t_on_a_normal_sample():
     expected = stats.t.interval(0.95, 399, sample.mean(), stats.sem(sample))
     assert (low, high) == pytest.approx(expected, abs=0.05)
     assert mean_interval(sample, seed=1) == (low, high)
-
-
-def test_observer_effect_is_found_below_far_larger_differences_between_journeys():
-    rng = np.random.default_rng(5)
-    strata = [(rng.normal(centre + 0.5, 0.3, 100), rng.normal(centre, 0.3, 400)) for centre in (1.0, 10.0, 200.0)]
-    found = observer_effect(strata)
-    assert found is not None
-    assert found.value == pytest.approx(0.5, abs=0.1)
-    assert 0.3 < found.interval[0] < found.value < found.interval[1] < 0.7
-
-
-def test_observer_effect_of_nothing_includes_zero_about_as_often_as_it_says():
-    rng = np.random.default_rng(7)
-    held = 0
-    for seed in range(60):
-        found = observer_effect([(rng.exponential(5, 40), rng.exponential(5, 160))], seed=seed)
-        assert found is not None
-        held += found.interval[0] <= 0 <= found.interval[1]
-    assert held >= 53
-
-
-def test_observer_effect_needs_five_of_each():
-    assert observer_effect([([1.0] * 4, [1.0] * 100)]) is None
-    assert observer_effect([]) is None
-    found = observer_effect([([1.0] * 4, [9.0] * 100), ([2.0] * 5, [1.0] * 5)])
-    assert found is not None
-    assert found.value == 1.0

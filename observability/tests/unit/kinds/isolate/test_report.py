@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from pathlib import Path
@@ -10,13 +9,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hops.kinds import make_report, shown
+from hops.kinds import make_report
 from hops.kinds.isolate.arms import AS_IS, KIND
 from hops.run.files import HOPS_FILE, MANIFEST
 from hops.synthetic.run import Arm, write_generated_run
-from hops.terminal.console import terminal
 
-from ...report.pages import page_of
+from ...report.pages import check_terminal, page_of
 
 WITHOUT, APART = "without-bulk_lines", "apart-bulk_lines"
 ARMS = (Arm(AS_IS, "graphql"), Arm(WITHOUT, "graphql"), Arm(APART, "graphql", {"apart": "bulk_lines"}))
@@ -51,12 +49,7 @@ def isolated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_figure_of_an_isolation_stands_in_its_report_too(isolated: Path) -> None:
-    out = io.StringIO()
-    terminal(out, width=400).print(shown(json.loads((isolated / "summary.json").read_text(encoding="utf-8"))))
-    figures = set(re.findall(r"[−+]?\d[\d.,]*\d", out.getvalue()))
-    assert len(figures) > 12
-    text = page_of(isolated).text
-    assert {figure for figure in figures if figure not in text} == set()
+    check_terminal(isolated, least=12)
 
 
 def test_an_isolation_begins_with_what_others_gain(isolated: Path) -> None:

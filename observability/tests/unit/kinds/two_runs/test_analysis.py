@@ -230,55 +230,17 @@ def test_markdown_has_every_row(found):
     assert r"| order\_status | p50 |" in text
 
 
-@pytest.mark.parametrize("name", [MANIFEST, TRIALS, "journeys.parquet", "hops.parquet", "resources.parquet"])
-@pytest.mark.parametrize("spoil", ["missing", "cut", "other"])
-def test_a_spoilt_file_is_named(runs, name, spoil):
-    path = runs[1] / name
-    if spoil == "missing":
-        path.unlink()
-    elif spoil == "cut":
-        path.write_bytes(path.read_bytes()[:100])
-    elif name.endswith(".json"):
-        change(runs[1], name, schema=1)
-    else:
-        shutil.copy(runs[1] / MANIFEST, path)
-    with pytest.raises(MalformedRunError, match=name):
-        compare_runs(*map(read_run, runs))
-
-
-@pytest.mark.parametrize("field", ["mode", "topologies", "switches", "profile", "seeds", "tapes"])
-def test_a_manifest_without_a_field_is_named(runs, field):
-    path = runs[1] / MANIFEST
-    document = json.loads(path.read_text(encoding="utf-8"))
-    del document[field]
-    path.write_text(json.dumps(document), encoding="utf-8")
-    with pytest.raises(MalformedRunError, match=f"manifest.json: .*`{field}`"):
-        compare_runs(*map(read_run, runs))
-
-
-def test_a_trial_without_a_field_is_named(runs):
-    path = runs[1] / TRIALS
-    document = json.loads(path.read_text(encoding="utf-8"))
-    del document["trials"][0]["cpu_s"]
-    path.write_text(json.dumps(document), encoding="utf-8")
-    with pytest.raises(MalformedRunError, match=r"trials.json: .*`cpu_s`"):
-        compare_runs(*map(read_run, runs))
-
-
 def test_runs_from_before_the_machines_speed_was_measured_compare_as_well(runs):
-    path = runs[1] / TRIALS
-    document = json.loads(path.read_text(encoding="utf-8"))
-    for trial in document["trials"]:
+    trials = json.loads((runs[1] / TRIALS).read_text(encoding="utf-8"))["trials"]
+    for trial in trials:
         del trial["machine_speed"]
-    path.write_text(json.dumps(document), encoding="utf-8")
+    change(runs[1], TRIALS, trials=trials)
     assert compare_runs(*map(read_run, runs))
 
 
 def test_a_trial_without_journeys_is_named(runs):
-    path = runs[1] / TRIALS
-    document = json.loads(path.read_text(encoding="utf-8"))
-    document["trials"].append({**document["trials"][0], "block": 9})
-    path.write_text(json.dumps(document), encoding="utf-8")
+    trials = json.loads((runs[1] / TRIALS).read_text(encoding="utf-8"))["trials"]
+    change(runs[1], TRIALS, trials=[*trials, trials[0] | {"block": 9}])
     with pytest.raises(MalformedRunError, match="block 9"):
         compare_runs(*map(read_run, runs))
 
