@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
 
 from hops.elements import numbers
 
 Value = str | float | int | None
+Row = TypeVar("Row")
 MOST_SPARE = 2
 """Columns with a higher `spare` are in the page and in CSV files alone."""
 
@@ -92,6 +95,38 @@ class Table:
     heads: int = 1
     totals: int = 0
     csv: bool = True
+
+
+def table_of(
+    key: str,
+    caption: str,
+    rows: Iterable[Row],
+    columns: Sequence[tuple[Column, Callable[[Row], Cell]]],
+    *,
+    heads: int = 1,
+    totals: int = 0,
+) -> Table:
+    """Makes a table of rows that are alike.
+
+    Args:
+        key: As `Table` has it; so are the caption, `heads` and `totals`.
+        caption: What the table shows, and in which unit.
+        rows: What the rows are made of.
+        columns: Each column, and what makes its cell of a row.
+        heads: How many columns name the row.
+        totals: How many rows at the end are sums.
+    """
+    cells = [[cell(row) for _, cell in columns] for row in rows]
+    return Table(key, caption, [column for column, _ in columns], cells, heads, totals)
+
+
+def texts(*fields: str) -> list[tuple[Column, Callable[[Any], Cell]]]:
+    """Columns of words for `table_of`, each a field of the rows and named like it."""
+    return [(Column(name, numeric=False), partial(_field, name)) for name in fields]
+
+
+def _field(name: str, row: Any) -> Cell:
+    return words(row[name])
 
 
 def words(text: str, tone: str = "") -> Cell:

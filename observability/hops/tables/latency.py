@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hops.conclusions.wording import plural
 from hops.elements import numbers
 from hops.elements.element import Element, Text
-from hops.elements.table import Cell, Column, Table, estimate, number, whole, words
+from hops.elements.table import Cell, Column, Table, estimate, number, table_of, texts, whole, words
 from hops.run.documents.difference import Comparison, Tested
 from hops.run.documents.summary import ClosedLoop
 from hops.run.documents.topology import JourneySummary
@@ -84,55 +84,63 @@ def shown_differences(view: SummaryView) -> list[Element]:
     return [*elements, Text(f"{len(significant)} of {len(every)} differences at p50 and p99 are significant{most}")]
 
 
+def metric_name(metric: str) -> str:
+    """A metric of comparisons as people write it."""
+    return metric.replace("_", ".").replace("cpu.ms", "CPU ms")
+
+
+def difference(row: Tested) -> Cell:
+    """A tested difference with its interval."""
+    return estimate(row["difference"], row["ci95"], signed=True)
+
+
+def chance(row: Tested) -> Cell:
+    """The corrected p value of a difference."""
+    return Cell(numbers.chance(row["p_corrected"]), row["p_corrected"])
+
+
 def visible(row: Tested) -> Cell:
-    """The smallest difference that would have been shown, in percent; shared with comparisons of two runs."""
+    """The smallest difference that would have been shown, in percent."""
     ratio = row["visible_ratio"]
     return number(None if ratio is None else 100 * (ratio - 1))
 
 
 def _comparisons(view: SummaryView, key: str, title: str, comparisons: Sequence[Comparison]) -> Table:
-    columns = [
-        Column("journey", numeric=False),
-        Column("metric", numeric=False, spare=5),
-        Column("left", numeric=False),
-        Column("right", numeric=False),
-        Column("left value", spare=4),
-        Column("right value", spare=4),
-        Column("left minus right", interval=True),
-        Column("left / right", interval=True),
-        Column("p, corrected"),
-        Column("visible", "%"),
-        Column("effect", spare=2),
-        Column("verdict", numeric=False, spare=3),
-    ]
-    rows = [
-        [
-            words(row["journey"]),
-            words(row["metric"].replace("_", ".").replace("cpu.ms", "CPU ms")),
-            words(row["left"]),
-            words(row["right"]),
-            number(row["left_value"]),
-            number(row["right_value"]),
-            estimate(row["difference"], row["ci95"], signed=True),
-            estimate(row["ratio"], row["ratio_ci95"]),
-            Cell(numbers.chance(row["p_corrected"]), row["p_corrected"]),
-            visible(row),
-            number(row["effect"]),
-            Cell(row["verdict"].replace("_", " "), row["verdict"], note=row["reason"] or ""),
-        ]
-        for row in comparisons
-    ]
     caption = (
         f"{title}, latencies in ms; visible: the smallest difference that this run would have shown with 80 % power; "
         "effect: the probability that a journey of the left topology is faster"
     )
-    return Table(key, view.titled(caption), columns, rows, heads=4)
+    return table_of(
+        key,
+        view.titled(caption),
+        comparisons,
+        [
+            *texts("journey"),
+            (Column("metric", numeric=False, spare=5), lambda row: words(metric_name(row["metric"]))),
+            *texts("left", "right"),
+            (Column("left value", spare=4), lambda row: number(row["left_value"])),
+            (Column("right value", spare=4), lambda row: number(row["right_value"])),
+            (Column("left minus right", interval=True), difference),
+            (Column("left / right", interval=True), lambda row: estimate(row["ratio"], row["ratio_ci95"])),
+            (Column("p, corrected"), chance),
+            (Column("visible", "%"), visible),
+            (Column("effect", spare=2), lambda row: number(row["effect"])),
+            (
+                Column("verdict", numeric=False, spare=3),
+                lambda row: Cell(row["verdict"].replace("_", " "), row["verdict"], note=row["reason"] or ""),
+            ),
+        ],
+        heads=4,
+    )
 
 
 def _percentiles(cell: JourneySummary) -> list[Cell]:
-    latency, intervals = cell["latency_ms"], cell["latency_ci95"]
-    cells = [estimate(latency.get(name), intervals.get(name) or numbers.UNKNOWN) for name in COLUMNS]
-    return [*cells, number(latency.get("max")), _failed(cell)]
+    return [*(percentile(cell, name) for name in COLUMNS), number(cell["latency_ms"].get("max")), _failed(cell)]
+
+
+def percentile(cell: JourneySummary, name: str) -> Cell:
+    """A percentile or the mean of a journey's latency, with its interval."""
+    return estimate(cell["latency_ms"].get(name), cell["latency_ci95"].get(name) or numbers.UNKNOWN)
 
 
 def _failed(cell: JourneySummary) -> Cell:

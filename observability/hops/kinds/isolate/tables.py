@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hops.elements import numbers
 from hops.elements.element import Element, Fold, Points, Text
-from hops.elements.table import Cell, Column, Table, estimate, whole, words
+from hops.elements.table import Cell, Column, Table, table_of, texts, whole, words
 from hops.kinds.isolate.arms import in_words
 from hops.kinds.isolate.conclusions import isolation_sentences
 from hops.kinds.isolate.document import OTHERS, Isolation, IsolationRow
-from hops.run.documents.estimate import Estimate
+from hops.tables.estimate import estimated
 
 
 def isolation_elements(isolation: Isolation) -> list[Element]:
@@ -39,30 +38,22 @@ def isolation_details(isolation: Isolation) -> list[Element]:
 
 
 def _table(key: str, caption: str, rows: Sequence[IsolationRow]) -> Table:
-    columns = [
-        Column("arm", numeric=False),
-        Column("journey", numeric=False),
-        Column("journeys", spare=2),
-        Column("met one", spare=1),
-        *(Column(name, "ms", interval=True) for name in ("measured", "predicted", "difference")),
-        Column("verdict", numeric=False),
-    ]
-    cells = [
+    return table_of(
+        key,
+        caption,
+        rows,
         [
-            words(in_words(row["arm"])),
-            words(row["journey"]),
-            whole(row["journeys"]),
-            whole(row["meetings"]),
-            *(_estimate(one) for one in (row["measured"], row["predicted"], row["difference"])),
-            _verdict(row),
-        ]
-        for row in rows
-    ]
-    return Table(key, caption, columns, cells, heads=2)
-
-
-def _estimate(one: Estimate | None) -> Cell:
-    return estimate(None, numbers.UNKNOWN) if one is None else estimate(one["value"], one["ci95"], signed=True)
+            (Column("arm", numeric=False), lambda row: words(in_words(row["arm"]))),
+            *texts("journey"),
+            (Column("journeys", spare=2), lambda row: whole(row["journeys"])),
+            (Column("met one", spare=1), lambda row: whole(row["meetings"])),
+            (Column("measured", "ms", interval=True), lambda row: estimated(row["measured"], signed=True)),
+            (Column("predicted", "ms", interval=True), lambda row: estimated(row["predicted"], signed=True)),
+            (Column("difference", "ms", interval=True), lambda row: estimated(row["difference"], signed=True)),
+            (Column("verdict", numeric=False), _verdict),
+        ],
+        heads=2,
+    )
 
 
 def _verdict(row: IsolationRow) -> Cell:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 
-from hops.elements import numbers
 from hops.elements.element import Element, Fold, Heading, Points, Text
-from hops.elements.table import Cell, Column, Table, estimate, number, whole, words
+from hops.elements.table import Cell, Column, Table, estimate, number, table_of, texts, whole, words
 from hops.kinds.ladder.arms import CLUSTER, CLUSTER_ISTIO, EDGE, ISTIO, MTLS, SIDECARS
 from hops.kinds.ladder.conclusions import ladder_sentences, row_of
 from hops.kinds.ladder.document import Added, Ladder, LadderRow, LadderStep, SidecarPair
-from hops.run.documents.estimate import Estimate
+from hops.tables.estimate import agreed, estimated
 from hops.units import ALL
 
 TARGET_P99_MS = {SIDECARS: 0.5, MTLS: 0.7, ISTIO: 0.7, CLUSTER_ISTIO: 0.7}
@@ -65,41 +64,43 @@ def ladder_details(ladder: Ladder) -> list[Element]:
 
 def steps_table(ladder: Ladder) -> Table:
     """A row per step, of all journeys together."""
-    columns = [Column("step", numeric=False), *_arms(), *_figures()]
-    rows = [
-        [words(step["adds"]), *_arm_cells(step), *_cells(row)]
-        for step in ladder["steps"]
-        if (row := row_of(step)) is not None
-    ]
-    caption = "What each step adds to the mean latency of all journeys, ms, with 95 % intervals"
-    return Table("ladder", caption, columns, rows)
+    return table_of(
+        "ladder",
+        "What each step adds to the mean latency of all journeys, ms, with 95 % intervals",
+        [(step, row) for step in ladder["steps"] if (row := row_of(step)) is not None],
+        [
+            _STEP,
+            (Column("without", numeric=False, spare=2), lambda one: words(one[0]["lower"])),
+            (Column("with", numeric=False, spare=2), lambda one: words(one[0]["upper"])),
+            *_FIGURES,
+        ],
+    )
 
 
 def journeys_table(ladder: Ladder) -> Table:
     """A row per step and journey."""
-    columns = [
-        Column("step", numeric=False),
-        Column("journey", numeric=False),
-        Column("journeys, without"),
-        Column("journeys, with"),
-        Column("traces, without"),
-        Column("traces, with"),
-        *_figures(),
-    ]
-    rows = [
-        [words(step["adds"]), words(row["journey"]), *map(whole, (*row["journeys"], *row["traces"])), *_cells(row)]
-        for step in ladder["steps"]
-        for row in step["rows"]
-    ]
-    caption = "What each step adds to the mean latency of each journey, ms, with 95 % intervals"
-    return Table("ladder_journeys", caption, columns, rows, heads=2)
+    return table_of(
+        "ladder_journeys",
+        "What each step adds to the mean latency of each journey, ms, with 95 % intervals",
+        [(step, row) for step in ladder["steps"] for row in step["rows"]],
+        [
+            _STEP,
+            (Column("journey", numeric=False), lambda one: words(one[1]["journey"])),
+            (Column("journeys, without"), lambda one: whole(one[1]["journeys"][0])),
+            (Column("journeys, with"), lambda one: whole(one[1]["journeys"][1])),
+            (Column("traces, without"), lambda one: whole(one[1]["traces"][0])),
+            (Column("traces, with"), lambda one: whole(one[1]["traces"][1])),
+            *_FIGURES,
+        ],
+        heads=2,
+    )
 
 
 def groups_table(ladder: Ladder) -> Table:
     """A row per step and group of parts that do not belong to it."""
     columns = [Column("step", numeric=False), Column("group", numeric=False), Column("changed by", "ms", interval=True)]
     rows = [
-        [words(step["adds"]), words(group["group"]), _estimate(group)]
+        [words(step["adds"]), words(group["group"]), estimated(group, signed=True)]
         for step in ladder["steps"]
         if (row := row_of(step)) is not None
         for group in row["groups"]
@@ -110,88 +111,56 @@ def groups_table(ladder: Ladder) -> Table:
 
 def pairs_table(ladder: Ladder) -> Table:
     """A row per arm with sidecars, over all links."""
-    columns = [
-        Column("arm", numeric=False),
-        *_added(),
-        Column("target p99", "ms"),
-        Column("met", numeric=False),
-        Column("Istio's own p99", "ms"),
-    ]
-    rows = [
+    return table_of(
+        "sidecar_pairs",
+        "What a pair of sidecars adds to a call, with 95 % intervals",
+        [pair for pair in ladder["sidecar_pairs"] if pair["link"] == ALL],
         [
-            words(pair["arm"]),
-            *_added_cells(pair),
-            number(TARGET_P99_MS[pair["arm"]]),
-            words(_met(pair["p99"], TARGET_P99_MS[pair["arm"]])),
-            number(PUBLISHED_P99_MS.get(pair["arm"])),
-        ]
-        for pair in ladder["sidecar_pairs"]
-        if pair["link"] == ALL
-    ]
-    return Table("sidecar_pairs", "What a pair of sidecars adds to a call, with 95 % intervals", columns, rows)
+            *texts("arm"),
+            *_ADDED,
+            (Column("target p99", "ms"), lambda pair: number(TARGET_P99_MS[pair["arm"]])),
+            (Column("met", numeric=False), lambda pair: words(_met(pair["p99"], TARGET_P99_MS[pair["arm"]]))),
+            (Column("Istio's own p99", "ms"), lambda pair: number(PUBLISHED_P99_MS.get(pair["arm"]))),
+        ],
+    )
 
 
 def links_table(ladder: Ladder) -> Table:
     """A row per arm with sidecars and link."""
-    columns = [Column("arm", numeric=False), Column("link", numeric=False), *_added()]
-    rows = [
-        [words(pair["arm"]), words(pair["link"]), *_added_cells(pair)]
-        for pair in ladder["sidecar_pairs"]
-        if pair["link"] != ALL
-    ]
-    caption = "What a pair of sidecars adds to a call of each link, with 95 % intervals"
-    return Table("sidecar_pairs_links", caption, columns, rows, heads=2)
+    return table_of(
+        "sidecar_pairs_links",
+        "What a pair of sidecars adds to a call of each link, with 95 % intervals",
+        [pair for pair in ladder["sidecar_pairs"] if pair["link"] != ALL],
+        [*texts("arm", "link"), *_ADDED],
+        heads=2,
+    )
 
 
-def _arms() -> Iterable[Column]:
-    return Column("without", numeric=False, spare=2), Column("with", numeric=False, spare=2)
-
-
-def _arm_cells(step: LadderStep) -> Iterable[Cell]:
-    return words(step["lower"]), words(step["upper"])
-
-
-def _figures() -> Iterable[Column]:
-    names = ("measured", "attributed", "remainder")
-    return (
-        *(Column(name, "ms", interval=True) for name in names),
-        Column("verdict", numeric=False),
+_Rows = Callable[[tuple[LadderStep, LadderRow]], Cell]
+_STEP: tuple[Column, _Rows] = (Column("step", numeric=False), lambda one: words(one[0]["adds"]))
+_FIGURES: list[tuple[Column, _Rows]] = [
+    (Column("measured", "ms", interval=True), lambda one: estimated(one[1]["measured"], signed=True)),
+    (Column("attributed", "ms", interval=True), lambda one: estimated(one[1]["attributed"], signed=True)),
+    (Column("remainder", "ms", interval=True), lambda one: estimated(one[1]["remainder"], signed=True)),
+    (Column("verdict", numeric=False), lambda one: agreed(one[1]["verdict"], one[1]["reason"])),
+    (
         Column("elsewhere", "ms", interval=True, spare=1),
-    )
-
-
-def _cells(row: LadderRow) -> Iterable[Cell]:
-    verdict = Cell(
-        row["verdict"],
-        row["verdict"],
-        tone="bad" if row["verdict"] == "differ" else "",
-        note=row["reason"] or "",
-    )
-    return (
-        *(_estimate(row[name]) for name in ("measured", "attributed", "remainder")),
-        verdict,
-        _estimate(row["elsewhere"]) if row["groups"] else estimate(None, numbers.UNKNOWN),
-    )
-
-
-def _estimate(one: Estimate) -> Cell:
-    return estimate(one["value"], one["ci95"], signed=True)
-
-
-def _added() -> Iterable[Column]:
-    return (
-        Column("calls without", spare=1),
-        Column("calls with", spare=1),
+        lambda one: estimated(one[1]["elsewhere"] if one[1]["groups"] else None, signed=True),
+    ),
+]
+"""Columns of a step and one of its rows."""
+_ADDED: list[tuple[Column, Callable[[SidecarPair], Cell]]] = [
+    (Column("calls without", spare=1), lambda pair: whole(pair["calls"][0])),
+    (Column("calls with", spare=1), lambda pair: whole(pair["calls"][1])),
+    (
         Column("mean added", "ms", interval=True),
+        lambda pair: estimate(pair["mean"]["value"], pair["mean"]["ci95"], signed=True),
+    ),
+    (
         Column("p99 added", "ms", interval=True),
-    )
-
-
-def _added_cells(pair: SidecarPair) -> Iterable[Cell]:
-    return (
-        *map(whole, pair["calls"]),
-        *(estimate(one["value"], one["ci95"], signed=True) for one in (pair["mean"], pair["p99"])),
-    )
+        lambda pair: estimate(pair["p99"]["value"], pair["p99"]["ci95"], signed=True),
+    ),
+]
 
 
 def _met(p99: Added, target_ms: float) -> str:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import groupby, islice
+
 from hops.elements import numbers
 from hops.elements.element import Element, Fold, Heading, Points, Text
-from hops.elements.table import Cell, Column, Table, estimate, number, words
+from hops.elements.table import Cell, Column, Table, number, table_of, texts, words
 from hops.kinds.rates.conclusions import crossing_words, rates_sentences
-from hops.kinds.rates.document import Rates, rates_of
+from hops.kinds.rates.document import RateArm, Rates, rates_of
+from hops.tables.estimate import estimated
+from hops.tables.latency import percentile
 from hops.tables.view import SummaryView
 from hops.units import ALL
 
@@ -42,79 +47,61 @@ def rates_details(rates: Rates) -> list[Element]:
 
 def points_table(view: SummaryView) -> Table:
     """A row per topology and rate."""
-    columns = [
-        Column("topology", numeric=False),
-        Column("rate", "1/s"),
-        Column("of what it holds"),
-        Column("p50", "ms", interval=True),
-        Column("mean", "ms", interval=True),
-        Column("p99", "ms", interval=True),
-        Column("CPU of a journey", "ms", interval=True),
-        Column("in use", "cores"),
-    ]
-    rows = []
-    for arm in rates_of(view.summary)["arms"]:
-        cell = view.summary["topologies"][arm["label"]]["journeys"][ALL]
-        cpu = arm["cpu_ms"]
-        rows.append(
-            [
-                words(arm["topology"]),
-                number(arm["rate"]),
-                Cell(numbers.NOTHING if arm["percent"] is None else f"{arm['percent']:g} %", arm["percent"]),
-                *(
-                    estimate(cell["latency_ms"][metric], cell["latency_ci95"][metric])
-                    for metric in ("p50", "mean", "p99")
-                ),
-                estimate(None, numbers.UNKNOWN) if cpu is None else estimate(cpu["value"], cpu["ci95"]),
-                number(arm["cores"]),
-            ]
-        )
-    return Table("rates_points", "Latency of all journeys and CPU, by rate", columns, rows, heads=2)
+
+    def latency(metric: str) -> tuple[Column, Callable[[RateArm], Cell]]:
+        figures = {label: one["journeys"][ALL] for label, one in view.summary["topologies"].items()}
+        return Column(metric, "ms", interval=True), lambda arm: percentile(figures[arm["label"]], metric)
+
+    return table_of(
+        "rates_points",
+        "Latency of all journeys and CPU, by rate",
+        rates_of(view.summary)["arms"],
+        [
+            *texts("topology"),
+            (Column("rate", "1/s"), lambda arm: number(arm["rate"])),
+            (Column("of what it holds"), _held),
+            *map(latency, ("p50", "mean", "p99")),
+            (Column("CPU of a journey", "ms", interval=True), lambda arm: estimated(arm["cpu_ms"])),
+            (Column("in use", "cores"), lambda arm: number(arm["cores"])),
+        ],
+        heads=2,
+    )
+
+
+def _held(arm: RateArm) -> Cell:
+    return Cell(numbers.NOTHING if arm["percent"] is None else f"{arm['percent']:g} %", arm["percent"])
 
 
 def crossings_table(rates: Rates, journeys: list[str]) -> Table:
     """A row per journey, metric and pair."""
-    columns = [
-        Column("journey", numeric=False),
-        Column("metric", numeric=False),
-        Column("left", numeric=False),
-        Column("right", numeric=False),
-        Column("faster", numeric=False),
-    ]
-    rows = [
+    return table_of(
+        "rates_crossings" if journeys == [ALL] else "rates_crossings_by_journey",
+        "Which topology is faster, by journeys a second",
+        [row for row in rates["crossings"] if row["journey"] in journeys],
         [
-            words(row["journey"]),
-            words(row["metric"]),
-            words(row["left"]),
-            words(row["right"]),
-            words(crossing_words(row)),
-        ]
-        for row in rates["crossings"]
-        if row["journey"] in journeys
-    ]
-    name = "rates_crossings" if journeys == [ALL] else "rates_crossings_by_journey"
-    return Table(name, "Which topology is faster, by journeys a second", columns, rows, heads=4)
+            *texts("journey", "metric", "left", "right"),
+            (Column("faster", numeric=False), lambda row: words(crossing_words(row))),
+        ],
+        heads=4,
+    )
 
 
 def fillings_table(rates: Rates) -> Table:
     """A row for what is full first in each topology: the machine, and the busiest event loops."""
-    columns = [
-        Column("topology", numeric=False),
-        Column("what", numeric=False),
-        Column("can use", "cores"),
-        Column("uses at the highest rate", "cores"),
-        Column("full at", "1/s", interval=True),
-    ]
-    shown: dict[str, int] = {}
-    rows = []
-    for row in rates["fillings"]:
-        shown[row["topology"]] = shown.get(row["topology"], 0) + 1
-        if shown[row["topology"]] <= _MOST_SHOWN:
-            at = estimate(row["at"]["value"], row["at"]["ci95"])
-            rows.append(
-                [words(row["topology"]), words(row["component"]), number(row["limit"]), number(row["cores"]), at]
-            )
-    return Table("rates_fillings", "What is full first, by its use of CPU", columns, rows, heads=2)
+    by_topology = groupby(rates["fillings"], key=lambda row: row["topology"])
+    return table_of(
+        "rates_fillings",
+        "What is full first, by its use of CPU",
+        [row for _, rows in by_topology for row in islice(rows, _MOST_SHOWN)],
+        [
+            *texts("topology"),
+            (Column("what", numeric=False), lambda row: words(row["component"])),
+            (Column("can use", "cores"), lambda row: number(row["limit"])),
+            (Column("uses at the highest rate", "cores"), lambda row: number(row["cores"])),
+            (Column("full at", "1/s", interval=True), lambda row: estimated(row["at"])),
+        ],
+        heads=2,
+    )
 
 
 _MOST_SHOWN = 3

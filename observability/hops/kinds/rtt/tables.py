@@ -5,11 +5,11 @@ from __future__ import annotations
 from hops.conclusions.wording import listed
 from hops.elements import numbers
 from hops.elements.element import Element, Fold, Heading, Points, Text
-from hops.elements.table import Cell, Column, Table, estimate, number, words
+from hops.elements.table import Cell, Column, Table, number, table_of, texts, words
 from hops.kinds.rtt.conclusions import TOLERANCE, break_even_sentences, fastest, interval_within, rtt_sentences
-from hops.kinds.rtt.document import BreakEvenCheck, DistanceCheck, check_of
+from hops.kinds.rtt.document import DistanceCheck, check_of
 from hops.run.documents.distance import BreakEven
-from hops.run.documents.estimate import Agreement, Estimate
+from hops.tables.estimate import agreed, estimated
 from hops.tables.view import SummaryView
 
 
@@ -58,86 +58,59 @@ def fastest_table(view: SummaryView) -> Table:
 
 def break_evens_table(check: DistanceCheck) -> Table:
     """A row per journey and pair."""
-    columns = [
-        Column("journey", numeric=False),
-        Column("left", numeric=False),
-        Column("right", numeric=False),
-        Column("measured", "ms", interval=True),
-        Column("predicted", "ms", interval=True),
-        Column("difference", "ms", interval=True, spare=1),
-        Column("verdict", numeric=False),
-    ]
-    rows = [
-        [
-            words(row["journey"]),
-            words(row["measured"]["left"]),
-            words(row["measured"]["right"]),
-            _break_even(row["measured"]),
-            _break_even(row["predicted"]),
-            _difference(row),
-            _verdict(row["verdict"], row["reason"]),
-        ]
-        for row in check["break_evens"]
-    ]
-    return Table(
+    return table_of(
         "rtt_break_evens",
         "Which topology is faster from which round-trip time on, with 95 % intervals",
-        columns,
-        rows,
+        check["break_evens"],
+        [
+            *texts("journey"),
+            (Column("left", numeric=False), lambda row: words(row["measured"]["left"])),
+            (Column("right", numeric=False), lambda row: words(row["measured"]["right"])),
+            (Column("measured", "ms", interval=True), lambda row: _break_even(row["measured"])),
+            (Column("predicted", "ms", interval=True), lambda row: _break_even(row["predicted"])),
+            (Column("difference", "ms", interval=True, spare=1), lambda row: estimated(row["difference"], signed=True)),
+            (Column("verdict", numeric=False), lambda row: agreed(row["verdict"], row["reason"])),
+        ],
         heads=3,
     )
 
 
 def slopes_table(check: DistanceCheck) -> Table:
     """A row per journey and topology."""
-    columns = [
-        Column("journey", numeric=False),
-        Column("topology", numeric=False),
-        Column("round trips"),
-        Column("slope of p50", "ms per ms", interval=True),
-        Column("slope / round trips", interval=True),
-        Column(f"within {100 * TOLERANCE:.0f} %", numeric=False),
-    ]
-    rows = [
+    return table_of(
+        "rtt_slopes",
+        "Slope of the measured p50 over the round-trip time, with 95 % intervals",
+        check["slopes"],
         [
-            words(row["journey"]),
-            words(row["topology"]),
-            number(row["round_trips"]),
-            _estimate(row["slope"]),
-            _estimate(row["ratio"]),
-            words(interval_within(row)),
-        ]
-        for row in check["slopes"]
-    ]
-    return Table(
-        "rtt_slopes", "Slope of the measured p50 over the round-trip time, with 95 % intervals", columns, rows, heads=2
+            *texts("journey", "topology"),
+            (Column("round trips"), lambda row: number(row["round_trips"])),
+            (Column("slope of p50", "ms per ms", interval=True), lambda row: estimated(row["slope"])),
+            (Column("slope / round trips", interval=True), lambda row: estimated(row["ratio"])),
+            (Column(f"within {100 * TOLERANCE:.0f} %", numeric=False), lambda row: words(interval_within(row))),
+        ],
+        heads=2,
     )
 
 
 def points_table(check: DistanceCheck) -> Table:
     """A row per journey, topology and distance."""
-    columns = [
-        Column("journey", numeric=False),
-        Column("topology", numeric=False),
-        Column("round-trip time", "ms"),
-        Column("measured p50", "ms", interval=True),
-        Column("predicted p50", "ms", interval=True),
-        Column("measured minus predicted", "ms", interval=True),
-        Column("verdict", numeric=False),
-    ]
-    rows = [
+    return table_of(
+        "rtt_points",
+        "Measured p50 and what the model predicts for it, ms",
+        check["points"],
         [
-            words(row["journey"]),
-            words(row["topology"]),
-            number(row["rtt_ms"]),
-            _estimate(row["measured"]),
-            _estimate(row["predicted"]),
-            _estimate(row["difference"], signed=True),
-            _verdict(row["verdict"], row["reason"]),
-        ]
-        for row in check["points"]
-    ]
-    return Table("rtt_points", "Measured p50 and what the model predicts for it, ms", columns, rows, heads=3)
+            *texts("journey", "topology"),
+            (Column("round-trip time", "ms"), lambda row: number(row["rtt_ms"])),
+            (Column("measured p50", "ms", interval=True), lambda row: estimated(row["measured"])),
+            (Column("predicted p50", "ms", interval=True), lambda row: estimated(row["predicted"])),
+            (
+                Column("measured minus predicted", "ms", interval=True),
+                lambda row: estimated(row["difference"], signed=True),
+            ),
+            (Column("verdict", numeric=False), lambda row: agreed(row["verdict"], row["reason"])),
+        ],
+        heads=3,
+    )
 
 
 def _names(view: SummaryView, journey: str, rtt_ms: float) -> str:
@@ -163,15 +136,3 @@ def _break_even(row: BreakEven) -> Cell:
 
 def _words(text: str) -> Cell:
     return Cell(text, text, (None, None))
-
-
-def _difference(row: BreakEvenCheck) -> Cell:
-    return estimate(None, numbers.UNKNOWN) if row["difference"] is None else _estimate(row["difference"], signed=True)
-
-
-def _estimate(one: Estimate, *, signed: bool = False) -> Cell:
-    return estimate(one["value"], one["ci95"], signed=signed)
-
-
-def _verdict(verdict: Agreement, reason: str | None) -> Cell:
-    return Cell(verdict, verdict, tone="bad" if verdict == "differ" else "", note=reason or "")

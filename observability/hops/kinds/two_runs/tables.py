@@ -9,10 +9,10 @@ from hops.conclusions.wording import listed, plural, turned
 from hops.elements import numbers
 from hops.elements.element import Element, Points, Section, Text
 from hops.elements.numbers import figure, times
-from hops.elements.table import Cell, Column, Table, estimate, number, words
+from hops.elements.table import Column, Table, estimate, number, table_of, texts, words
 from hops.gates.limits import gate_name
 from hops.kinds.two_runs.analysis import RunDifference, RunFacts, RunsComparison, regressions, watched
-from hops.tables.latency import visible
+from hops.tables.latency import chance, difference, metric_name, visible
 from hops.units import ALL
 
 SHOWN_METRICS = ("p50", "p99", "cpu_ms")
@@ -29,9 +29,7 @@ def runs_sections(comparison: RunsComparison, metrics: Sequence[str] | None = No
     """
     elements: list[Element] = [Points(headline(comparison))]
     if comparison["differs"]:
-        rows = [[words(row["what"]), words(row["a"]), words(row["b"])] for row in comparison["differs"]]
-        columns = [Column(name, numeric=False) for name in ("what", "a", "b")]
-        elements.append(Table("differs", "What differs", columns, rows))
+        elements.append(table_of("differs", "What differs", comparison["differs"], texts("what", "a", "b")))
     tables = [_table(comparison, name_a, name_b, metrics) for name_a, name_b in _pairs(comparison)]
     what = Text("Times in ms, with 95 % intervals over blocks. “CPU ms” is the CPU time of a journey.")
     return [
@@ -100,32 +98,23 @@ def threshold_lines(comparison: RunsComparison) -> list[str]:
 
 def _table(comparison: RunsComparison, name_a: str, name_b: str, metrics: Sequence[str] | None) -> Table:
     rows = [row for row in _rows(comparison, name_a, name_b) if metrics is None or row["metric"] in metrics]
-    columns = [
-        Column("journey", numeric=False),
-        Column("metric", numeric=False),
-        Column("a"),
-        Column("b"),
-        Column("b minus a", interval=True),
-        Column("b / a", interval=True),
-        Column("p, corrected", spare=2),
-        Column("visible", "%", spare=1),
-        Column("b is", numeric=False),
-    ]
-    cells = [
+    return table_of(
+        f"runs_{name_a}_{name_b}",
+        _pair(name_a, name_b),
+        sorted(rows, key=lambda row: row["journey"] == ALL),
         [
-            words(row["journey"]),
-            words(row["metric"].replace("_", ".").replace("cpu.ms", "CPU ms")),
-            number(row["a"]),
-            number(row["b"]),
-            estimate(row["difference"], row["ci95"], signed=True),
-            estimate(row["ratio"], row["ratio_ci95"]),
-            Cell(numbers.chance(row["p_corrected"]), row["p_corrected"]),
-            visible(row),
-            words(_verdict(row)),
-        ]
-        for row in sorted(rows, key=lambda row: row["journey"] == ALL)
-    ]
-    return Table(f"runs_{name_a}_{name_b}", _pair(name_a, name_b), columns, cells, heads=2)
+            *texts("journey"),
+            (Column("metric", numeric=False), lambda row: words(metric_name(row["metric"]))),
+            (Column("a"), lambda row: number(row["a"])),
+            (Column("b"), lambda row: number(row["b"])),
+            (Column("b minus a", interval=True), difference),
+            (Column("b / a", interval=True), lambda row: estimate(row["ratio"], row["ratio_ci95"])),
+            (Column("p, corrected", spare=2), chance),
+            (Column("visible", "%", spare=1), visible),
+            (Column("b is", numeric=False), lambda row: words(_verdict(row))),
+        ],
+        heads=2,
+    )
 
 
 def _facts(letter: str, facts: RunFacts) -> str:
