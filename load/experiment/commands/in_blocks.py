@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Callable
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
-from experiment.arguments import whole_number
+from experiment.arguments import checked_seed, number, whole_number, workload_file
 from experiment.blocks import expected_s
 from experiment.commands import options
 from experiment.errors import UsageError
-from experiment.plan.arms_in_blocks import MOST_BLOCKS, Plan
-from experiment.plan.precision import Foreseen, foresee, percent
-from experiment.plan.profiles import PROFILES
+from experiment.plan.arms_in_blocks import MOST_BLOCKS, Arm, Plan
+from experiment.plan.closed_loop import ClosedLoop
+from experiment.plan.precision import Foreseen, foresee, parse_precision, percent
+from experiment.plan.profiles import PROFILES, profile_named
 from experiment.progress import minutes
 from experiment.results.folder import RESULTS, ResultsFolder
 from experiment.resume import take_up
@@ -24,6 +29,7 @@ from hops.kinds import shown
 from hops.run.documents.summary import Summary
 from hops.run.files import MANIFEST, SUMMARY, read_document
 from hops.statistics.over_blocks import LEAST_BLOCKS
+from mesh.description.options import Json, takes_switches
 from mesh.description.ports import load_ports
 
 MOST_RETRIES = 5
@@ -46,34 +52,103 @@ Resume = Annotated[str, typer.Option(help="Interrupted experiment to resume: lat
 Retry = Annotated[str, typer.Option(help=f"Times to repeat a SUSPECT trial, 0 to {MOST_RETRIES}.")]
 
 
-def run(
-    given: typer.Context,
-    kind: str,
-    plan_of: Callable[[], Plan],
-    *,
-    resume: str,
-    retry: str,
-    as_json: bool,
-) -> None:
-    """Begins an experiment or resumes one, shows what it found, and ends the program.
+@dataclass(frozen=True, slots=True)
+class Common:
+    """What a user gave for the options that all these commands have, and for those that only some have.
+
+    Attributes:
+        kind: Kind of the experiment.
+    """
+
+    kind: str
+    blocks: str
+    profile: str
+    seed: str
+    workload: str
+    rate: str | None = None
+    precision: str | None = None
+
+    @property
+    def file(self) -> Path:
+        """File of the workload.
+
+        Raises:
+            UsageError: There is none; lists those that are there.
+        """
+        return workload_file(self.workload)
+
+    def plan(self, name: str, arms: tuple[Arm, ...], closed: ClosedLoop | None = None) -> Plan:
+        """The plan of these arms.
+
+        Raises:
+            UsageError: An option has a value that it cannot have.
+        """
+        return Plan(
+            kind=self.kind,
+            name=name,
+            arms=arms,
+            blocks=whole_number("blocks", self.blocks, 1, MOST_BLOCKS),
+            profile=profile_named(self.profile, rate=number("rate", self.rate)),
+            seed=checked_seed(self.seed),
+            workload=self.file,
+            closed=closed,
+            precision=parse_precision(self.precision),
+        )
+
+
+def experiment(
+    kind: str, *, blocks: str, profile: str = "compare", some: Sequence[str] = ("rate",)
+) -> Callable[[Callable[..., Plan]], Callable[..., None]]:
+    """Makes the command of a kind of experiment from the function that makes its plan.
+
+    The options that all have stand in place of its parameter `common`, switches in that of `switches`, and those on
+    resuming at the end. The command begins an experiment or resumes one, shows what it found, and ends the program.
 
     Args:
-        given: What the user gave.
         kind: Kind of the experiment.
-        plan_of: Makes the plan of a new one.
-        resume: Experiment to resume; empty for a new one.
-        retry: Times to repeat a SUSPECT trial.
-        as_json: Whether the summary is printed as it is, instead.
+        blocks: Number of blocks unless the user gives one.
+        profile: Profile unless the user gives one.
+        some: Which it has of the options that only some have: `rate`, `precision`.
     """
-    with options.reported_errors():
-        repeats = whole_number("retry", retry, 0, MOST_RETRIES)
-        if resume:
-            refuse_beside_resume(given)
-            folder, plan = take_up(RESULTS, resume, kind)
-        else:
-            plan = plan_of()
-            folder = begin(plan, RESULTS)
-        _carry_out(plan, folder, retry=repeats, as_json=as_json)
+    every = {
+        "blocks": (Blocks, blocks),
+        "precision": (Precision, None),
+        "profile": (Profile, profile),
+        "rate": (options.Rate, None),
+        "seed": (options.Seed, "1"),
+        "workload": (options.Workload, "default"),
+    }
+    common = {name: of for name, of in every.items() if name not in ("precision", "rate") or name in some}
+    last = {"resume": (Resume, ""), "retry": (Retry, "0"), "as_json": (Json, False)}
+
+    def decorate(plan_of: Callable[..., Plan]) -> Callable[..., None]:
+        @wraps(plan_of)
+        def command(given: typer.Context, resume: str, retry: str, as_json: bool, **chosen: Any) -> None:
+            with options.reported_errors():
+                repeats = whole_number("retry", retry, 0, MOST_RETRIES)
+                if resume:
+                    refuse_beside_resume(given)
+                    folder, plan = take_up(RESULTS, resume, kind)
+                else:
+                    plan = plan_of(common=Common(kind, **{name: chosen.pop(name) for name in common}), **chosen)
+                    folder = begin(plan, RESULTS)
+                _carry_out(plan, folder, retry=repeats, as_json=as_json)
+
+        own = inspect.signature(plan_of, eval_str=True).parameters.values()
+        parameters = [inspect.Parameter("given", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+        for parameter in own:
+            parameters += _parameters(common) if parameter.name == "common" else [parameter]
+        command.__signature__ = inspect.Signature([*parameters, *_parameters(last)])  # type: ignore[attr-defined]
+        return takes_switches(kind)(command)
+
+    return decorate
+
+
+def _parameters(of: dict[str, tuple[Any, Any]]) -> list[inspect.Parameter]:
+    return [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        for name, (annotation, default) in of.items()
+    ]
 
 
 def _carry_out(plan: Plan, folder: ResultsFolder, *, retry: int, as_json: bool) -> None:

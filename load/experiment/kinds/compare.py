@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 
 import typer
 
-from experiment.arguments import checked_seed, number, topologies_of, whole_number, workload_file
+from experiment.arguments import topologies_of
 from experiment.commands import in_blocks, options
 from experiment.errors import UsageError
-from experiment.plan.arms_in_blocks import MOST_BLOCKS, Arm, Plan, arm_of, arms_of
+from experiment.plan.arms_in_blocks import Arm, Plan, arm_of, arms_of
 from experiment.plan.closed_loop import parse_closed_loop
 from experiment.plan.networks import channel_networks
-from experiment.plan.precision import parse_precision, require_attainable
-from experiment.plan.profiles import profile_named
+from experiment.plan.precision import require_attainable
 from mesh.description.network import Network as ChannelNetwork
-from mesh.description.options import Given, Json, takes_switches
+from mesh.description.options import Given
 from mesh.description.switches import parse_switches
 from mesh.description.topology import Topology
 
@@ -23,57 +22,33 @@ KIND = "compare"
 NO_EDGE = "none"
 
 
-@takes_switches("compare")
+@in_blocks.experiment(KIND, blocks="12", some=("precision", "rate"))
 def command(
     *,
-    given: typer.Context,
     topologies: options.Topologies = options.COMPARED,
-    blocks: in_blocks.Blocks = "12",
-    precision: in_blocks.Precision = None,
-    profile: in_blocks.Profile = "compare",
-    rate: options.Rate = None,
-    seed: options.Seed = "1",
-    workload: options.Workload = "default",
+    common: in_blocks.Common,
     switches: Given,
     edges: options.Edges = None,
     vus: options.Vus = None,
     think: options.Think = None,
-    resume: in_blocks.Resume = "",
-    retry: in_blocks.Retry = "0",
-    as_json: Json = False,
-) -> None:
+) -> Plan:
     """The command `compare`; `experiment.cli` has its help."""
-
-    def plan() -> Plan:
-        compared = topologies_of(topologies)
-        file = workload_file(workload)
-        networks = channel_networks(file)
-        arms = (
-            edge_arms(compared, edges, switches, networks)
-            if edges
-            else arms_of(compared, parse_switches(networks, **switches))
+    compared = topologies_of(topologies)
+    networks = channel_networks(common.file)
+    arms = (
+        edge_arms(compared, edges, switches, networks)
+        if edges
+        else arms_of(compared, parse_switches(networks, **switches))
+    )
+    if not switches["http"] and any(arm.switches.edge == NO_EDGE for arm in arms):
+        typer.echo(
+            "Clients of every arm speak HTTP/1.1: without an edge they reach gateways that speak nothing else.",
+            err=True,
         )
-        if not switches["http"] and any(arm.switches.edge == NO_EDGE for arm in arms):
-            typer.echo(
-                "Clients of every arm speak HTTP/1.1: without an edge they reach gateways that speak nothing else.",
-                err=True,
-            )
-        planned = Plan(
-            kind=KIND,
-            name=KIND,
-            arms=arms,
-            blocks=whole_number("blocks", blocks, 1, MOST_BLOCKS),
-            profile=profile_named(profile, rate=number("rate", rate)),
-            seed=checked_seed(seed),
-            workload=file,
-            closed=parse_closed_loop(vus=vus, think=think, rate=rate),
-            precision=parse_precision(precision),
-        )
-        if planned.precision is not None:
-            require_attainable(planned, in_blocks.foreseen(planned))
-        return planned
-
-    in_blocks.run(given, KIND, plan, resume=resume, retry=retry, as_json=as_json)
+    plan = common.plan(KIND, arms, parse_closed_loop(vus=vus, think=think, rate=common.rate))
+    if plan.precision is not None:
+        require_attainable(plan, in_blocks.foreseen(plan))
+    return plan
 
 
 def edge_arms(

@@ -9,53 +9,31 @@ from typing import Annotated
 
 import typer
 
-from experiment.arguments import checked_seed, number, whole_number, workload_file
-from experiment.commands import in_blocks, options
+from experiment.commands import in_blocks
 from experiment.errors import UsageError
-from experiment.plan.arms_in_blocks import MOST_BLOCKS, Arm, Plan, arm_of
+from experiment.plan.arms_in_blocks import Arm, Plan, arm_of
 from experiment.plan.mix import mix_of
 from experiment.plan.networks import refuse_networks
-from experiment.plan.profiles import profile_named
 from hops.kinds.isolate.arms import APART, AS_IS, KIND, WITHOUT, label_of
-from mesh.description.options import Given, Json, TopologyName, takes_switches
+from mesh.description.options import Given, TopologyName
 from mesh.description.topology import Topology, load_topology
 
 Journey = Annotated[str, typer.Option(help="Kind of journey to take away from beside the others.")]
 
 
-@takes_switches(KIND)
+@in_blocks.experiment(KIND, blocks="6")
 def command(
     *,
-    given: typer.Context,
     topology: TopologyName = "hybrid",
     journey: Journey = "bulk_lines",
-    blocks: in_blocks.Blocks = "6",
-    profile: in_blocks.Profile = "compare",
-    rate: options.Rate = None,
-    seed: options.Seed = "1",
-    workload: options.Workload = "default",
+    common: in_blocks.Common,
     switches: Given,
-    resume: in_blocks.Resume = "",
-    retry: in_blocks.Retry = "0",
-    as_json: Json = False,
-) -> None:
+) -> Plan:
     """The command `isolate`; `experiment.cli` has its help."""
-
-    def plan() -> Plan:
-        isolated, file = load_topology(topology), workload_file(workload)
-        refuse_networks(file, KIND)
-        require_others(file, journey)
-        return Plan(
-            kind=KIND,
-            name=f"{KIND}-{isolated.name}",
-            arms=isolate_arms(isolated, journey, switches),
-            blocks=whole_number("blocks", blocks, 1, MOST_BLOCKS),
-            profile=profile_named(profile, rate=number("rate", rate)),
-            seed=checked_seed(seed),
-            workload=file,
-        )
-
-    in_blocks.run(given, KIND, plan, resume=resume, retry=retry, as_json=as_json)
+    isolated = load_topology(topology)
+    refuse_networks(common.file, KIND)
+    require_others(common.file, journey)
+    return common.plan(f"{KIND}-{isolated.name}", isolate_arms(isolated, journey, switches))
 
 
 def isolate_arms(topology: Topology, journey: str, given: Mapping[str, str | None]) -> tuple[Arm, ...]:

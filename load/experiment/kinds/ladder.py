@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-import typer
-
-from experiment.arguments import checked_seed, number, whole_number, workload_file
 from experiment.commands import in_blocks, options
 from experiment.errors import UsageError
-from experiment.plan.arms_in_blocks import MOST_BLOCKS, Arm, Plan, arm_of
+from experiment.plan.arms_in_blocks import Arm, Plan, arm_of
 from experiment.plan.networks import refuse_networks
-from experiment.plan.profiles import profile_named
 from hops.kinds.ladder import arms as ladder
-from mesh.description.options import Given, Json, TopologyName, takes_switches
+from mesh.description.options import Given, TopologyName
 from mesh.description.topology import Topology, load_topology
 
 SWITCHES: Mapping[str, Mapping[str, str]] = {
@@ -34,38 +30,18 @@ OVER_THE_EDGE_ONLY = ("2", "3")
 """Versions of HTTP that gateways do not speak themselves."""
 
 
-@takes_switches(ladder.KIND)
+@in_blocks.experiment(ladder.KIND, blocks="8")
 def command(
     *,
-    given: typer.Context,
     topology: TopologyName = "hybrid",
     steps: options.Steps = "",
-    blocks: in_blocks.Blocks = "8",
-    profile: in_blocks.Profile = "compare",
-    rate: options.Rate = None,
-    seed: options.Seed = "1",
-    workload: options.Workload = "default",
+    common: in_blocks.Common,
     switches: Given,
-    resume: in_blocks.Resume = "",
-    retry: in_blocks.Retry = "0",
-    as_json: Json = False,
-) -> None:
+) -> Plan:
     """The command `ladder`; `experiment.cli` has its help."""
-
-    def plan() -> Plan:
-        climbed, file = load_topology(topology), workload_file(workload)
-        refuse_networks(file, ladder.KIND)
-        return Plan(
-            kind=ladder.KIND,
-            name=f"{ladder.KIND}-{climbed.name}",
-            arms=ladder_arms(climbed, steps, **switches),
-            blocks=whole_number("blocks", blocks, 1, MOST_BLOCKS),
-            profile=profile_named(profile, rate=number("rate", rate)),
-            seed=checked_seed(seed),
-            workload=file,
-        )
-
-    in_blocks.run(given, ladder.KIND, plan, resume=resume, retry=retry, as_json=as_json)
+    climbed = load_topology(topology)
+    refuse_networks(common.file, ladder.KIND)
+    return common.plan(f"{ladder.KIND}-{climbed.name}", ladder_arms(climbed, steps, **switches))
 
 
 def ladder_arms(

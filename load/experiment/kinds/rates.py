@@ -10,18 +10,17 @@ from typing import Annotated
 
 import typer
 
-from experiment.arguments import checked_seed, topologies_of, whole_number, workload_file
+from experiment.arguments import topologies_of
 from experiment.commands import in_blocks, options
 from experiment.errors import UsageError
-from experiment.plan.arms_in_blocks import MOST_ARMS, MOST_BLOCKS, Arm, Plan, arm_of
+from experiment.plan.arms_in_blocks import MOST_ARMS, Arm, Plan, arm_of
 from experiment.plan.closed_loop import HIGHEST_TAPE_RATE
 from experiment.plan.networks import channel_networks
-from experiment.plan.profiles import profile_named
 from experiment.results.folder import RESULTS
 from hops.errors import HopsError
 from hops.kinds.capacity.document import read_capacity
 from hops.kinds.rates.arms import KIND, label_of
-from mesh.description.options import Given, Json, takes_switches
+from mesh.description.options import Given
 from mesh.description.topology import Topology
 
 DEFAULT_RATES = "10,20,30,40,60"
@@ -35,36 +34,16 @@ Rates = Annotated[
 ]
 
 
-@takes_switches(KIND)
+@in_blocks.experiment(KIND, blocks="4", profile="rtt", some=())
 def command(
     *,
-    given: typer.Context,
     topologies: options.Topologies = options.COMPARED,
     rates: Rates = DEFAULT_RATES,
-    blocks: in_blocks.Blocks = "4",
-    profile: in_blocks.Profile = "rtt",
-    seed: options.Seed = "1",
-    workload: options.Workload = "default",
+    common: in_blocks.Common,
     switches: Given,
-    resume: in_blocks.Resume = "",
-    retry: in_blocks.Retry = "0",
-    as_json: Json = False,
-) -> None:
+) -> Plan:
     """The command `rates`; `experiment.cli` has its help."""
-
-    def plan() -> Plan:
-        file = workload_file(workload)
-        return Plan(
-            kind=KIND,
-            name=KIND,
-            arms=rate_arms(topologies_of(topologies), rates, switches, file),
-            blocks=whole_number("blocks", blocks, 1, MOST_BLOCKS),
-            profile=profile_named(profile),
-            seed=checked_seed(seed),
-            workload=file,
-        )
-
-    in_blocks.run(given, KIND, plan, resume=resume, retry=retry, as_json=as_json)
+    return common.plan(KIND, rate_arms(topologies_of(topologies), rates, switches, common.file))
 
 
 def rate_arms(

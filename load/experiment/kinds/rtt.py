@@ -8,14 +8,13 @@ from typing import Annotated
 
 import typer
 
-from experiment.arguments import checked_seed, number, topologies_of, whole_number, workload_file
+from experiment.arguments import topologies_of
 from experiment.commands import in_blocks, options
 from experiment.errors import UsageError
-from experiment.plan.arms_in_blocks import MOST_ARMS, MOST_BLOCKS, Arm, Plan, arm_of
-from experiment.plan.profiles import profile_named
+from experiment.plan.arms_in_blocks import MOST_ARMS, Arm, Plan, arm_of
 from hops.kinds.rtt.arms import KIND, label_of
 from mesh.description.network import read_rtt
-from mesh.description.options import Given, Json, takes_switches
+from mesh.description.options import Given
 from mesh.description.topology import Topology
 from mesh.errors import SwitchError
 
@@ -25,36 +24,16 @@ Rtts = Annotated[
 ]
 
 
-@takes_switches(KIND)
+@in_blocks.experiment(KIND, blocks="5", profile="rtt")
 def command(
     *,
-    given: typer.Context,
     topologies: options.Topologies = options.COMPARED,
     rtts: Rtts = DEFAULT_RTTS,
-    blocks: in_blocks.Blocks = "5",
-    profile: in_blocks.Profile = "rtt",
-    rate: options.Rate = None,
-    seed: options.Seed = "1",
-    workload: options.Workload = "default",
+    common: in_blocks.Common,
     switches: Given,
-    resume: in_blocks.Resume = "",
-    retry: in_blocks.Retry = "0",
-    as_json: Json = False,
-) -> None:
+) -> Plan:
     """The command `rtt`; `experiment.cli` has its help."""
-
-    def plan() -> Plan:
-        return Plan(
-            kind=KIND,
-            name=KIND,
-            arms=rtt_arms(topologies_of(topologies), rtts, switches),
-            blocks=whole_number("blocks", blocks, 1, MOST_BLOCKS),
-            profile=profile_named(profile, rate=number("rate", rate)),
-            seed=checked_seed(seed),
-            workload=workload_file(workload),
-        )
-
-    in_blocks.run(given, KIND, plan, resume=resume, retry=retry, as_json=as_json)
+    return common.plan(KIND, rtt_arms(topologies_of(topologies), rtts, switches))
 
 
 def rtt_arms(topologies: Sequence[Topology], rtts: str, given: Mapping[str, str | None]) -> tuple[Arm, ...]:

@@ -21,19 +21,15 @@ from hops.run.files import SUMMARY, read_document
 from hops.synthetic.run import Arm, write_generated_run
 
 COMMAND = """
-import typer
-from experiment.arguments import topologies_of, workload_file
+from experiment.arguments import topologies_of
 from experiment.commands import in_blocks
 from experiment.plan.arms_in_blocks import Plan, arm_of
-from experiment.plan.profiles import profile_named
+from mesh.description.options import Given
 
-def command(given: typer.Context, shades: str = "light,dark", resume: str = "", retry: str = "0") -> None:
-    def plan() -> Plan:
-        (shop,) = topologies_of("rest")
-        arms = tuple(arm_of(shade, shop, {}) for shade in shades.split(","))
-        return Plan("shades", "shades", arms, 3, profile_named("smoke"), 1, workload_file("default"))
-
-    in_blocks.run(given, "shades", plan, resume=resume, retry=retry, as_json=False)
+@in_blocks.experiment("shades", blocks="3", profile="smoke")
+def command(*, shades: str = "light,dark", common: in_blocks.Common, switches: Given) -> Plan:
+    (shop,) = topologies_of("rest")
+    return common.plan("shades", tuple(arm_of(shade, shop, switches) for shade in shades.split(",")))
 """
 KIND = """
 from rich.console import Group
