@@ -58,7 +58,17 @@ def _named(name: str) -> Kind:
 
 def shown(summary: Summary) -> Group:
     """What a terminal shows of a run of any kind."""
-    return _named(summary["kind"]).terminal(summary)
+    from hops.elements.element import Fold, Heading
+    from hops.tables.validity import trust_elements
+    from hops.tables.view import SummaryView
+    from hops.terminal.render import rendered
+
+    kind, view = _named(summary["kind"]), SummaryView(summary)
+    if kind.terminal is not None:
+        return kind.terminal(summary)
+    said = kind.conclusions(view)
+    unfolded = [element for element in said.elements if not isinstance(element, Fold)]
+    return rendered([Heading(said.title), *unfolded, *trust_elements(view)])
 
 
 def analyse(run: RunFiles, *, name: str) -> Summary:

@@ -33,7 +33,8 @@ class Kind:
 
     Args:
         question: which the report answers; it stands below the title.
-        terminal: what a terminal shows of a summary.
+        terminal: what a terminal shows of a summary; the first section of the report without its folds, and whether to
+            trust it, if not given.
         called: what the page calls it; as the manifest does if empty.
         pairs_of: the pairs that are compared.
         figures_of: what the summary has beside the figures of every run.
@@ -45,11 +46,11 @@ class Kind:
     """
 
     question: str
-    terminal: Callable[[Summary], Group]
+    terminal: Callable[[Summary], Group] | None = None
     called: str = ""
     pairs_of: PairsOf = every_pair
     figures_of: FiguresOf = distance_figures
-    conclusions: Callable[[View], Section] = what_it_says
+    conclusions: Callable[[SummaryView], Section] = what_it_says
     arms: str = ""
     network: Callable[[View], str] | None = None
     modelled: Callable[[View], View] | None = None

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hops.elements.element import Element, Fold, Points, Text
+from hops.elements.element import Element, Fold, Points, Section, Text
 from hops.elements.table import Cell, Column, Table, table_of, texts, whole, words
 from hops.kinds.isolate.arms import in_words
 from hops.kinds.isolate.conclusions import isolation_sentences
-from hops.kinds.isolate.document import OTHERS, Isolation, IsolationRow
+from hops.kinds.isolate.document import OTHERS, IsolationRow, isolation_in
 from hops.tables.estimate import estimated
+from hops.tables.view import SummaryView
 
 
-def isolation_elements(isolation: Isolation) -> list[Element]:
-    """What all other journeys together gain in each arm."""
+def section(view: SummaryView) -> Section:
+    """The first section of the report: what all other journeys together gain in each arm, and each kind of them."""
+    isolation = isolation_in(view.summary)
     disturber = isolation["disturber"]
     together = [row for row in isolation["rows"] if row["journey"] == OTHERS]
-    return [
+    apart = [row for row in isolation["rows"] if row["journey"] != OTHERS]
+    each = "What each kind of journey gains in the mean, ms, with 95 % intervals"
+    elements: list[Element] = [
         Points(isolation_sentences(isolation), tone="sentences"),
         _table("isolation", "What all other journeys gain in the mean, ms, with 95 % intervals", together),
         Text(
@@ -27,14 +31,9 @@ def isolation_elements(isolation: Isolation) -> list[Element]:
             "under way, times the share that did. The two agree if the 95 % interval of their difference includes 0; "
             "its ends say how large a disagreement this experiment could have missed."
         ),
+        Fold("Each kind of journey", [_table("isolation_journeys", each, apart)]),
     ]
-
-
-def isolation_details(isolation: Isolation) -> list[Element]:
-    """The same by kind of journey."""
-    caption = "What each kind of journey gains in the mean, ms, with 95 % intervals"
-    rows = [row for row in isolation["rows"] if row["journey"] != OTHERS]
-    return [Fold("Each kind of journey", [_table("isolation_journeys", caption, rows)])]
+    return Section("isolation", "What others gain", elements)
 
 
 def _table(key: str, caption: str, rows: Sequence[IsolationRow]) -> Table:

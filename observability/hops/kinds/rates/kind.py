@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from rich.console import Group
-
-from hops.elements.element import Heading
 from hops.kinds.rates.analysis import rates_figures
 from hops.kinds.rates.arms import arms_of
-from hops.kinds.rates.section import charts, section
-from hops.kinds.rates.tables import rates_elements
+from hops.kinds.rates.charts import charts
+from hops.kinds.rates.tables import section
 from hops.report.view import Kind
-from hops.run.documents.summary import Summary
 from hops.run.files import RunFiles
-from hops.tables.validity import trust_elements
-from hops.tables.view import SummaryView
-from hops.terminal.render import rendered
 
 
 def pairs_of(run: RunFiles) -> list[tuple[str, str]]:
@@ -30,15 +23,8 @@ def pairs_of(run: RunFiles) -> list[tuple[str, str]]:
     ]
 
 
-def terminal(summary: Summary) -> Group:
-    """The first section of the report, and whether to trust it."""
-    view = SummaryView(summary)
-    return rendered([Heading("What load does"), *rates_elements(view), *trust_elements(view)])
-
-
 KIND = Kind(
     "How do latency and cost change with the load, and at which rate does the order of topologies turn round?",
-    terminal,
     pairs_of=pairs_of,
     figures_of=rates_figures,
     conclusions=section,

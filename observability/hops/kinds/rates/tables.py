@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import groupby, islice
 
 from hops.elements import numbers
-from hops.elements.element import Element, Fold, Heading, Points, Text
+from hops.elements.element import Element, Fold, Heading, Points, Section, Text
 from hops.elements.table import Cell, Column, Table, number, table_of, texts, words
 from hops.kinds.rates.conclusions import crossing_words, rates_sentences
 from hops.kinds.rates.document import RateArm, Rates, rates_of
@@ -16,10 +16,11 @@ from hops.tables.view import SummaryView
 from hops.units import ALL
 
 
-def rates_elements(view: SummaryView) -> list[Element]:
-    """Sentences, latency and cost over the rate, where the order turns round, what is full first."""
+def section(view: SummaryView) -> Section:
+    """The first section of the report; its picture follows the first sentence."""
     rates = rates_of(view.summary)
-    return [
+    journeys = list(dict.fromkeys(row["journey"] for row in rates["crossings"] if row["journey"] != ALL))
+    elements: list[Element] = [
         Points(rates_sentences(view.summary), tone="conclusions"),
         points_table(view),
         Heading("At which rate the order turns round"),
@@ -36,13 +37,9 @@ def rates_elements(view: SummaryView) -> list[Element]:
             "Queues are long before that: at 80 % of it, a journey often waits longer than it works."
         ),
         fillings_table(rates),
+        Fold("At which rate the order turns round, by journey", [crossings_table(rates, journeys)]),
     ]
-
-
-def rates_details(rates: Rates) -> list[Element]:
-    """Where the order turns round for each journey."""
-    journeys = list(dict.fromkeys(row["journey"] for row in rates["crossings"] if row["journey"] != ALL))
-    return [Fold("At which rate the order turns round, by journey", [crossings_table(rates, journeys)])]
+    return Section("rates", "What load does", elements)
 
 
 def points_table(view: SummaryView) -> Table:

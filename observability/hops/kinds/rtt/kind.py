@@ -7,25 +7,17 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-from rich.console import Group
-
 from hops.analysis.summary import Measured
 from hops.conclusions.wording import listed
-from hops.elements.element import Heading
-from hops.kinds.rtt import section
 from hops.kinds.rtt.analysis import at_distances, distance_check, measured_distance
 from hops.kinds.rtt.arms import arms_of
 from hops.kinds.rtt.conclusions import at_distance
 from hops.kinds.rtt.document import check_of
-from hops.kinds.rtt.tables import rtt_elements
+from hops.kinds.rtt.tables import section
 from hops.report.view import Kind, View
-from hops.run.documents.summary import Summary
 from hops.run.files import RunFiles
 from hops.run.network import network_text
 from hops.run.switches import switches_of
-from hops.tables.validity import trust_elements
-from hops.tables.view import SummaryView
-from hops.terminal.render import rendered
 
 
 def pairs_of(run: RunFiles) -> list[tuple[str, str]]:
@@ -56,18 +48,11 @@ def nearest(view: View) -> View:
     return replace(view, summary=at_distance(view.summary, check_of(view.summary)["rtts_ms"][0]))
 
 
-def terminal(summary: Summary) -> Group:
-    """The first section of the report, and whether to trust it."""
-    view = SummaryView(summary)
-    return rendered([Heading("What distance does"), *rtt_elements(view), *trust_elements(view)])
-
-
 KIND = Kind(
     "How long do customers wait, and where?",
-    terminal,
     pairs_of=pairs_of,
     figures_of=figures_of,
-    conclusions=section.section,
+    conclusions=section,
     arms="arms (one for each topology and round-trip time)",
     network=network,
     modelled=nearest,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hops.conclusions.wording import listed
 from hops.elements import numbers
-from hops.elements.element import Element, Fold, Heading, Points, Text
+from hops.elements.element import Element, Fold, Heading, Points, Section, Text
 from hops.elements.table import Cell, Column, Table, number, table_of, texts, words
 from hops.kinds.rtt.conclusions import TOLERANCE, break_even_sentences, fastest, interval_within, rtt_sentences
 from hops.kinds.rtt.document import DistanceCheck, check_of
@@ -13,10 +13,13 @@ from hops.tables.estimate import agreed, estimated
 from hops.tables.view import SummaryView
 
 
-def rtt_elements(view: SummaryView) -> list[Element]:
-    """Who is the fastest at which distance, where the order turns round, and how well the model predicts it."""
+def section(view: SummaryView) -> Section:
+    """The first section of the report: who is the fastest at which distance, and how well the model predicts it.
+
+    The model's curves, with the measured points on them, are in the section on distance.
+    """
     check = check_of(view.summary)
-    return [
+    elements: list[Element] = [
         Text(
             "Each arm is one topology at one round-trip time. All of them have an emulated link and TLS, the nearest "
             f"arm too. From the arms at {check['rtts_ms'][0]:g} ms alone the model predicts the others: each journey "
@@ -34,15 +37,10 @@ def rtt_elements(view: SummaryView) -> list[Element]:
         Points(break_even_sentences(check), tone="sentences"),
         Heading("Does p50 grow by the round trips?"),
         slopes_table(check),
-    ]
-
-
-def rtt_details(check: DistanceCheck) -> list[Element]:
-    """Every pair of topologies, and every predicted point beside the measured one."""
-    return [
         Fold("Every pair of topologies", [break_evens_table(check)]),
         Fold("Every measured p50 and its prediction", [points_table(check)]),
     ]
+    return Section("rtt", "What distance does", elements)
 
 
 def fastest_table(view: SummaryView) -> Table:

@@ -1,26 +1,18 @@
-"""What load does: latency over the rate, where the order turns round, and what is full first."""
+"""What load does, drawn: latency and CPU over the rate."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from hops.elements.element import Chart, Figures, Section
+from hops.elements.element import Chart, Figures
 from hops.kinds.rates.document import rates_of
-from hops.kinds.rates.tables import rates_details, rates_elements
 from hops.report.chart import Spec, draw, milliseconds_axis, ticks
 from hops.report.encodings import amount, kinds, layer
 from hops.report.palette import Look, looks
 from hops.report.view import View
-from hops.tables.view import SummaryView
 from hops.units import ALL
 
 _METRICS = ("p50", "mean", "p99")
-
-
-def section(view: SummaryView) -> Section:
-    """Makes the section; its picture follows the first sentence."""
-    details = rates_details(rates_of(view.summary))
-    return Section("rates", "What load does", [*rates_elements(view), *details])
 
 
 def charts(view: View) -> Figures:
