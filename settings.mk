@@ -1,17 +1,17 @@
 # Made by `make settings` from the options of the commands: do not edit.
 
-SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted delay hold abort vus think
-SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls canary replicas apart store cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted delay hold abort edges vus think resume retry
+SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think
+SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls canary replicas apart store cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort edges vus think resume retry
 SETTINGS_ladder := topology steps blocks profile rate seed workload trace payload http resume retry
 SETTINGS_rtt := topologies rtts blocks profile rate seed workload edge trace payload http bandwidth resume retry
-SETTINGS_rates := topologies rates blocks profile seed workload edge mesh mtls replicas cache trace payload http reuse persisted resume retry
+SETTINGS_rates := topologies rates blocks profile seed workload edge mesh mtls replicas cache trace payload http reuse persisted client_cache resume retry
 SETTINGS_isolate := topology journey blocks profile rate seed workload edge tls replicas trace payload http connections resume retry
 SETTINGS_studies := study blocks profile seed resume retry
-SETTINGS_sweep := topologies objective profile start max seed workload tls trace payload http connections reuse persisted
-SETTINGS_stress := topologies users think profile seed workload tls trace payload http reuse persisted connections
+SETTINGS_sweep := topologies objective profile start max seed workload tls trace payload http connections reuse persisted client_cache
+SETTINGS_stress := topologies users think profile seed workload tls trace payload http reuse persisted client_cache connections
 SETTINGS_compare-runs := a b threshold metrics allow-suspect out
 SETTINGS_decide := run workload rate network rtt bandwidth
-SETTINGS_parity := topologies samples seed workload edge plugins tls mesh mtls canary replicas apart cache payload http reuse persisted
+SETTINGS_parity := topologies samples seed workload edge plugins tls mesh mtls canary replicas apart cache payload http reuse persisted client_cache
 SETTINGS_report := run
 SETTINGS_trace := run journey topology
 SETTINGS_audit := run
@@ -27,7 +27,7 @@ SETTINGS_up := topology edge plugins tls mesh mtls canary replicas apart store c
 SETTINGS_manifests := topology edge plugins mesh mtls canary replicas scale delay hold abort namespace storage seed out
 SETTINGS_compose := topology scale seed out
 
-SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users a b threshold metrics allow-suspect out run samples experiments draws traces hops sizes kills customers namespace storage
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users a b threshold metrics allow-suspect out run samples experiments draws traces hops sizes kills customers namespace storage
 
 #? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, rtt.
@@ -58,6 +58,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? bench connections 4 Client connections to the edge, or without one to each gateway, 1 to 1000.
 #? bench reuse on Whether clients keep connections, or off, open one for each request: on or off.
 #? bench persisted on Whether clients send GraphQL documents by their hashes, or off, as texts in each request: on or off.
+#? bench client_cache off Whether clients keep answers, and ask whether they have changed: off or on.
 #? bench delay - Delay to inject per component, such as payment:2ms,user:500us.
 #? bench hold - Component to keep busy at every Nth request, such as order:20ms/10.
 #? bench abort - Share of calls to fail per component, such as payment:1%.
@@ -94,6 +95,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? compare connections 4 Client connections to the edge, or without one to each gateway, 1 to 1000.
 #? compare reuse on Whether clients keep connections, or off, open one for each request: on or off.
 #? compare persisted on Whether clients send GraphQL documents by their hashes, or off, as texts in each request: on or off.
+#? compare client_cache off Whether clients keep answers, and ask whether they have changed: off or on.
 #? compare delay - Delay to inject per component, such as payment:2ms,user:500us.
 #? compare hold - Component to keep busy at every Nth request, such as order:20ms/10.
 #? compare abort - Share of calls to fail per component, such as payment:1%.
@@ -144,6 +146,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? rates http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? rates reuse on Whether clients keep connections, or off, open one for each request: on or off.
 #? rates persisted on Whether clients send GraphQL documents by their hashes, or off, as texts in each request: on or off.
+#? rates client_cache off Whether clients keep answers, and ask whether they have changed: off or on.
 #? rates resume - Interrupted experiment to resume: latest, or its name.
 #? rates retry 0 Times to repeat a SUSPECT trial, 0 to 5.
 #? isolate topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
@@ -182,6 +185,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? sweep connections 4 Client connections to the edge, or without one to each gateway, 1 to 1000.
 #? sweep reuse on Whether clients keep connections, or off, open one for each request: on or off.
 #? sweep persisted on Whether clients send GraphQL documents by their hashes, or off, as texts in each request: on or off.
+#? sweep client_cache off Whether clients keep answers, and ask whether they have changed: off or on.
 #? stress topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
 #? stress users 100,300,1000,3000,10000 Number of virtual users at each step, ascending.
 #? stress think 10s Think time between a user's journeys, such as 500ms or 10s.
@@ -194,6 +198,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? stress http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? stress reuse on Whether clients keep connections, or off, open one for each request: on or off.
 #? stress persisted on Whether clients send GraphQL documents by their hashes, or off, as texts in each request: on or off.
+#? stress client_cache off Whether clients keep answers, and ask whether they have changed: off or on.
 #? stress connections 4 Client connections in total, 1 to 1000 (default: one per 100 users).
 #? compare-runs a - Baseline run: the name of a folder in results/, or a path.
 #? compare-runs b latest Run to compare with the baseline: latest, a name or a path.
@@ -224,6 +229,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? parity http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? parity reuse on Whether clients keep connections, or off, open one for each request: on or off.
 #? parity persisted on Whether clients send GraphQL documents by their hashes, or off, as texts in each request: on or off.
+#? parity client_cache off Whether clients keep answers, and ask whether they have changed: off or on.
 #? report run latest Run: latest, the name of a folder in results/, or a path.
 #? trace run latest Run: latest, the name of a folder in results/, or a path.
 #? trace journey - Journey whose exemplars to print as trees (default: list all exemplars).

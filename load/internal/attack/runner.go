@@ -25,7 +25,8 @@ type Runner struct {
 	Client    *exchange.Client
 	Customers *exchange.Customers // nil if all customers share the client's connections
 	Sessions  *session.Sessions
-	Tracing   *telemetry.Tracing // nil if nothing is traced
+	Tracing   *telemetry.Tracing                 // nil if nothing is traced
+	Cache     map[target.Channel]*exchange.Cache // of each channel's customers; empty if they keep no answers
 	Scale     shopdata.Scale
 	Timeout   time.Duration // of one journey, from its start
 
@@ -41,7 +42,7 @@ type driver struct {
 
 // NewRunner returns a runner with the driver that each channel on the tape needs.
 func NewRunner(t target.Target, entries []journey.Entry) (*Runner, error) {
-	r := &Runner{apart: journey.Name(t.Apart), drivers: map[target.Channel]driver{}}
+	r := &Runner{apart: journey.Name(t.Apart), drivers: map[target.Channel]driver{}, Cache: map[target.Channel]*exchange.Cache{}}
 	if t.Apart != "" && !r.apart.Known() {
 		return nil, fmt.Errorf("apart: journey %q is unknown; journeys: %s", t.Apart, choice.List(journey.Names()))
 	}
@@ -54,6 +55,9 @@ func NewRunner(t target.Target, entries []journey.Entry) (*Runner, error) {
 			}
 			channel = driver{journey.Driver{Protocol: at.Protocol, Plan: t.Plan, Texts: t.Texts}, at.URL}
 			r.drivers[entry.Channel] = channel
+			if t.Cache {
+				r.Cache[entry.Channel] = exchange.NewCache()
+			}
 		}
 		if err := channel.Check(entry.Channel, entry.Journey); err != nil {
 			return nil, err
@@ -104,6 +108,7 @@ func (r *Runner) Run(ctx context.Context, e journey.Entry, intended time.Time, s
 	limited, cancel := context.WithTimeout(ctx, r.Timeout)
 	client, leave, err := r.enter(limited, e.Channel, trace)
 	x := exchange.New(client.At(driver.url), trace)
+	x.Keep(r.Cache[e.Channel])
 	if e.Journey == r.apart {
 		x.Apart(string(r.apart))
 	}

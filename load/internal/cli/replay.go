@@ -288,6 +288,12 @@ func (f *replayFlags) figures(o *opened, r attack.Result) record.Generator {
 		Topology:      o.target.Topology,
 		Trial:         o.target.Trial,
 	}
+	if len(o.runner.Cache) > 0 {
+		g.NotModified = new(int64)
+		for _, cache := range o.runner.Cache {
+			*g.NotModified += cache.NotModified()
+		}
+	}
 	if customers := o.runner.Customers; customers != nil {
 		g.Network = &record.Network{Channels: map[target.Channel]record.Link{}, Visit: cmp.Or(o.target.Visit, link.Warm)}
 		for channel, n := range customers.Networks() {

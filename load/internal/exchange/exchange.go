@@ -14,6 +14,7 @@ type Exchange struct {
 	at    *Entrance
 	trace *telemetry.Journey
 	apart string // kind of journey that its requests name to the edge; empty for none
+	cache *Cache // nil if no answers are kept
 
 	mu       sync.Mutex
 	requests int64
@@ -40,6 +41,9 @@ func New(at *Entrance, trace *telemetry.Journey) *Exchange { return &Exchange{at
 
 // Apart has all requests name the kind of journey to the edge, which then leads them to components that it has for it alone.
 func (x *Exchange) Apart(kind string) { x.apart = kind }
+
+// Keep has answers kept, and asks for those that are whether they have changed; nil for neither.
+func (x *Exchange) Keep(c *Cache) { x.cache = c }
 
 // Untraced returns traffic that belongs to no journey.
 func Untraced(at *Entrance) *Exchange { return New(at, telemetry.Untraced()) }

@@ -32,6 +32,8 @@ type Response struct {
 	Status int
 	Type   string // media type, without parameters
 	Body   []byte
+
+	unchanged bool // the shop said so, and the rest is from the cache
 }
 
 // Do sends one request and reads its answer; any HTTP status is an answer.
@@ -43,12 +45,20 @@ func (x *Exchange) Do(ctx context.Context, r Request) (Response, error) {
 	call := x.trace.Call(r.Method, r.Route, r.Path)
 	way := x.at.client.follow(len(r.Body) > 0)
 	response, err := x.send(way.traced(ctx), r, call.Traceparent(), way)
-	x.end(way, call).End(response.Status, err)
+	status := response.Status
+	if response.unchanged {
+		status = http.StatusNotModified
+	}
+	x.end(way, call).End(status, err)
 	return response, err
 }
 
 func (x *Exchange) send(ctx context.Context, r Request, traceparent string, way *crossing) (Response, error) {
 	request := x.build(ctx, r, traceparent)
+	known, asks := x.cache.find(request)
+	if asks {
+		request.Header.Set("If-None-Match", known.tag)
+	}
 	x.sizes.out.Add(int64(len(r.Body)))
 	transport, leave := x.at.client.transport()
 	defer leave()
@@ -77,6 +87,12 @@ func (x *Exchange) send(ctx context.Context, r Request, traceparent string, way 
 		return response, outcome.Wrong("%s %s: the answer cannot be decompressed: %w", r.Method, r.Route, err)
 	}
 	x.sizes.inRaw.Add(int64(len(response.Body)))
+	if asks && response.Status == http.StatusNotModified {
+		x.cache.notModified.Add(1)
+		known.answer.unchanged = true
+		return known.answer, nil
+	}
+	x.cache.keep(request, answer.Header, response)
 	return response, nil
 }
 

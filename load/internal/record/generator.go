@@ -40,6 +40,7 @@ type Generator struct {
 	WireBytesOut    int64          `json:"wire_bytes_out"`   // sent in the replay
 	OpeningIn       int64          `json:"opening_bytes_in"` // the same before it: opening connections, registering queries
 	OpeningOut      int64          `json:"opening_bytes_out"`
+	NotModified     *int64         `json:"not_modified,omitempty"` // requests that the customers' caches answered, as nothing had changed; nil without caches
 	StartLagP50Us   float64        `json:"start_lag_p50_us"`
 	StartLagP99Us   float64        `json:"start_lag_p99_us"`
 	StartLagMaxUs   float64        `json:"start_lag_max_us"`

@@ -91,7 +91,7 @@ func settings(g Generator) []setting {
 	return []setting{
 		{"the number of shards", g.Shard.Count}, {"tape_sha256", g.TapeSHA256}, {"mode", g.Mode}, {"topology", g.Topology},
 		{"trial", g.Trial}, {"plan", g.Plan}, {"http", g.HTTP}, {"trace", g.Trace},
-		{"network", network},
+		{"network", network}, {"customers' caches", g.NotModified != nil},
 	}
 }
 
@@ -126,8 +126,15 @@ func add(shards []shard, rows []Row) Generator {
 		}
 		g.Tracing = &together
 	}
+	if g.NotModified != nil {
+		together := *g.NotModified
+		g.NotModified = &together
+	}
 	for _, s := range shards[1:] {
 		of := s.figures
+		if g.NotModified != nil {
+			*g.NotModified += *of.NotModified
+		}
 		g.WallS = max(g.WallS, of.WallS)
 		g.CPUS += of.CPUS
 		g.GCPauseMs += of.GCPauseMs

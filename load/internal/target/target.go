@@ -75,6 +75,7 @@ type Target struct {
 	Plan          Plan                `json:"plan,omitempty"`           // best if it is empty
 	Apart         string              `json:"apart,omitempty"`          // kind of journey whose requests name it to the edge, which has components for it alone; empty for none
 	Fresh         bool                `json:"fresh,omitempty"`          // whether each request has a connection of its own; else they share Connections
+	Cache         bool                `json:"cache,omitempty"`          // whether each channel's customers keep answers, and ask whether they have changed
 	Texts         bool                `json:"texts,omitempty"`          // whether GraphQL documents go as texts in each request, none persisted
 	Connections   int                 `json:"connections,omitempty"`    // number of client connections; 0 for the generator's default
 	Networks      map[Channel]Network `json:"networks,omitempty"`       // what lies between each channel's customers and the edge; nothing is emulated if it is empty

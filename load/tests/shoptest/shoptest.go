@@ -6,10 +6,12 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/ed25519"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -18,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -49,6 +52,8 @@ type Shop struct {
 	BendRPC func(answer proto.Message)
 	// Transcoded answers REST requests as Envoy's gRPC-JSON transcoder does.
 	Transcoded bool
+	// Tags has answers to GET carry an entity tag, by which clients may ask whether they have changed; all but products are private.
+	Tags bool
 	// Gzip compresses answers for clients that accept it.
 	Gzip bool
 
@@ -247,6 +252,20 @@ func (s *Shop) send(w http.ResponseWriter, r *http.Request, status int, answer a
 		s.Bend(bendable)
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if s.Tags && r.Method == http.MethodGet {
+		text, _ := json.Marshal(answer)
+		tag := fmt.Sprintf(`"%x"`, sha256.Sum256(text))
+		policy := "private, no-cache"
+		if strings.HasPrefix(r.URL.Path, "/v1/products") {
+			policy = "public, max-age=60"
+		}
+		w.Header().Set("ETag", tag)
+		w.Header().Set("Cache-Control", policy)
+		if r.Header.Get("If-None-Match") == tag {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
 	if s.Gzip && r.Header.Get("Accept-Encoding") == "gzip" {
 		w.Header().Set("Content-Encoding", "gzip")
 		w.WriteHeader(status)

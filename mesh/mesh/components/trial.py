@@ -86,6 +86,7 @@ def target_document(
         **({} if ca_certificate is None else {"ca_certificate": str(ca_certificate)}),
         "connections": switches.connections,
         **({} if switches.reuse == "on" else {"fresh": True}),
+        **({"cache": True} if switches.client_cache == "on" else {}),
         **({} if switches.persisted == "on" else {"texts": True}),
         "plan": topology.plan.value,
         **({"apart": switches.apart} if switches.apart else {}),

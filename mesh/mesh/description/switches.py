@@ -219,6 +219,12 @@ class Switches:
         layer="clients",
         commands=(PARITY, RATES, SWEEP, STRESS),
     )
+    client_cache: str = entry(
+        "off",
+        choice("Whether clients keep answers, and ask whether they have changed", "off", "on"),
+        layer="clients",
+        commands=(PARITY, RATES, SWEEP, STRESS),
+    )
     delay_ms: Mapping[str, float] = entry(
         {},
         Values("Delay to inject per component, such as payment:2ms,user:500us.", "payment:2ms,user:500us", delays),
@@ -317,6 +323,11 @@ def parse_switches(networks: Mapping[str, Network] | None = None, /, **given: st
     if switches.emulates_network:
         switches = _with_network(switches, given)
     _require_connections_to_keep(switches, given)
+    if switches.client_cache == "on" and switches.visit == "first":
+        raise SwitchError(
+            "client_cache=on with visit=first: who was never here has nothing to ask for conditionally; give "
+            "visit=warm, or client_cache=off."
+        )
     if switches.edge == "none" and switches.http > 1:
         raise SwitchError("edge=none needs http=1: without an edge, clients reach gateways that speak HTTP/1.1 only.")
     if switches.http == HTTP3:

@@ -194,19 +194,20 @@ def _topology(
         cpu_s=cpu_s,
         rss_mb=rss_mb,
         cost=cost(used, run.first_stage),
-        wire=_wire(trials, journeys.height),
+        wire=_wire(trials, journeys.height, int(journeys["requests"].sum())),
         seed=seed,
     )
 
 
-def _wire(trials: list[TrialRecord], journeys: int) -> WireSummary | None:
+def _wire(trials: list[TrialRecord], journeys: int, requests: int) -> WireSummary | None:
     """What all trials carried together; None if one did not count."""
     if any(name not in trial["generator"] for trial in trials for name in _WIRE):
         return None
     bytes_in, bytes_out, opening_in, opening_out, connections = (
         sum(int(trial["generator"][name]) for trial in trials) for name in _WIRE
     )
-    return WireSummary(
+    unchanged = [int(trial["generator"]["not_modified"]) for trial in trials if "not_modified" in trial["generator"]]
+    wire = WireSummary(
         bytes_in=bytes_in,
         bytes_out=bytes_out,
         in_per_journey=bytes_in / journeys,
@@ -215,6 +216,9 @@ def _wire(trials: list[TrialRecord], journeys: int) -> WireSummary | None:
         opening_bytes_out=opening_out,
         connections=connections,
     )
+    if len(unchanged) == len(trials):
+        wire["not_modified"] = sum(unchanged) / requests
+    return wire
 
 
 def _tape(run: RunFiles) -> dict[str, object]:

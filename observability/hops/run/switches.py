@@ -27,6 +27,7 @@ DEFAULTS: Switches = {
     "load_nodes": 1,
     "reuse": "on",
     "persisted": "on",
+    "client_cache": "off",
     "payload": "1KB",
 }
 """What a run had that knows no such switch."""

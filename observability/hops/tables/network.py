@@ -30,9 +30,11 @@ def wire_table(view: SummaryView) -> Table:
     """All that the clients' connections carried."""
     columns = [Column("topology", numeric=False), Column("connections")]
     columns += [Column(name, "bytes") for name in ("in per journey", "out per journey", "opening in", "opening out")]
+    carried = {name: view.summary["topologies"][name]["wire"] for name in view.topologies}
+    cached = any(wire and "not_modified" in wire for wire in carried.values())
+    columns += [Column("not modified", "% of requests")] * cached
     rows = []
-    for name in view.topologies:
-        wire = view.summary["topologies"][name]["wire"]
+    for name, wire in carried.items():
         figures = (
             (None,) * 5
             if wire is None
@@ -44,6 +46,8 @@ def wire_table(view: SummaryView) -> Table:
                 wire["opening_bytes_out"],
             )
         )
-        rows.append([view.name(name), *map(whole, figures)])
+        share = wire.get("not_modified") if wire else None
+        unchanged = [number(None if share is None else 100 * share)] * cached
+        rows.append([view.name(name), *map(whole, figures), *unchanged])
     caption = "Bytes on the wire over the whole replay, and to open the connections beforehand"
     return Table("wire", view.titled(caption), columns, rows)

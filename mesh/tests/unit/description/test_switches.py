@@ -92,6 +92,7 @@ def test_empty_stands_for_the_default() -> None:
         ("connections", "many", "connections=many"),
         ("reuse", "no", "reuse=no is unknown; valid: on, off"),
         ("persisted", "0", "persisted=0 is unknown; valid: on, off"),
+        ("client_cache", "yes", "client_cache=yes is unknown; valid: off, on"),
         ("delay", "bank:2ms", "bank is an unknown component; valid: product, user, payment, order, graphql-gateway, "),
         ("delay", "edge:2ms", "edge is an unknown component"),
         ("delay", "payment", "payment is not a delay; give comma-separated COMPONENT:TIME"),
@@ -157,6 +158,14 @@ def test_a_connection_for_each_request(beside: dict[str, str], message: str) -> 
         assert parse_switches(reuse="off", **taken).reuse == "off"
     with pytest.raises(SwitchError, match=message):
         parse_switches(reuse="off", **beside)
+
+
+def test_who_comes_for_the_first_time_keeps_no_answers() -> None:
+    assert parse_switches(client_cache="on", network="4g").client_cache == "on"
+    with pytest.raises(
+        SwitchError, match="client_cache=on with visit=first: who was never here has nothing to ask for"
+    ):
+        parse_switches(client_cache="on", network="4g", visit="first")
 
 
 def test_no_edge_means_http_1() -> None:

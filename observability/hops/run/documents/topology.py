@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from hops.run.documents.estimate import Estimate
 
@@ -40,7 +40,10 @@ class JourneySummary(TypedDict):
 
 
 class WireSummary(TypedDict):
-    """All that TCP carried on the clients' connections during the replay, and before it to open them."""
+    """All that TCP carried on the clients' connections during the replay, and before it to open them.
+
+    `not_modified` is there if clients kept answers: the share of requests that these answered, as nothing had changed.
+    """
 
     bytes_in: int
     bytes_out: int
@@ -49,6 +52,7 @@ class WireSummary(TypedDict):
     opening_bytes_in: int
     opening_bytes_out: int
     connections: int
+    not_modified: NotRequired[float]
 
 
 class SidecarSummary(TypedDict):

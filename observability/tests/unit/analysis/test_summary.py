@@ -13,6 +13,8 @@ from hops.kinds import analyse
 from hops.run.documents.summary import Summary
 from hops.run.files import read_run
 from hops.synthetic.run import write_generated_run
+from hops.tables.network import wire_table
+from hops.tables.view import SummaryView
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +84,16 @@ def test_wire_and_cpu_are_added_up(run, summary):
     }
     assert found["cpu_ms_per_journey"]["order"] == pytest.approx(sum(t["cpu_s"]["order"] for t in trials) / 1200 * 1e3)
     assert found["rss_mb"]["order"] == max(row["rss_mb"]["order"] for row in trials)
+
+
+def test_the_share_of_answers_that_clients_had_is_of_all_requests(run):
+    trials = [row | {"generator": row["generator"] | {"not_modified": 30}} for row in run.trials]
+    cached = analyse(replace(run, trials=trials), name="night")
+    rest = run.journeys.filter(pl.col("topology") == "rest")
+    share = 3 * 30 / rest["requests"].sum()
+    assert cached["topologies"]["rest"]["wire"]["not_modified"] == pytest.approx(share)
+    cells = wire_table(SummaryView(cached)).rows[0]
+    assert cells[-1].value == pytest.approx(100 * share)
 
 
 def test_comparisons_and_hop_differences_are_of_the_pair(summary):
