@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import psycopg
 
+from experiment.arguments import workload_file
 from experiment.generator.shopload import BINARY, Shopload
 from experiment.generator.tapes import parity_tape
 from experiment.parity.reference import Reference
@@ -22,6 +23,9 @@ from mesh.paths import RunFolder
 from mesh.supervisor.processes import Component
 from mesh.supervisor.run import Run
 from serialisation.values import KINDS
+
+PAYLOAD = "10KB"
+"""Size of the document."""
 
 
 def real_answers(ports: Ports, environ: Mapping[str, str], seed: int) -> dict[str, Any]:
@@ -47,7 +51,15 @@ def real_answers(ports: Ports, environ: Mapping[str, str], seed: int) -> dict[st
         return [*store, database_task(server, Data(), after=frozenset(item.name for item in store))]
 
     with tempfile.TemporaryDirectory(prefix="hopwise-serialisation-") as scratch:
-        tape = parity_tape(Shopload(BINARY), Path(scratch, "tape.jsonl"), 1, seed=seed, scale=Data().scale)
+        tape = parity_tape(
+            Shopload(BINARY),
+            Path(scratch, "tape.jsonl"),
+            1,
+            seed=seed,
+            scale=Data().scale,
+            workload=workload_file("document"),
+            payload=PAYLOAD,
+        )
         entries = [json.loads(line) for line in tape.path.read_text(encoding="utf-8").splitlines()[1:]]
     params = {entry["journey"]: entry["params"] for entry in reversed(entries)}
     with (

@@ -242,6 +242,49 @@ def _read_bulk_lines(data: Document) -> values.BulkLines:
     )
 
 
+def _build_document(answer: values.Document) -> Document:
+    sections = [
+        {
+            "title": section.title,
+            "records": [
+                {
+                    "text": record.text,
+                    "count": record.count,
+                    "value": record.value,
+                    "ok": record.ok,
+                    "at": _time(record.at),
+                    "price": _money(record.price),
+                }
+                for record in section.records
+            ],
+        }
+        for section in answer.sections
+    ]
+    return {"document": {"id": _id("Document", answer.id), "sections": sections}}
+
+
+def _read_document(data: Document) -> values.Document:
+    node = data["document"]
+    sections = tuple(
+        values.DocumentSection(
+            section["title"],
+            tuple(
+                values.DocumentRecord(
+                    record["text"],
+                    record["count"],
+                    record["value"],
+                    record["ok"],
+                    datetime.fromisoformat(record["at"]),
+                    _money_from(record["price"]),
+                )
+                for record in section["records"]
+            ),
+        )
+        for section in node["sections"]
+    )
+    return values.Document(_number(node["id"]), sections)
+
+
 _BUILDS: Mapping[str, Callable[[Any], Document]] = {
     "browse": _build_browse,
     "product": _build_product,
@@ -251,6 +294,7 @@ _BUILDS: Mapping[str, Callable[[Any], Document]] = {
     "update_profile": _build_update_profile,
     "order_status": _build_order_status,
     "bulk_lines": _build_bulk_lines,
+    "document": _build_document,
 }
 _READS: Mapping[str, Callable[[Document], Any]] = {
     "browse": _read_browse,
@@ -261,6 +305,7 @@ _READS: Mapping[str, Callable[[Document], Any]] = {
     "update_profile": _read_update_profile,
     "order_status": _read_order_status,
     "bulk_lines": _read_bulk_lines,
+    "document": _read_document,
 }
 
 

@@ -25,6 +25,9 @@ PROTOBUF = SimpleNamespace(
     BatchGetPaymentsByOrderResponse=payment_pb2.BatchGetPaymentsByOrderResponse,
     BatchGetProductsResponse=product_pb2.BatchGetProductsResponse,
     BatchListReviewsResponse=product_pb2.BatchListReviewsResponse,
+    Document=product_pb2.Document,
+    DocumentRecord=product_pb2.DocumentRecord,
+    DocumentSection=product_pb2.DocumentSection,
     JoinedOrderLine=order_pb2.JoinedOrderLine,
     ListOrdersByUserResponse=order_pb2.ListOrdersByUserResponse,
     ListProductsResponse=product_pb2.ListProductsResponse,
@@ -55,6 +58,7 @@ PARTS = {
     "update_profile": ("User",),
     "order_status": ("Order", "BatchGetPaymentsByOrderResponse"),
     "bulk_lines": ("StreamOrderLinesResponse",),
+    "document": ("Document",),
 }
 """The messages of each journey's answer."""
 _ORDER = {name.removeprefix("ORDER_STATUS_"): number for name, number in order_pb2.OrderStatus.items()}
@@ -281,6 +285,48 @@ class Messages:
                 for line in page.lines
             )
         )
+
+    def _build_document(self, answer: values.Document) -> list[Any]:
+        kinds = self._kinds
+        sections = [
+            kinds.DocumentSection(
+                title=section.title,
+                records=[
+                    kinds.DocumentRecord(
+                        text=record.text,
+                        count=record.count,
+                        value=record.value,
+                        ok=record.ok,
+                        at=self._time(record.at),
+                        price=self._money(record.price),
+                    )
+                    for record in section.records
+                ],
+            )
+            for section in answer.sections
+        ]
+        return [kinds.Document(id=answer.id, sections=sections)]
+
+    def _read_document(self, messages: Sequence[Any]) -> values.Document:
+        (document,) = messages
+        sections = tuple(
+            values.DocumentSection(
+                section.title,
+                tuple(
+                    values.DocumentRecord(
+                        record.text,
+                        record.count,
+                        record.value,
+                        record.ok,
+                        _time_from(record.at),
+                        _money_from(record.price),
+                    )
+                    for record in section.records
+                ),
+            )
+            for section in document.sections
+        )
+        return values.Document(document.id, sections)
 
     def _lines(self, lines: Sequence[values.HistoryLine | values.BoughtLine]) -> list[Any]:
         return [

@@ -174,6 +174,34 @@ class BulkLines:
     lines: tuple[ExportedLine, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class DocumentRecord:
+    """One test of a technical document that is large enough for a time and a price."""
+
+    text: str
+    count: int
+    value: float
+    ok: bool
+    at: datetime
+    price: Money
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentSection:
+    """The records below one heading."""
+
+    title: str
+    records: tuple[DocumentRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A technical document."""
+
+    id: int
+    sections: tuple[DocumentSection, ...]
+
+
 KINDS: Mapping[str, type] = {
     "browse": Browse,
     "product": Product,
@@ -183,5 +211,6 @@ KINDS: Mapping[str, type] = {
     "update_profile": UpdateProfile,
     "order_status": OrderStatus,
     "bulk_lines": BulkLines,
+    "document": Document,
 }
 """The answer of each journey."""

@@ -42,6 +42,28 @@ struct ListProductsResponse {
   1: optional list<Product> products
 }
 
+// One test of a technical document.
+struct DocumentRecord {
+  1: string text
+  2: i64 count // pieces that were tested
+  3: double value // in the unit of its section
+  4: bool ok // whether the value is within its limits
+  5: optional Timestamp at
+  6: optional Money price
+}
+
+// The records of a technical document below one heading.
+struct DocumentSection {
+  1: string title
+  2: optional list<DocumentRecord> records
+}
+
+// A technical document of the catalogue.
+struct Document {
+  1: i64 id
+  2: optional list<DocumentSection> sections
+}
+
 // Products by their ids.
 struct BatchGetProductsResponse {
   1: optional list<Product> products

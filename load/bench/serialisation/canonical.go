@@ -92,3 +92,18 @@ type bulkLines struct {
 		UnitPrice shop.Money `json:"unit_price"`
 	} `json:"lines"`
 }
+
+type document struct {
+	ID       int64 `json:"id"`
+	Sections []struct {
+		Title   string `json:"title"`
+		Records []struct {
+			Text  string     `json:"text"`
+			Count int64      `json:"count"`
+			Value float64    `json:"value"`
+			OK    bool       `json:"ok"`
+			At    string     `json:"at"`
+			Price shop.Money `json:"price"`
+		} `json:"records"`
+	} `json:"sections"`
+}

@@ -112,6 +112,7 @@ var (
 		"update_profile": {a[userv1.User]},
 		"order_status":   {a[orderv1.Order], a[paymentv1.BatchGetPaymentsByOrderResponse]},
 		"bulk_lines":     {a[orderv1.StreamOrderLinesResponse]},
+		"document":       {a[productv1.Document]},
 	}
 	structs = map[string][]func() any{
 		"browse":  {a[shopthrift.ListProductsResponse], a[shopthrift.BatchListReviewsResponse]},
@@ -124,15 +125,17 @@ var (
 		"update_profile": {a[shopthrift.User]},
 		"order_status":   {a[shopthrift.Order], a[shopthrift.BatchGetPaymentsByOrderResponse]},
 		"bulk_lines":     {a[shopthrift.StreamOrderLinesResponse]},
+		"document":       {a[shopthrift.Document]},
 	}
 	canonical = map[string][]func() any{
 		"browse": {a[browse]}, "product": {a[product]}, "login": {a[login]}, "order_history": {a[orderHistory]},
 		"checkout": {a[checkout]}, "update_profile": {a[updateProfile]}, "order_status": {a[orderStatus]}, "bulk_lines": {a[bulkLines]},
+		"document": {a[document]},
 	}
 	responses = map[string][]func() any{
 		"browse": {a[response[browseData]]}, "product": {a[response[productData]]}, "login": {a[response[loginData]]},
 		"order_history": {a[response[orderHistoryData]]}, "checkout": {a[response[checkoutData]]},
 		"update_profile": {a[response[updateProfileData]]}, "order_status": {a[response[orderStatusData]]},
-		"bulk_lines": {a[response[bulkLinesData]]},
+		"bulk_lines": {a[response[bulkLinesData]]}, "document": {a[response[documentData]]},
 	}
 )

@@ -135,3 +135,20 @@ type bulkLinesData struct {
 		} `json:"order"`
 	}] `json:"orderLines"`
 }
+
+type documentData struct {
+	Document struct {
+		ID       string `json:"id"`
+		Sections []struct {
+			Title   string `json:"title"`
+			Records []struct {
+				Text  string  `json:"text"`
+				Count int64   `json:"count"`
+				Value float64 `json:"value"`
+				OK    bool    `json:"ok"`
+				At    string  `json:"at"`
+				Price money   `json:"price"`
+			} `json:"records"`
+		} `json:"sections"`
+	} `json:"document"`
+}

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from mesh.description.ports import Ports
@@ -30,6 +31,7 @@ def test_every_journey_has_an_answer_of_the_seeded_data(answers: dict[str, Any])
     assert len(history.orders) == 10
     assert history.user_id
     assert answers["checkout"].id == 10_001
+    assert len(msgspec.json.encode(answers["document"])) == 10_000
 
 
 def test_real_answers_come_back_as_they_were(answers: dict[str, Any]) -> None:

@@ -44,4 +44,7 @@ def answers() -> Mapping[str, Any]:
         "bulk_lines": values.BulkLines(
             tuple(values.ExportedLine(1 + n, 20, 5, "PENDING", AT, 7 + n, 1, PRICE) for n in range(3))
         ),
+        "document": values.Document(
+            21, (values.DocumentSection("Heat", (values.DocumentRecord("Łódź", 3, 0.25, False, AT, PRICE),)),)
+        ),
     }

@@ -540,6 +540,314 @@ class ListProductsResponse(object):
         return not (self == other)
 
 
+class DocumentRecord(object):
+    """
+    Attributes:
+     - text
+     - count
+     - value
+     - ok
+     - at
+     - price
+
+    """
+
+    __slots__ = (
+        'text',
+        'count',
+        'value',
+        'ok',
+        'at',
+        'price',
+    )
+
+
+    def __init__(self, text=None, count=None, value=None, ok=None, at=None, price=None,):
+        self.text = text
+        self.count = count
+        self.value = value
+        self.ok = ok
+        self.at = at
+        self.price = price
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRING:
+                    self.text = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.I64:
+                    self.count = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.DOUBLE:
+                    self.value = iprot.readDouble()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.BOOL:
+                    self.ok = iprot.readBool()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 5:
+                if ftype == TType.STRUCT:
+                    self.at = Timestamp()
+                    self.at.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            elif fid == 6:
+                if ftype == TType.STRUCT:
+                    self.price = Money()
+                    self.price.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('DocumentRecord')
+        if self.text is not None:
+            oprot.writeFieldBegin('text', TType.STRING, 1)
+            oprot.writeString(self.text.encode('utf-8') if sys.version_info[0] == 2 else self.text)
+            oprot.writeFieldEnd()
+        if self.count is not None:
+            oprot.writeFieldBegin('count', TType.I64, 2)
+            oprot.writeI64(self.count)
+            oprot.writeFieldEnd()
+        if self.value is not None:
+            oprot.writeFieldBegin('value', TType.DOUBLE, 3)
+            oprot.writeDouble(self.value)
+            oprot.writeFieldEnd()
+        if self.ok is not None:
+            oprot.writeFieldBegin('ok', TType.BOOL, 4)
+            oprot.writeBool(self.ok)
+            oprot.writeFieldEnd()
+        if self.at is not None:
+            oprot.writeFieldBegin('at', TType.STRUCT, 5)
+            self.at.write(oprot)
+            oprot.writeFieldEnd()
+        if self.price is not None:
+            oprot.writeFieldBegin('price', TType.STRUCT, 6)
+            self.price.write(oprot)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class DocumentSection(object):
+    """
+    Attributes:
+     - title
+     - records
+
+    """
+
+    __slots__ = (
+        'title',
+        'records',
+    )
+
+
+    def __init__(self, title=None, records=None,):
+        self.title = title
+        self.records = records
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRING:
+                    self.title = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.LIST:
+                    self.records = []
+                    (_etype10, _size7) = iprot.readListBegin()
+                    for _i11 in range(_size7):
+                        _elem12 = DocumentRecord()
+                        _elem12.read(iprot)
+                        self.records.append(_elem12)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('DocumentSection')
+        if self.title is not None:
+            oprot.writeFieldBegin('title', TType.STRING, 1)
+            oprot.writeString(self.title.encode('utf-8') if sys.version_info[0] == 2 else self.title)
+            oprot.writeFieldEnd()
+        if self.records is not None:
+            oprot.writeFieldBegin('records', TType.LIST, 2)
+            oprot.writeListBegin(TType.STRUCT, len(self.records))
+            for iter13 in self.records:
+                iter13.write(oprot)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class Document(object):
+    """
+    Attributes:
+     - id
+     - sections
+
+    """
+
+    __slots__ = (
+        'id',
+        'sections',
+    )
+
+
+    def __init__(self, id=None, sections=None,):
+        self.id = id
+        self.sections = sections
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.id = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.LIST:
+                    self.sections = []
+                    (_etype17, _size14) = iprot.readListBegin()
+                    for _i18 in range(_size14):
+                        _elem19 = DocumentSection()
+                        _elem19.read(iprot)
+                        self.sections.append(_elem19)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('Document')
+        if self.id is not None:
+            oprot.writeFieldBegin('id', TType.I64, 1)
+            oprot.writeI64(self.id)
+            oprot.writeFieldEnd()
+        if self.sections is not None:
+            oprot.writeFieldBegin('sections', TType.LIST, 2)
+            oprot.writeListBegin(TType.STRUCT, len(self.sections))
+            for iter20 in self.sections:
+                iter20.write(oprot)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
 class BatchGetProductsResponse(object):
     """
     Attributes:
@@ -567,11 +875,11 @@ class BatchGetProductsResponse(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.products = []
-                    (_etype10, _size7) = iprot.readListBegin()
-                    for _i11 in range(_size7):
-                        _elem12 = Product()
-                        _elem12.read(iprot)
-                        self.products.append(_elem12)
+                    (_etype24, _size21) = iprot.readListBegin()
+                    for _i25 in range(_size21):
+                        _elem26 = Product()
+                        _elem26.read(iprot)
+                        self.products.append(_elem26)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -588,8 +896,8 @@ class BatchGetProductsResponse(object):
         if self.products is not None:
             oprot.writeFieldBegin('products', TType.LIST, 1)
             oprot.writeListBegin(TType.STRUCT, len(self.products))
-            for iter13 in self.products:
-                iter13.write(oprot)
+            for iter27 in self.products:
+                iter27.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -744,11 +1052,11 @@ class ProductReviews(object):
             elif fid == 2:
                 if ftype == TType.LIST:
                     self.reviews = []
-                    (_etype17, _size14) = iprot.readListBegin()
-                    for _i18 in range(_size14):
-                        _elem19 = Review()
-                        _elem19.read(iprot)
-                        self.reviews.append(_elem19)
+                    (_etype31, _size28) = iprot.readListBegin()
+                    for _i32 in range(_size28):
+                        _elem33 = Review()
+                        _elem33.read(iprot)
+                        self.reviews.append(_elem33)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -769,8 +1077,8 @@ class ProductReviews(object):
         if self.reviews is not None:
             oprot.writeFieldBegin('reviews', TType.LIST, 2)
             oprot.writeListBegin(TType.STRUCT, len(self.reviews))
-            for iter20 in self.reviews:
-                iter20.write(oprot)
+            for iter34 in self.reviews:
+                iter34.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -825,11 +1133,11 @@ class BatchListReviewsResponse(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.products = []
-                    (_etype24, _size21) = iprot.readListBegin()
-                    for _i25 in range(_size21):
-                        _elem26 = ProductReviews()
-                        _elem26.read(iprot)
-                        self.products.append(_elem26)
+                    (_etype38, _size35) = iprot.readListBegin()
+                    for _i39 in range(_size35):
+                        _elem40 = ProductReviews()
+                        _elem40.read(iprot)
+                        self.products.append(_elem40)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -846,8 +1154,8 @@ class BatchListReviewsResponse(object):
         if self.products is not None:
             oprot.writeFieldBegin('products', TType.LIST, 1)
             oprot.writeListBegin(TType.STRUCT, len(self.products))
-            for iter27 in self.products:
-                iter27.write(oprot)
+            for iter41 in self.products:
+                iter41.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -1049,11 +1357,11 @@ class Order(object):
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.lines = []
-                    (_etype31, _size28) = iprot.readListBegin()
-                    for _i32 in range(_size28):
-                        _elem33 = OrderLine()
-                        _elem33.read(iprot)
-                        self.lines.append(_elem33)
+                    (_etype45, _size42) = iprot.readListBegin()
+                    for _i46 in range(_size42):
+                        _elem47 = OrderLine()
+                        _elem47.read(iprot)
+                        self.lines.append(_elem47)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1090,8 +1398,8 @@ class Order(object):
         if self.lines is not None:
             oprot.writeFieldBegin('lines', TType.LIST, 6)
             oprot.writeListBegin(TType.STRUCT, len(self.lines))
-            for iter34 in self.lines:
-                iter34.write(oprot)
+            for iter48 in self.lines:
+                iter48.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -1146,11 +1454,11 @@ class ListOrdersByUserResponse(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.orders = []
-                    (_etype38, _size35) = iprot.readListBegin()
-                    for _i39 in range(_size35):
-                        _elem40 = Order()
-                        _elem40.read(iprot)
-                        self.orders.append(_elem40)
+                    (_etype52, _size49) = iprot.readListBegin()
+                    for _i53 in range(_size49):
+                        _elem54 = Order()
+                        _elem54.read(iprot)
+                        self.orders.append(_elem54)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1167,8 +1475,8 @@ class ListOrdersByUserResponse(object):
         if self.orders is not None:
             oprot.writeFieldBegin('orders', TType.LIST, 1)
             oprot.writeListBegin(TType.STRUCT, len(self.orders))
-            for iter41 in self.orders:
-                iter41.write(oprot)
+            for iter55 in self.orders:
+                iter55.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -1377,11 +1685,11 @@ class StreamOrderLinesResponse(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.lines = []
-                    (_etype45, _size42) = iprot.readListBegin()
-                    for _i46 in range(_size42):
-                        _elem47 = JoinedOrderLine()
-                        _elem47.read(iprot)
-                        self.lines.append(_elem47)
+                    (_etype59, _size56) = iprot.readListBegin()
+                    for _i60 in range(_size56):
+                        _elem61 = JoinedOrderLine()
+                        _elem61.read(iprot)
+                        self.lines.append(_elem61)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1398,8 +1706,8 @@ class StreamOrderLinesResponse(object):
         if self.lines is not None:
             oprot.writeFieldBegin('lines', TType.LIST, 1)
             oprot.writeListBegin(TType.STRUCT, len(self.lines))
-            for iter48 in self.lines:
-                iter48.write(oprot)
+            for iter62 in self.lines:
+                iter62.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -1547,11 +1855,11 @@ class BatchGetPaymentsByOrderResponse(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.payments = []
-                    (_etype52, _size49) = iprot.readListBegin()
-                    for _i53 in range(_size49):
-                        _elem54 = Payment()
-                        _elem54.read(iprot)
-                        self.payments.append(_elem54)
+                    (_etype66, _size63) = iprot.readListBegin()
+                    for _i67 in range(_size63):
+                        _elem68 = Payment()
+                        _elem68.read(iprot)
+                        self.payments.append(_elem68)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1568,8 +1876,8 @@ class BatchGetPaymentsByOrderResponse(object):
         if self.payments is not None:
             oprot.writeFieldBegin('payments', TType.LIST, 1)
             oprot.writeListBegin(TType.STRUCT, len(self.payments))
-            for iter55 in self.payments:
-                iter55.write(oprot)
+            for iter69 in self.payments:
+                iter69.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -1734,6 +2042,28 @@ all_structs.append(ListProductsResponse)
 ListProductsResponse.thrift_spec = (
     None,  # 0
     (1, TType.LIST, 'products', (TType.STRUCT, [Product, None], False), None, ),  # 1
+)
+all_structs.append(DocumentRecord)
+DocumentRecord.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'text', 'UTF8', None, ),  # 1
+    (2, TType.I64, 'count', None, None, ),  # 2
+    (3, TType.DOUBLE, 'value', None, None, ),  # 3
+    (4, TType.BOOL, 'ok', None, None, ),  # 4
+    (5, TType.STRUCT, 'at', [Timestamp, None], None, ),  # 5
+    (6, TType.STRUCT, 'price', [Money, None], None, ),  # 6
+)
+all_structs.append(DocumentSection)
+DocumentSection.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'title', 'UTF8', None, ),  # 1
+    (2, TType.LIST, 'records', (TType.STRUCT, [DocumentRecord, None], False), None, ),  # 2
+)
+all_structs.append(Document)
+Document.thrift_spec = (
+    None,  # 0
+    (1, TType.I64, 'id', None, None, ),  # 1
+    (2, TType.LIST, 'sections', (TType.STRUCT, [DocumentSection, None], False), None, ),  # 2
 )
 all_structs.append(BatchGetProductsResponse)
 BatchGetProductsResponse.thrift_spec = (
