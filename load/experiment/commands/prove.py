@@ -28,7 +28,7 @@ from hops.commands.prove import Seed, give, observer_view, with_progress
 from hops.commands.prove import app as simulations
 from hops.conclusions.wording import plural
 from hops.elements.element import Element, Points, Text
-from hops.elements.table import Cell, Column, Table, whole, words
+from hops.elements.table import Cell, Column, Table, table_of, whole, words
 from hops.proofs.observer import prove_observer
 from hops.run.files import SUMMARY, TRIALS, read_run
 from mesh.description.options import Json
@@ -164,31 +164,21 @@ def resume_command(
 
 def delays_table(rows: Sequence[FoundDelay]) -> Table:
     """A row for each delay."""
-    columns = [
-        Column("delay", "ms", numeric=False),
-        Column("journey", numeric=False),
-        Column("crossings", spare=2),
-        Column("expected", "ms"),
-        Column("found", "ms"),
-        Column("95 % alone", "ms", spare=1),
-        Column("95 % together", "ms"),
-        Column("verdict", numeric=False),
-    ]
-    cells = [
+    return table_of(
+        "delays",
+        f"Injected delays, found by hop differences, {plural(len(rows), 'delay')} at once",
+        rows,
         [
-            words(f"{row.component} {row.delay_ms:g}"),
-            words(row.journey),
-            Cell(f"{row.crossings:.2f}"),
-            Cell(f"{row.expected_ms:.3f}"),
-            Cell(f"{row.found_ms:.3f}"),
-            Cell("{:.3f} to {:.3f}".format(*row.ci95)),
-            Cell("{:.3f} to {:.3f}".format(*row.ci95_joint)),
-            words("found" if row.holds else "NOT FOUND"),
-        ]
-        for row in rows
-    ]
-    title = f"Injected delays, found by hop differences, {plural(len(rows), 'delay')} at once"
-    return Table("delays", title, columns, cells)
+            (Column("delay", "ms", numeric=False), lambda row: words(f"{row.component} {row.delay_ms:g}")),
+            (Column("journey", numeric=False), lambda row: words(row.journey)),
+            (Column("crossings", spare=2), lambda row: Cell(f"{row.crossings:.2f}")),
+            (Column("expected", "ms"), lambda row: Cell(f"{row.expected_ms:.3f}")),
+            (Column("found", "ms"), lambda row: Cell(f"{row.found_ms:.3f}")),
+            (Column("95 % alone", "ms", spare=1), lambda row: Cell("{:.3f} to {:.3f}".format(*row.ci95))),
+            (Column("95 % together", "ms"), lambda row: Cell("{:.3f} to {:.3f}".format(*row.ci95_joint))),
+            (Column("verdict", numeric=False), lambda row: words("found" if row.holds else "NOT FOUND")),
+        ],
+    )
 
 
 def queues_table(rows: Sequence[FoundQueue]) -> Table:

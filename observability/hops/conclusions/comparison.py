@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hops.analysis.pairs import Pairs, value_of
@@ -132,6 +133,29 @@ def standing(pairs: Pairs, journey: str, metric: str) -> Standing | None:
             place.first.append(other)
             place.level.append(row)
     return place
+
+
+def fastest(summary: Summary, journey: str) -> list[str]:
+    """The topologies that are not shown to be slower at p50 than the fastest; none if not tested."""
+    place = standing(Pairs(summary), journey, "p50")
+    return [] if place is None or place.untested else place.first
+
+
+def fastest_by_place(summaries: Mapping[str, Summary], unit: str = "") -> str:
+    """Who is the fastest over the whole mix: `rest at 0 and 20 ms; none is shown at 60 ms`; empty if not tested.
+
+    Args:
+        summaries: The same topologies at each place, by its name.
+        unit: What stands behind the places.
+    """
+    at: dict[str, list[str]] = {}
+    for place, summary in summaries.items():
+        topologies, names = list(summary["topologies"]), fastest(summary, ALL)
+        if not names:
+            return ""
+        ordered = listed(sorted(names, key=topologies.index), "or")
+        at.setdefault(ordered if len(names) < len(topologies) else "none is shown", []).append(place)
+    return "; ".join(f"{who} at {listed(places)}{unit}" for who, places in at.items())
 
 
 def faster(row: Comparison) -> str:

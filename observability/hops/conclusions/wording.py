@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hops.elements.numbers import figure
+from hops.run.documents.estimate import Estimate
+
 
 def turned(ends: Sequence[float | None]) -> list[float | None]:
     """An interval of a difference, of the same difference taken the other way round."""
     low, high = ends
     return [None if high is None else -high, None if low is None else -low]
+
+
+def in_ms(estimate: Estimate) -> str:
+    """A figure with its interval: `3.1 ms (2.7 to 3.6)`."""
+    return figure(estimate["value"], estimate["ci95"], "ms")
 
 
 def listed(names: Sequence[str], last: str = "and") -> str:

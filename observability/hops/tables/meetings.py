@@ -6,9 +6,9 @@ from hops.analysis.meetings import METRICS
 from hops.conclusions.wording import shown
 from hops.elements import numbers
 from hops.elements.element import Element, Fold, Text
-from hops.elements.table import Cell, Column, Table, estimate, number, whole, words
-from hops.run.documents.estimate import Estimate
+from hops.elements.table import Cell, Column, Table, number, whole, words
 from hops.run.documents.meeting import Meeting, Queue
+from hops.tables.estimate import estimated
 from hops.tables.view import SummaryView
 from hops.units import ALL
 
@@ -92,14 +92,10 @@ def _table(name: str, title: str, meetings: list[Meeting], view: SummaryView) ->
             words(row["met"]),
             whole(row["meetings"]),
             Cell(numbers.share(row["share"]), row["share"]),
-            *(_longer(one) for one in (row["more"], *map(row["percentiles"].get, METRICS))),
+            *(estimated(one, signed=True) for one in (row["more"], *map(row["percentiles"].get, METRICS))),
             number(row["mean_ms"]),
             Cell(numbers.share(row["beyond_p99"]), row["beyond_p99"]),
         ]
         for row in meetings
     ]
     return Table(name, view.titled(title), columns, rows, heads=3)
-
-
-def _longer(one: Estimate | None) -> Cell:
-    return estimate(None, numbers.UNKNOWN) if one is None else estimate(one["value"], one["ci95"], signed=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from hops.budget.parts import NETWORK_PART
-from hops.conclusions.wording import clause, plural, shown
+from hops.conclusions.wording import clause, in_ms, plural, shown
 from hops.elements.numbers import excess, figure, p_value
 from hops.kinds.decide.analysis import Answer, Decision
 from hops.kinds.decide.ranking import Behind, Ranking
@@ -54,16 +54,16 @@ def _fastest(answer: Answer, numbers: Mapping[str, str]) -> str:
     network, ranking = answer["network"], answer["quickest"]
     at = "each channel at its network" if network is None else in_words(Network(**network))
     metric = "predicted p50" if answer["predicted"] else "p50"
-    text = f"{at}: {_lowest(ranking, 'the fastest', _ms, metric)} {_marks(ranking['source'], numbers)}"
+    text = f"{at}: {_lowest(ranking, 'the fastest', in_ms, metric)} {_marks(ranking['source'], numbers)}"
     turn = answer["to_turn"]
     return f"{text}; {_to_turn(turn)} {_marks(turn['source'], numbers)}" if turn else text
 
 
 def _to_turn(turn: Shrinking) -> str:
-    other, by = turn["topology"], _ms(turn["by_ms"])
+    other, by = turn["topology"], in_ms(turn["by_ms"])
     if turn["part"] is None or turn["more_ms"] is None:
         return f"{other} takes {by} longer, and no single hop is shown to account for it"
-    more = _ms(turn["more_ms"])
+    more = in_ms(turn["more_ms"])
     where = turn["part"]
     if where == NETWORK_PART:
         mine, theirs = turn["round_trips"]
@@ -114,7 +114,7 @@ def _not_shown(decision: Decision) -> list[str]:
     """The pairs that were tested without a difference shown."""
     answers = decision["answers"]
     asked: list[tuple[str, Ranking, Told]] = [
-        *((f"{_scope(answer)}, p50", answer["quickest"], _ms) for answer in answers),
+        *((f"{_scope(answer)}, p50", answer["quickest"], in_ms) for answer in answers),
         ("cost", decision["cheapest"], _core_hours),
         *((f"{_scope(answer)}, bytes", answer["fewest_bytes"], _bytes) for answer in answers),
     ]
@@ -163,10 +163,6 @@ def _sources(decision: Decision) -> list[str]:
 
 def _marks(sources: Sequence[str], numbers: Mapping[str, str]) -> str:
     return "".join(numbers[source] for source in sources)
-
-
-def _ms(value: Estimate) -> str:
-    return figure(value["value"], value["ci95"], "ms")
 
 
 def _bytes(value: Estimate) -> str:

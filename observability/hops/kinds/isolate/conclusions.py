@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from hops.elements.numbers import figure
+from hops.conclusions.wording import in_ms
 from hops.kinds.isolate.arms import in_words
 from hops.kinds.isolate.document import OTHERS, Isolation, IsolationRow
-from hops.run.documents.estimate import Estimate
 
 
 def isolation_sentences(isolation: Isolation) -> list[str]:
@@ -14,12 +13,8 @@ def isolation_sentences(isolation: Isolation) -> list[str]:
 
 
 def _sentence(row: IsolationRow) -> str:
-    predicted = "nothing predicted" if row["predicted"] is None else f"predicted {_ms(row['predicted'])}"
-    told = f"{in_words(row['arm'])}: measured gain {_ms(row['measured'])}, {predicted}"
+    predicted = "nothing predicted" if row["predicted"] is None else f"predicted {in_ms(row['predicted'])}"
+    told = f"{in_words(row['arm'])}: measured gain {in_ms(row['measured'])}, {predicted}"
     if row["verdict"] == "unknown" or row["difference"] is None:
         return f"{told}; no verdict: {row['reason']}."
-    return f"{told}; they {row['verdict']}: difference {_ms(row['difference'])}."
-
-
-def _ms(estimate: Estimate) -> str:
-    return figure(estimate["value"], estimate["ci95"], "ms")
+    return f"{told}; they {row['verdict']}: difference {in_ms(row['difference'])}."

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from hops.conclusions.wording import listed
-from hops.elements.numbers import figure
+from hops.conclusions.wording import in_ms, listed
 from hops.kinds.ladder.document import Ladder, LadderRow, LadderStep
-from hops.run.documents.estimate import Estimate
 from hops.units import ALL
 
 _NAMED_SHARE = 0.2
@@ -26,12 +24,12 @@ def _sentence(step: LadderStep) -> str:
     row = row_of(step)
     if row is None:
         return f"{step['adds']}: not enough traced and untraced journeys in {step['lower']} and {step['upper']}."
-    told = f"{step['adds']}: {_ms(row['measured'])} measured, {_ms(row['attributed'])} attributed."
+    told = f"{step['adds']}: {in_ms(row['measured'])} measured, {in_ms(row['attributed'])} attributed."
     match row["verdict"]:
         case "agree":
-            return f"{told} They agree: {_ms(row['remainder'])} remains."
+            return f"{told} They agree: {in_ms(row['remainder'])} remains."
         case "differ":
-            return f"{told} They differ by {_ms(row['remainder'])}.{_elsewhere(row)}"
+            return f"{told} They differ by {in_ms(row['remainder'])}.{_elsewhere(row)}"
         case _:
             return f"{told} No verdict: {row['reason']}."
 
@@ -42,9 +40,5 @@ def _elsewhere(row: LadderRow) -> str:
     if not changes:
         return ""
     named = sorted(row["groups"], key=lambda group: -abs(group["value"]))
-    told = [f"{group['group']} by {_ms(group)}" for group in named if abs(group["value"]) >= _NAMED_SHARE * changes]
-    return f" Parts that do not belong to the step changed by {_ms(row['elsewhere'])}: {listed(told)}."
-
-
-def _ms(estimate: Estimate) -> str:
-    return figure(estimate["value"], estimate["ci95"], "ms")
+    told = [f"{group['group']} by {in_ms(group)}" for group in named if abs(group["value"]) >= _NAMED_SHARE * changes]
+    return f" Parts that do not belong to the step changed by {in_ms(row['elsewhere'])}: {listed(told)}."

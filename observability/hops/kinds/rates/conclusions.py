@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hops.analysis.pairs import Pairs, renamed
-from hops.conclusions.comparison import standing
-from hops.conclusions.wording import listed, sentence
+from hops.analysis.pairs import renamed
+from hops.conclusions.comparison import fastest_by_place
+from hops.conclusions.wording import sentence
 from hops.elements.numbers import figure, plain
 from hops.kinds.rates.analysis import MACHINE
 from hops.kinds.rates.document import Crossing, Filling, Rates, rates_of
@@ -25,12 +25,6 @@ def at_rate(summary: Summary, rate: float) -> Summary:
     """The topologies and comparisons at one of the equal rates, under the topologies' own names."""
     arms = rates_of(summary)["arms"]
     return renamed(summary, {arm["label"]: arm["topology"] for arm in arms if arm["rate"] == rate})
-
-
-def fastest(summary: Summary, journey: str, rate: float) -> list[str]:
-    """The topologies at one rate that are not shown to be slower at p50 than the fastest; none if not tested."""
-    place = standing(Pairs(at_rate(summary, rate)), journey, "p50")
-    return [] if place is None or place.untested else place.first
 
 
 def crossing_words(row: Crossing) -> str:
@@ -69,18 +63,10 @@ def first_fillings(rates: Rates) -> list[Filling]:
 
 def _fastest(summary: Summary) -> str:
     rates = rates_of(summary)
-    topologies = list(dict.fromkeys(arm["topology"] for arm in rates["arms"]))
-    at: dict[tuple[str, ...], list[str]] = {}
-    for rate in rates["equal"]:
-        names = tuple(sorted(fastest(summary, ALL, rate), key=topologies.index))
-        at.setdefault(names, []).append(f"{rate:g}")
-    if () in at or len(topologies) < 2:
+    if len({arm["topology"] for arm in rates["arms"]}) < 2:
         return ""
-    told = [
-        f"{listed(names, 'or') if len(names) < len(topologies) else 'none is shown'} at {listed(of_names)}"
-        for names, of_names in at.items()
-    ]
-    return f"Fastest over the whole mix at p50, by {_A_SECOND}: {'; '.join(told)}"
+    told = fastest_by_place({f"{rate:g}": at_rate(summary, rate) for rate in rates["equal"]})
+    return told and f"Fastest over the whole mix at p50, by {_A_SECOND}: {told}"
 
 
 def _turns(rates: Rates) -> list[str]:

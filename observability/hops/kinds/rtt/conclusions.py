@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from hops.analysis.pairs import Pairs, renamed
-from hops.conclusions.comparison import standing
+from hops.analysis.pairs import renamed
+from hops.conclusions.comparison import fastest_by_place
 from hops.conclusions.distance import break_even_words
-from hops.conclusions.wording import clause, listed, plural, sentence
+from hops.conclusions.wording import clause, in_ms, listed, plural, sentence
 from hops.elements.numbers import figure, times
 from hops.kinds.rtt.arms import label_of
 from hops.kinds.rtt.document import BreakEvenCheck, DistanceCheck, JourneySlope, PredictedPoint, check_of
@@ -48,12 +48,6 @@ def at_distance(summary: Summary, rtt_ms: float) -> Summary:
     return renamed(summary, {label_of(topology, rtt_ms): topology for topology in check_of(summary)["topologies"]})
 
 
-def fastest(summary: Summary, journey: str, rtt_ms: float) -> list[str]:
-    """The topologies at one distance that are not shown to be slower at p50 than the fastest; none if not tested."""
-    place = standing(Pairs(at_distance(summary, rtt_ms)), journey, "p50")
-    return [] if place is None or place.untested else place.first
-
-
 def is_within(row: JourneySlope) -> bool:
     """Whether a slope is as near to the round trips as it has to be."""
     return abs(row["ratio"]["value"] - 1) <= TOLERANCE
@@ -70,18 +64,9 @@ def interval_within(row: JourneySlope) -> Literal["yes", "no", "undecided", "unk
 
 
 def _fastest(summary: Summary) -> str:
-    check = check_of(summary)
-    at_ms: dict[tuple[str, ...], list[str]] = {}
-    for rtt_ms in check["rtts_ms"]:
-        names = tuple(sorted(fastest(summary, ALL, rtt_ms), key=check["topologies"].index))
-        at_ms.setdefault(names, []).append(f"{rtt_ms:g}")
-    if () in at_ms:
-        return ""
-    told = [
-        f"{listed(names, 'or') if len(names) < len(check['topologies']) else 'none is shown'} at {listed(times_ms)} ms"
-        for names, times_ms in at_ms.items()
-    ]
-    return f"Fastest over the whole mix at p50, by the round-trip time: {'; '.join(told)}"
+    rtts_ms = check_of(summary)["rtts_ms"]
+    told = fastest_by_place({f"{rtt_ms:g}": at_distance(summary, rtt_ms) for rtt_ms in rtts_ms}, " ms")
+    return told and f"Fastest over the whole mix at p50, by the round-trip time: {told}"
 
 
 def _slopes(slopes: list[JourneySlope]) -> str:
@@ -108,7 +93,7 @@ def _points(check: DistanceCheck) -> str:
     return (
         f"The model, from the arms at {check['rtts_ms'][0]:g} ms, predicts {agree} of {len(tested)} measured p50 of "
         "the others within the 95 % interval of the difference. The largest difference is "
-        f"{figure(worst['difference']['value'], worst['difference']['ci95'], 'ms')}, measured minus predicted, of "
+        f"{in_ms(worst['difference'])}, measured minus predicted, of "
         f"{_journey(worst['journey'])} in {worst['topology']} at {worst['rtt_ms']:g} ms, where p50 is "
         f"{figure(worst['measured']['value'], unit='ms')}"
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from hops.conclusions.comparison import fastest
 from hops.conclusions.wording import listed
 from hops.elements import numbers
 from hops.elements.element import Element, Fold, Heading, Points, Section, Text
 from hops.elements.table import Cell, Column, Table, number, table_of, texts, words
-from hops.kinds.rtt.conclusions import TOLERANCE, break_even_sentences, fastest, interval_within, rtt_sentences
+from hops.kinds.rtt.conclusions import TOLERANCE, at_distance, break_even_sentences, interval_within, rtt_sentences
 from hops.kinds.rtt.document import DistanceCheck, check_of
 from hops.run.documents.distance import BreakEven
 from hops.tables.estimate import agreed, estimated
@@ -112,7 +113,7 @@ def points_table(check: DistanceCheck) -> Table:
 
 
 def _names(view: SummaryView, journey: str, rtt_ms: float) -> str:
-    names = fastest(view.summary, journey, rtt_ms)
+    names = fastest(at_distance(view.summary, rtt_ms), journey)
     if not names:
         return "not tested"
     return "none shown" if len(names) == len(check_of(view.summary)["topologies"]) else listed(names, "or")

@@ -10,7 +10,7 @@ from hops.report.chart import GRID, PAPER, SOFT, Spec, draw
 from hops.report.encodings import amount, kinds, layer, row_each
 from hops.report.palette import Look
 from hops.report.view import View
-from hops.run.documents.difference import HopDifference
+from hops.run.documents.difference import HopDifference, PartDifference
 
 WHOLE = "whole"
 
@@ -102,14 +102,7 @@ def difference_table(left: str, right: str, rows: list[HopDifference]) -> Table:
             *(Cell(numbers.count(count), count) for count in row["traces"]),
             estimate(row["difference_ms"], row["ci95"], signed=True),
         ]
-        for group in groups:
-            one = by_name.get(group)
-            line.append(
-                estimate(None, numbers.UNKNOWN)
-                if one is None
-                else estimate(one["difference_ms"], one["ci95"], signed=True)
-            )
-        cells.append(line)
+        cells.append([*line, *(_difference(by_name.get(group)) for group in groups)])
     caption = f"{left} minus {right}: difference between the traced means by group, ms, with 95 % intervals"
     return Table(f"hop_differences_{left}_{right}", caption, columns, cells)
 
@@ -119,15 +112,13 @@ def part_difference_table(left: str, right: str, rows: list[HopDifference]) -> T
     columns = [Column("journey", numeric=False), Column("part", numeric=False)]
     columns += [Column(left, "ms"), Column(right, "ms"), Column("difference", "ms", interval=True)]
     cells = [
-        [
-            words(row["journey"]),
-            words(one["part"]),
-            number(one["left_ms"]),
-            number(one["right_ms"]),
-            estimate(one["difference_ms"], one["ci95"], signed=True),
-        ]
+        [words(row["journey"]), words(one["part"]), number(one["left_ms"]), number(one["right_ms"]), _difference(one)]
         for row in rows
         for one in row["parts"]
     ]
     caption = f"{left} minus {right}: difference between the traced means by part, ms, with 95 % intervals"
     return Table(f"hop_difference_parts_{left}_{right}", caption, columns, cells, heads=2)
+
+
+def _difference(one: PartDifference | None) -> Cell:
+    return estimate(None, numbers.UNKNOWN) if one is None else estimate(one["difference_ms"], one["ci95"], signed=True)
