@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hops.analysis.pairs import Pairs, value_of
 from hops.conclusions.comparison import Standing, grouped_conclusions, standing
-from hops.conclusions.wording import listed
+from hops.conclusions.wording import listed, turned
 from hops.elements import numbers
 from hops.elements.element import Element, Fold, Points, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, words
@@ -73,10 +73,5 @@ def _cells(view: SummaryView, place: Standing | None, value: float | None) -> li
     if not place.behind:
         return [first, number(value), *nobody]
     row = place.behind[0]
-    low, high = row["ci95"]
-    ahead = estimate(_turned(row["difference"]), (_turned(high), _turned(low)))
-    return [first, number(value), ahead, view.name(row["right"])]
-
-
-def _turned(value: float | None) -> float | None:
-    return None if value is None else -value
+    assert row["difference"] is not None
+    return [first, number(value), estimate(-row["difference"], turned(row["ci95"])), view.name(row["right"])]

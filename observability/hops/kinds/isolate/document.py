@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypedDict, cast
 
 from hops.run.documents.estimate import Agreement, Estimate
-from hops.run.documents.summary import Summary
 
 OTHERS = "all others"
 """All kinds of journey but the one that is taken away, in the shares that they have in the load."""
@@ -39,12 +39,6 @@ class Isolation(TypedDict):
     rows: list[IsolationRow]
 
 
-class IsolationSummary(Summary):
-    """The summary of an isolation."""
-
-    isolation: Isolation
-
-
-def isolation_in(summary: Summary) -> Isolation:
+def isolation_in(summary: Mapping[str, object]) -> Isolation:
     """What the summary of an isolation has beside that of every run."""
-    return cast("IsolationSummary", summary)["isolation"]
+    return cast("Isolation", summary["isolation"])

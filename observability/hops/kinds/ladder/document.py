@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypedDict, cast
 
 from hops.run.documents.estimate import Agreement, Estimate
-from hops.run.documents.summary import Summary
 
 
 class GroupChange(Estimate):
@@ -77,12 +77,6 @@ class Ladder(TypedDict):
     sidecar_pairs: list[SidecarPair]
 
 
-class LadderSummary(Summary):
-    """The summary of a ladder."""
-
-    ladder: Ladder
-
-
-def ladder_of(summary: Summary) -> Ladder:
+def ladder_of(summary: Mapping[str, object]) -> Ladder:
     """What the summary of a ladder has beside that of every run."""
-    return cast("LadderSummary", summary)["ladder"]
+    return cast("Ladder", summary["ladder"])

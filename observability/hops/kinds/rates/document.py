@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypedDict, cast
 
 from hops.run.documents.distance import Turning
 from hops.run.documents.estimate import Estimate
-from hops.run.documents.summary import Summary
 
 
 class RateArm(TypedDict):
@@ -66,12 +66,6 @@ class Rates(TypedDict):
     fillings: list[Filling]
 
 
-class RatesSummary(Summary):
-    """The summary of an experiment over rates."""
-
-    rates: Rates
-
-
-def rates_of(summary: Summary) -> Rates:
+def rates_of(summary: Mapping[str, object]) -> Rates:
     """What the summary of an experiment over rates has beside that of every run."""
-    return cast("RatesSummary", summary)["rates"]
+    return cast("Rates", summary["rates"])
