@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from experiment.arguments import workload_file
@@ -14,15 +15,13 @@ from experiment.plan.mix import mix_of
 from experiment.plan.own_load import OwnLoad, Sending
 from experiment.plan.profiles import Profile
 from hops.kinds.studies.document import KIND, Claim, Study, StudyLoad, arm_label
-from mesh.description.switches import SWITCHES
+from mesh.description.switches import MOST_CONNECTIONS, SWITCHES
 from mesh.description.topology import load_topology
 from mesh.errors import MeshError
 
 TRACE = "0.05"
 """Share of journeys to trace: closed loops have many."""
 SHORTEST_S = 1.0
-MOST_ANSWERED = 400.0
-"""More journeys a second than two cores answer; it keeps the tapes of closed loops small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,7 @@ def study_plan(study: StudyFile, profile: StudyProfile, blocks: int, seed: int) 
         for topology in entry.topologies:
             label = arm_label(topology, name)
             try:
-                arms.append(_arm(label, topology, entry, own))
+                arms.append(_arm(label, topology, {**study.replay.switches, **entry.switches}, own))
             except (UsageError, MeshError) as error:
                 left_out[label] = str(error).removeprefix(f"arm {label}: ").rstrip(".")
     if not arms:
@@ -101,11 +100,13 @@ def study_plan(study: StudyFile, profile: StudyProfile, blocks: int, seed: int) 
     )
 
 
-def _arm(label: str, topology: str, entry: LoadEntry, own: OwnLoad) -> Arm:
-    unknown = [name for name in entry.switches if name not in SWITCHES]
+def _arm(label: str, topology: str, switches: Mapping[str, str | int], own: OwnLoad) -> Arm:
+    unknown = [name for name in switches if name not in SWITCHES]
     if unknown:
         raise UsageError(f"there is no switch {unknown[0]}")
-    given = {"trace": TRACE, **{name: str(value) for name, value in entry.switches.items()}}
+    given = {"trace": TRACE, **{name: str(value) for name, value in switches.items()}}
+    if own.sending.closed is not None:
+        given.setdefault("connections", str(min(MOST_CONNECTIONS, own.sending.closed.vus)))
     arm = arm_of(label, load_topology(topology), given)
     return Arm(label, arm.topology, arm.switches, load=own)
 
@@ -121,10 +122,9 @@ def _own_load(name: str, entry: LoadEntry, scale: Scale, profile: StudyProfile) 
             name, _mix(entry), Sending(profile.warmup_s, duration_s, rate, overload=entry.overload), "constant"
         )
     closed = ClosedLoop(max(1, round((entry.users or 1) / by_users)), entry.think_s)
-    rate = min(MOST_ANSWERED, closed.tape_rate)
     most = max(entry.steps, default=1.0)
     steps = tuple(step / most for step in entry.steps)
-    sending = Sending(profile.warmup_s, duration_s, rate, closed, steps, entry.overload)
+    sending = Sending(profile.warmup_s, duration_s, entry.most_per_s, closed, steps, entry.overload)
     return OwnLoad(name, _mix(entry), sending)
 
 
@@ -164,6 +164,7 @@ def _claims(study: StudyFile) -> list[Claim]:
             note=claim.note,
             source=claim.source,
             published=study.figures_of(claim),
+            topologies=study.topologies_of(claim),
             loads=study.loads_of(claim.id),
             reason=study.replay.not_comparable.get(claim.id, ""),
         )

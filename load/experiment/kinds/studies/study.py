@@ -53,9 +53,10 @@ class LoadEntry(_Strict):
         arrivals: Users who send one request each, evenly over the duration; None with `users`.
         think_s: Seconds between a user's journeys.
         steps: Share of the users who are there in each of so many equal parts, relative to the most.
+        most_per_s: More journeys a second than two cores answer: a closed loop's tape has so many.
         duration_s: Length, in seconds.
         overload: Whether failures are what the load is for.
-        switches: Switches of all arms.
+        switches: Switches of all arms, beside those of the replay.
         topologies: Names of the topologies that run under it.
         answers: Claims that it answers.
     """
@@ -66,6 +67,7 @@ class LoadEntry(_Strict):
     arrivals: Annotated[int, Field(ge=1)] | None = None
     think_s: Annotated[FiniteFloat, Field(ge=0)] = 0.0
     steps: tuple[Annotated[FiniteFloat, Field(ge=0)], ...] = ()
+    most_per_s: Positive = 500.0
     duration_s: Positive
     overload: bool = False
     switches: dict[str, str | int] = {}
@@ -87,10 +89,22 @@ class Scale(_Strict):
 
 
 class Replay(_Strict):
-    """How a study is replayed: loads by name, and where its file has the absolute figures of a claim."""
+    """How a study is replayed.
+
+    Attributes:
+        scale: By what its figures are divided.
+        not_replayed: What is left out of it.
+        switches: Switches of all arms.
+        sides: Topology of a side, where it is not that of `SIDES`.
+        loads: The loads, by name.
+        published: Where the tables have the absolute figures of a claim, and their unit: `latency_ms.{side}.p50 ms`.
+        not_comparable: Why a claim has no load.
+    """
 
     scale: Scale
     not_replayed: str
+    switches: dict[str, str | int] = {}
+    sides: dict[str, str] = {}
     loads: Annotated[dict[Name, LoadEntry], Field(min_length=1)]
     published: dict[str, str] = {}
     not_comparable: dict[str, str] = {}
@@ -113,11 +127,17 @@ class StudyFile(_Strict):
         """Names of the loads that answer a claim."""
         return [name for name, load in self.replay.loads.items() if claim in load.answers]
 
-    def figures_of(self, claim: ClaimEntry) -> list[Any]:
+    def topologies_of(self, claim: ClaimEntry) -> list[str]:
+        """The topologies that stand for the sides of a claim."""
+        known = {**SIDES, **self.replay.sides}
+        return [known.get(side, side) for side in (claim.left, claim.right) if side is not None]
+
+    def figures_of(self, claim: ClaimEntry) -> str:
         """The absolute figures that the study printed for both sides of a claim; empty if it printed none."""
-        where = self.replay.published.get(claim.id)
+        where, _, unit = self.replay.published.get(claim.id, "").partition(" ")
         sides = [side for side in (claim.left, claim.right) if side is not None]
-        return [] if where is None else [_at(self.tables, where.format(side=side)) for side in sides]
+        figures = [str(_at(self.tables, where.format(side=side))) for side in sides if where]
+        return " ".join(filter(None, (listed(figures), unit)))
 
 
 def all_studies(folder: Path = STUDIES) -> list[str]:
@@ -200,12 +220,11 @@ def _problems_of(claim: ClaimEntry, study: StudyFile) -> Sequence[str]:
         problems.append(
             f"{claim.metric} is answered by {'at least two loads' if several else 'one load'}, not {len(loads)}"
         )
-    sides = [SIDES.get(side, side) for side in (claim.left, claim.right) if side is not None]
     problems += [
-        f"its load {name} does not run {side}"
+        f"its load {name} does not run {topology}"
         for name in loads
-        for side in sides
-        if side not in study.replay.loads[name].topologies
+        for topology in study.topologies_of(claim)
+        if topology not in study.replay.loads[name].topologies
     ]
     try:
         study.figures_of(claim)

@@ -18,7 +18,6 @@ from experiment.plan.arms_in_blocks import Arm, Plan, plan_of
 from experiment.plan.closed_loop import ClosedLoop
 from experiment.results.folder import ResultsFolder
 from hops.kinds import make_report
-from hops.kinds.studies.document import SIDES
 from hops.kinds.studies.synthetic import synthetic_claim, write_synthetic_replay
 
 CLAIMS = {"agrawal": 9, "chandra": 9, "muppaneni": 12, "niswar": 9, "rozek": 17}
@@ -38,7 +37,7 @@ def test_every_claim_has_arms_that_share_a_tape_or_a_reason(name: str) -> None:
     for claim in study["claims"]:
         assert bool(claim["loads"]) != bool(claim["reason"])
         for load in claim["loads"]:
-            labels = [f"{SIDES[side]}-{load}" for side in (claim["left"], claim["right"]) if side]
+            labels = [f"{topology}-{load}" for topology in claim["topologies"]]
             tapes = {arms[label].tape if label in arms else study["left_out"][label] for label in labels}
             assert len(tapes) == 1 or any(label in study["left_out"] for label in labels)
 

@@ -12,7 +12,6 @@ from hops.conclusions.reasons import why
 from hops.elements.numbers import plain, times
 from hops.kinds.studies.document import (
     NAIVE,
-    SIDES,
     Claim,
     Naive,
     Replayed,
@@ -35,7 +34,7 @@ def pairs_of(run: RunFiles) -> list[tuple[str, str]]:
     """The arms that a claim compares; they share a tape."""
     study = study_in(run.manifest)
     pairs = [
-        (arm_label(SIDES[claim["left"]], load), arm_label(SIDES[claim["right"]], load))
+        (arm_label(claim["topologies"][0], load), arm_label(claim["topologies"][1], load))
         for claim in study["claims"]
         for load in claim["loads"]
         if claim["right"] is not None
@@ -64,8 +63,7 @@ class _Judged:
     def verdict(self, claim: Claim) -> Verdict:
         if claim["reason"]:
             return _none(claim, claim["reason"])
-        sides = [SIDES[side] for side in (claim["left"], claim["right"]) if side is not None]
-        arms = [arm_label(side, load) for load in claim["loads"] for side in sides]
+        arms = [arm_label(side, load) for load in claim["loads"] for side in claim["topologies"]]
         for arm in arms:
             if arm not in self.measured.journeys:
                 return _none(claim, self.study["left_out"].get(arm, f"the run has no arm {arm}"))
@@ -127,8 +125,7 @@ class _Judged:
 
     def _naive(self, claim: Claim) -> Naive | None:
         """The verdict if clients make one request per item, where such arms ran."""
-        load = claim["loads"][0]
-        sides = [SIDES[side or ""] for side in (claim["left"], claim["right"])]
+        load, sides = claim["loads"][0], claim["topologies"]
         arms = [arm_label(side, load) for side in sides]
         naive = [arm_label(f"{side}{NAIVE}", load) for side in sides]
         arms = [other if other in self.measured.journeys else arm for arm, other in zip(arms, naive, strict=True)]

@@ -37,14 +37,15 @@ SIDES = {
     "dataloader": "graphql",
     "n_plus_one": "graphql-naive",
 }
-"""What a claim may compare, and the topology that stands for it."""
+"""What a claim may compare, and the topology that stands for it, unless a study says otherwise."""
 
 
 class Claim(TypedDict):
     """A claim as it was published.
 
     `value` is the published ratio, or the two ends of a range; `published` the absolute figures that the study printed
-    for left and right, in its own unit. `loads` are those that answer it, in their order, and `reason` why none can.
+    for left and right, in its own unit. `topologies` stand for left and right here. `loads` are those that answer it,
+    in their order, and `reason` why none can.
     """
 
     id: str
@@ -57,7 +58,8 @@ class Claim(TypedDict):
     under: dict[str, Any]
     note: str
     source: str
-    published: list[Any]
+    published: str
+    topologies: list[str]
     loads: list[str]
     reason: str
 

@@ -26,11 +26,13 @@ def synthetic_claim(name: str, **fields: Any) -> Claim:
         under={},
         note="",
         source="",
-        published=[],
+        published="",
+        topologies=[],
         loads=["flat"],
         reason="",
     )
-    return {**claim, **fields}  # type: ignore[typeddict-item]
+    claim = {**claim, **fields}  # type: ignore[typeddict-item]
+    return {**claim, "topologies": [claim["left"], claim["right"] or ""]}
 
 
 def write_synthetic_replay(

@@ -138,12 +138,9 @@ def loads_table(study: Study) -> Table:
     """Each load as published and as replayed."""
     rows = []
     for name, load in study["loads"].items():
-        users = [load["users"], load["users_replayed"]]
-        lengths = [f"{load[key]:g} s" for key in ("duration_s", "duration_replayed_s")]
-        both = [
-            f"{count:,} {'users, one request each, in' if load['arrivals'] else 'users for'} {length}"
-            for count, length in zip(users, lengths, strict=True)
-        ]
+        ends = ((load["users"], load["duration_s"]), (load["users_replayed"], load["duration_replayed_s"]))
+        how = ", one request each, in" if load["arrivals"] else " for"
+        both = [f"{plural(users, 'user')}{how} {seconds:g} s" for users, seconds in ends]
         rows.append([words(name), words(load["about"]), words(load["sends"]), *map(words, both)])
     columns = [Column(name, numeric=False) for name in ("load", "what", "journeys", "the study's", "ours")]
     return Table(f"loads_{study['id']}", "The study's loads, and what was sent for them", columns, rows)
@@ -172,7 +169,7 @@ def _row(verdict: Verdict) -> list[Cell]:
     return [
         words(claim["id"]),
         words(says(verdict)),
-        words(" and ".join(map(str, claim["published"])) or numbers.NOTHING),
+        words(claim["published"] or numbers.NOTHING),
         words(f"{values} {verdict['unit']}" if values else numbers.NOTHING),
         measured,
         words(inside),

@@ -23,7 +23,7 @@ TRUTH = {
     "rest-flat": 1.0, "grpc-flat": 0.7, "graphql-flat": 1.3, "rest-naive-flat": 3.0, "rest-large": 1, "grpc-large": 0.4
 }  # fmt: skip
 CLAIMS = [
-    synthetic_claim("T1", relation="ratio", value=0.7, published=[35, 50]),
+    synthetic_claim("T1", relation="ratio", value=0.7, published="35 and 50 ms"),
     synthetic_claim("T2", relation="ratio", value=0.2),
     synthetic_claim("T3", relation="gt"),
     synthetic_claim("T4", left="graphql", relation="lt"),
