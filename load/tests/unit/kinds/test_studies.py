@@ -55,7 +55,7 @@ def test_a_load_keeps_the_studys_pace_and_says_what_it_was_divided_by() -> None:
     assert (many.process, many.sending.rate, many.sending.duration_s) == ("constant", pytest.approx(1000 / 30), 6)
     assert rozek.about["study"]["loads"]["s1-1000"]["users_replayed"] == 200
     assert "users and time divided by 5" in rozek.about["study"]["scale"]
-    assert (ramp.sending.closed, ramp.sending.duration_s, ramp.sending.overload) == (ClosedLoop(184, 0.0), 12, True)
+    assert (ramp.sending.closed, ramp.sending.duration_s, ramp.sending.overload) == (ClosedLoop(245, 0.0), 12, True)
     assert ramp.sending.steps[:3] == (0.25, 0.5, 0.75)
     sent = Load(Tape(Path("tape"), "", 1, 1), 12, ramp.sending.closed, steps=ramp.sending.steps)
     assert "0.25,0.5,0.75,1,1,1,1,1,1,0.75,0.5,0.25" in _replay(sent, Path("target"), Path("out"))

@@ -75,6 +75,8 @@ class _Judged:
             effect, values = self.figures.effect(claim["metric"], arms[0], arms[1])
         found = judge(claim, effect)
         contradicted = found.outcome == "contradicted"
+        latency = claim["metric"].startswith("latency_")
+        explicable = contradicted and (latency or claim["metric"] == "throughput")
         return Verdict(
             claim=claim,
             outcome=found.outcome,
@@ -89,7 +91,7 @@ class _Judged:
             inside=lies_inside(claim["value"], effect.interval),
             blocks=found.blocks,
             beside=self._beside(claim, arms),
-            why=self._why(arms, values) if contradicted and claim["metric"].startswith("latency_") else [],
+            why=self._why(arms[:2], turned=(effect.value > 1) == latency) if explicable and effect.value else [],
             naive=self._naive(claim) if found.outcome != "holds" else None,
         )
 
@@ -112,12 +114,11 @@ class _Judged:
                 return f"For each journey {plain(mine)} and {plain(other)} ms of CPU: {times(mine / other)}."
         return ""
 
-    def _why(self, arms: list[str], values: list[float | None]) -> list[str]:
-        """Which parts of the budgets make the lower side lower."""
+    def _why(self, arms: list[str], *, turned: bool) -> list[str]:
+        """Which parts of the budgets make the faster side faster, which is the right one if turned."""
         measured = self.measured
         rows = hop_differences(measured.hops, measured.load, measured.blocks, [(arms[0], arms[1])])
         row = next((row for row in rows if row["journey"] == ALL), None)
-        turned = (values[0] or 0.0) > (values[1] or 0.0)
         if row is not None and turned:
             row = mirror_hops(row)
         waves = [measured.topologies[arm]["journeys"][ALL]["waves_mean"] for arm in (arms[::-1] if turned else arms)]

@@ -7,6 +7,7 @@ from rich.console import Group
 from hops.elements.element import Heading
 from hops.kinds.studies import section
 from hops.kinds.studies.analysis import figures_of, pairs_of
+from hops.kinds.studies.charts import picture
 from hops.kinds.studies.document import replayed_in
 from hops.kinds.studies.tables import verdict_elements
 from hops.report.view import Kind
@@ -30,4 +31,5 @@ KIND = Kind(
     figures_of=figures_of,
     conclusions=section.section,
     arms="arms (a topology under one of the study's loads)",
+    picture=picture,
 )

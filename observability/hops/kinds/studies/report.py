@@ -11,6 +11,7 @@ from hops.conclusions.notes import verdict_sentence
 from hops.conclusions.wording import listed, plural
 from hops.elements.element import Element, Points, Section, Text
 from hops.elements.table import Column, Table, whole, words
+from hops.kinds.studies.charts import effects
 from hops.kinds.studies.document import OUTCOMES, Finished, Verdict, Verdicts, replayed_in
 from hops.kinds.studies.tables import (
     RULE,
@@ -86,6 +87,7 @@ def make_report(file: Path) -> tuple[Path, bool]:
     chart.restart_ids()
     studies, facts = document["studies"], dict(machine_facts(document["manifest"]))
     doubtful = [cited(one["study"]) for one in studies if not one["valid"]]
+    drawn = [(cited(one["study"]), one) for one in studies]
     trust = [f"{cited(one['study'])}: {one['trust']}" for one in studies]
     page = Page(
         name=document["name"],
@@ -102,7 +104,7 @@ def make_report(file: Path) -> tuple[Path, bool]:
             ("measured", facts["when"]),
         ],
         sections=[
-            Section("verdicts", "Verdicts", verdict_elements(document)),
+            Section("verdicts", "Verdicts", verdict_elements(document, effects(drawn))),
             *(_section(one) for one in studies),
             Section("validity", "Can it be trusted?", [Points(trust)]),
             Section("setup", "What was measured", [setup_table(list(facts.items())), Text(ONE_MACHINE)]),
@@ -111,8 +113,13 @@ def make_report(file: Path) -> tuple[Path, bool]:
     return write_page(page, file.parent), not doubtful
 
 
-def verdict_elements(document: Verdicts) -> list[Element]:
-    """How many claims hold, by study, and why others are contradicted."""
+def verdict_elements(document: Verdicts, *pictures: Element) -> list[Element]:
+    """How many claims hold, by study, and why others are contradicted.
+
+    Args:
+        document: The document.
+        pictures: Elements behind the first table.
+    """
     studies = document["studies"]
     verdicts = _corrected(studies)
     rows = [
@@ -124,6 +131,7 @@ def verdict_elements(document: Verdicts) -> list[Element]:
     return [
         Points([counted(verdicts)], tone="sentences"),
         Table("verdicts", "Verdicts by study", columns, rows),
+        *pictures,
         *([Points(explanations, tone="sentences")] if explanations else []),
         Text(f"{RULE} {several_note(verdicts)}"),
     ]

@@ -124,14 +124,14 @@ def explained(verdict: Verdict) -> str:
     texts = list(verdict["why"])
     naive = verdict["naive"]
     if naive is not None and naive["outcome"] == "holds":
-        effect = numbers.times(naive["effect"]["value"], naive["effect"]["ci95"])
+        effect = numbers.figure(naive["effect"]["value"], naive["effect"]["ci95"])
         texts.append(
-            f"It holds if the client makes one request per item: {naive['arms'][0]} takes {effect} what "
-            f"{naive['arms'][1]} takes."
+            f"It holds if the client makes one request per item: {naive['arms'][0]} divided by {naive['arms'][1]} is "
+            f"{effect}."
         )
     if not texts:
         return ""
-    return f"{verdict['claim']['id']} is {verdict['outcome']}. {' '.join(texts)}"
+    return f"{verdict['claim']['id']} ({says(verdict)}) is {verdict['outcome']}. {' '.join(texts)}"
 
 
 def loads_table(study: Study) -> Table:
