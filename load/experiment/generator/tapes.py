@@ -73,7 +73,7 @@ def make_tapes(shopload: Shopload, plan: Plan, workload: Path, folder: Path) -> 
             rate=rate,
             duration_s=duration_s,
             scale=scale,
-            payload=plan.payload,
+            payload=arm.switches.payload,
             without=arm.without,
         )
 

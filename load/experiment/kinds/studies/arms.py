@@ -73,7 +73,7 @@ def study_plan(study: StudyFile, profile: StudyProfile, blocks: int, seed: int) 
             try:
                 arms.append(_arm(label, topology, {**study.replay.switches, **entry.switches}, own))
             except (UsageError, MeshError) as error:
-                left_out[label] = str(error).removeprefix(f"arm {label}: ").rstrip(".")
+                left_out[label] = str(error).removeprefix(f"arm {label}: ").partition(". ")[0].rstrip(".")
     if not arms:
         raise UsageError(f"study={study.id}: none of its arms can run: {next(iter(left_out.values()))}")
     about = Study(
@@ -95,7 +95,8 @@ def study_plan(study: StudyFile, profile: StudyProfile, blocks: int, seed: int) 
         blocks=blocks,
         profile=Profile(profile.name, math.ceil(profile.warmup_s), 0, 0.0, parity_samples=3),
         seed=seed,
-        workload=workload_file("default"),
+        # Answers of journeys that the workload has are compared with the data's before the load.
+        workload=workload_file("document" if any(_reads_documents(arm) for arm in arms) else "default"),
         about={"study": about},
     )
 
@@ -126,6 +127,10 @@ def _own_load(name: str, entry: LoadEntry, scale: Scale, profile: StudyProfile) 
     steps = tuple(step / most for step in entry.steps)
     sending = Sending(profile.warmup_s, duration_s, entry.most_per_s, closed, steps, entry.overload)
     return OwnLoad(name, _mix(entry), sending)
+
+
+def _reads_documents(arm: Arm) -> bool:
+    return arm.load is not None and any(journey == "document" for journey, _, _ in arm.load.mix)
 
 
 def _mix(entry: LoadEntry) -> tuple[tuple[str, str, float], ...]:

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 from hops.conclusions.wording import listed, plural
 from hops.elements import numbers
-from hops.elements.element import Element, Fold, Points, Text
+from hops.elements.element import Element, Fold, Points, Section, Text
 from hops.elements.table import Cell, Column, Table, words
-from hops.kinds.studies.document import OUTCOMES, Replayed, Study, Verdict
+from hops.kinds.studies.document import OUTCOMES, Replayed, Study, Verdict, replayed_in
 from hops.kinds.studies.verdict import ends_of
 from hops.statistics.correction import SIGNIFICANCE
+from hops.tables.view import SummaryView
 
 METRICS = {
     "latency_p50": "latency, p50",
@@ -33,6 +34,11 @@ RULE = (
     "Signs and ratios are claims. Absolute figures belong to a machine: the study's stand beside ours and decide "
     "nothing. CPU and memory are those of services and gateways, without edge and database."
 )
+
+
+def section(view: SummaryView) -> Section:
+    """What became of a study's claims: the first section of its report."""
+    return Section("claims", "What became of its claims", verdict_elements(replayed_in(view.summary)))
 
 
 def counted(verdicts: Sequence[Verdict]) -> str:
