@@ -81,6 +81,10 @@ sweep: setup ## Find the highest rate that each topology sustains with p99 under
 stress: setup ## Load topologies with 100 to 10,000 users in a closed loop and count failures; users=100,300,...
 	@$(RUN) -m experiment stress $(options)
 
+.PHONY: connections
+connections: setup ## Hold 0, 10, 100 and 1,000 open connections and print the memory of each component
+	@$(RUN) -m experiment connections $(options)
+
 .PHONY: compare-runs
 compare-runs: setup ## Compare run b with run a, such as before and after a change; threshold=10% fails if b is slower by more
 	@$(RUN) -m experiment compare-runs $(options)

@@ -9,6 +9,7 @@ SETTINGS_isolate := topology journey blocks profile rate seed workload edge tls 
 SETTINGS_studies := study blocks profile seed resume retry
 SETTINGS_sweep := topologies objective profile start max seed workload tls trace payload http connections reuse persisted client_cache
 SETTINGS_stress := topologies users think profile seed workload tls trace payload http reuse persisted client_cache connections
+SETTINGS_connections := topologies connections blocks seed edge tls http
 SETTINGS_compare-runs := a b threshold metrics allow-suspect out
 SETTINGS_decide := run workload rate network rtt bandwidth
 SETTINGS_parity := topologies samples seed workload edge plugins tls mesh mtls canary replicas apart cache payload http reuse persisted client_cache
@@ -200,6 +201,13 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? stress persisted on Whether clients send GraphQL documents by their hashes, or off, as texts in each request: on or off.
 #? stress client_cache off Whether clients keep answers, and ask whether they have changed: off or on.
 #? stress connections 4 Client connections in total, 1 to 1000 (default: one per 100 users).
+#? connections topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
+#? connections connections 0,10,100,1000 Numbers of connections to hold, ascending, comma-separated, 0 to 1000.
+#? connections blocks 3 Number of blocks, 1 to 20; each starts every system once.
+#? connections seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
+#? connections edge envoy Edge proxy in front of the topology: envoy or kong or none.
+#? connections tls off TLS 1.3 between client and edge: off or on.
+#? connections http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? compare-runs a - Baseline run: the name of a folder in results/, or a path.
 #? compare-runs b latest Run to compare with the baseline: latest, a name or a path.
 #? compare-runs threshold - Exit with code 4 if b is slower than a by more than this, such as 10%.

@@ -23,7 +23,7 @@ from mesh.description.ports import load_ports
 from mesh.description.switches import parse_switches
 
 
-def setup_of(kind: Kind, topologies: str, seed: str, workload: str, **switches: str | None) -> Setup:
+def setup_of(kind: str, topologies: str, seed: str, workload: str, **switches: str | None) -> Setup:
     """What every system of a run is made of, by what a user gave.
 
     Raises:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import select
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -144,6 +146,33 @@ class Shopload:
         if code != 0:
             raise GeneratorError(f"the replay ended with exit code {code}; its message is above")
 
+    @contextmanager
+    def held(self, tape: Tape, target: Path, connections: int) -> Iterator[int]:
+        """Holds so many connections while the context lasts, each of which has carried a request.
+
+        Yields:
+            How many were really opened.
+
+        Raises:
+            GeneratorError: They could not be opened, or a request failed; the generator's message is on standard error.
+        """
+        arguments = ["hold", "--tape", str(tape.path), "--target", str(target), "--connections", str(connections)]
+        process = subprocess.Popen(  # noqa: S603 - our own binary
+            self._command(arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            ready, _, _ = select.select([process.stdout], [], [], GRACE_S)
+            line = process.stdout.readline() if ready else ""
+            if not line:
+                raise GeneratorError(f"{connections} connections were not there within {GRACE_S:g} s")
+            yield int(json.loads(line)["connections_dialed"])
+        finally:
+            process.stdin.close()
+            process.stdout.close()
+            stop(process)
+
     def merge(self, parts: Sequence[Path], out: Path) -> None:
         """Joins what several generators left of the shards of one tape to what one generator would have left.
 
@@ -193,7 +222,7 @@ def _replay(load: Load, target: Path, out: Path) -> list[str]:
     return arguments
 
 
-def stop(process: subprocess.Popen[bytes], grace_s: float = 5.0) -> None:
+def stop(process: subprocess.Popen[Any], grace_s: float = 5.0) -> None:
     """Stops a process: politely, then at once."""
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)

@@ -41,6 +41,7 @@ KINDS = {
         "stress",
         "Load topologies with more and more users in a closed loop, and count failures. Exit code 3 if SUSPECT.",
     ),
+    "connections": ("connections", "Hold open connections, and say how much memory each component has with them."),
     "compare-runs": (
         "two_runs",
         "Compare two runs of one tape. Exit code 4 if b is shown to be slower by more than the threshold.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol
@@ -93,6 +94,21 @@ def peak_memory_of_all_mb(samples: Iterable[Sample]) -> float:
     for sample in samples:
         sums[sample.at_ns] = sums.get(sample.at_ns, 0.0) + sample.memory_mb
     return max(sums.values(), default=0.0)
+
+
+def memory_mb(heads: Mapping[str, Sequence[int]]) -> dict[str, float]:
+    """Returns the memory of each component now, in MiB, as in `Sample`.
+
+    Args:
+        heads: The process ids at the head of each component.
+    """
+    found: dict[str, float] = {}
+    for component, family in _families(heads).items():
+        found[component] = 0.0
+        for process in family:
+            with suppress(psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
+                found[component] += _memory_bytes(process) / 2**20
+    return found
 
 
 class ResourceSampler:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -286,4 +287,23 @@ func read(t testing.TB, path string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// Every connection that is held has carried a request, whatever the tape has beside products; a shop that answers wrongly ends it.
+func TestHoldUsesEachConnection(t *testing.T) {
+	tapePath, _ := makeTape(t)
+	for _, protocol := range []target.Protocol{target.GRPC, target.GraphQL} {
+		shop := shoptest.Start(t)
+		targetPath := writeTarget(t, shop.Target(t, protocol, 2))
+		code, stdout, stderr := run(t, "hold", "--tape", tapePath, "--target", targetPath, "--connections", "40") // its input has ended
+		if code != exitOK || stdout != `{"connections_dialed":40,"journeys":40}`+"\n" {
+			t.Errorf("%s: %d, %s%s", protocol, code, stdout, stderr)
+		}
+	}
+	shop := shoptest.Start(t)
+	targetPath := writeTarget(t, shop.Target(t, target.REST, 2))
+	shop.Fault = func(w http.ResponseWriter, _ shoptest.Seen) bool { w.WriteHeader(http.StatusBadGateway); return true }
+	if code, _, stderr := run(t, "hold", "--tape", tapePath, "--target", targetPath); code != exitFailed || !strings.Contains(stderr, "journey 1 of 4 failed: server") {
+		t.Errorf("%d, %s", code, stderr)
+	}
 }

@@ -92,7 +92,7 @@ func newRoot(stderr *os.File) *cobra.Command {
 		return badInput{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
 	})
 	root.PersistentFlags().Bool("json", false, "print the result as one JSON object on stdout")
-	root.AddCommand(newTape(), newSample(stderr), newReplay(stderr), newNode(stderr), newMerge(), newEcho(), newMax())
+	root.AddCommand(newTape(), newSample(stderr), newReplay(stderr), newNode(stderr), newMerge(), newHold(), newEcho(), newMax())
 	for _, command := range root.Commands() {
 		command.Args = noArguments
 	}

@@ -37,7 +37,7 @@ SHORTEST_ISTIO_DELAY_MS = 1.0
 
 UP, MANIFESTS, COMPOSE, PARITY = "up", "manifests", "compose", "parity"
 LADDER, RTT, ISOLATE, SWEEP, STRESS = "ladder", "rtt", "isolate", "sweep", "stress"
-DECIDE, CHAOS, RATES = "decide", "chaos", "rates"
+DECIDE, CHAOS, RATES, CONNECTIONS = "decide", "chaos", "rates", "connections"
 SET_UP = (UP, MANIFESTS, PARITY)
 """Commands that start a system, or write down how it is started, and measure nothing."""
 
@@ -61,7 +61,7 @@ class Switches:
         "envoy",
         choice("Edge proxy in front of the topology", "envoy", "kong", "none"),
         layer="edge",
-        commands=(*SET_UP, RTT, RATES, ISOLATE),
+        commands=(*SET_UP, RTT, RATES, ISOLATE, CONNECTIONS),
     )
     plugins: str = entry(
         "none",
@@ -74,7 +74,7 @@ class Switches:
         "off",
         choice("TLS 1.3 between client and edge", "off", "on"),
         layer="edge",
-        commands=(UP, PARITY, ISOLATE, SWEEP, STRESS),
+        commands=(UP, PARITY, ISOLATE, SWEEP, STRESS, CONNECTIONS),
         needs=AN_EDGE,
     )
     mesh: str = entry(
@@ -166,7 +166,7 @@ class Switches:
         2,
         choice("HTTP version between client and edge", "1", "2", "3", to=int),
         layer="clients",
-        commands=(UP, PARITY, LADDER, RTT, RATES, ISOLATE, SWEEP, STRESS),
+        commands=(UP, PARITY, LADDER, RTT, RATES, ISOLATE, SWEEP, STRESS, CONNECTIONS),
     )
     network: str = entry(
         "loopback",

@@ -35,6 +35,7 @@ DOCUMENTS = {
     "sweep": "capacity",
     "stress": "capacity",
     "verdicts": "studies",
+    "connections": "connections",
 }
 
 

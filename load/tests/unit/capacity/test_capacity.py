@@ -17,6 +17,7 @@ from experiment.capacity.step import most_under_way
 from experiment.errors import UsageError
 from experiment.generator.shopload import BINARY
 from experiment.kinds import stress
+from experiment.kinds.connections import parse_counts
 from experiment.kinds.stress import DEFAULT_USERS, connections_for, parse_users, tape_rate
 from experiment.kinds.sweep import HIGHEST_OBJECTIVE, LEAST_JOURNEYS, PROFILES, judged, rates, seen, step_s
 from experiment.plan.closed_loop import ClosedLoop
@@ -209,3 +210,17 @@ def test_every_step_is_on_disk_at_once(recorder: Recorder, tmp_path: Path) -> No
     assert {"errors_timeout", "cpu_s_edge", "gates_failed", "p99_high_ms", "gate_other_cores", "holds"} <= set(
         rows.columns
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("0,1001", "connections=1001 is not valid: give an integer from 0 to 1000"),
+        ("10,x", "connections=x is not valid"),
+        ("10,10", "connections=10,10 is not valid: each number must be above the one before it"),
+    ],
+)
+def test_numbers_of_connections_ascend(given: str, told: str) -> None:
+    assert parse_counts("0, 10,1000") == (0, 10, 1000)
+    with pytest.raises(UsageError, match=told):
+        parse_counts(given)

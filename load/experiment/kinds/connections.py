@@ -1,0 +1,157 @@
+"""`make connections`: the memory of each component while clients hold so many connections open."""
+
+from __future__ import annotations
+
+import random
+import time
+from contextlib import ExitStack
+from typing import Annotated, TypedDict
+
+import typer
+
+from experiment.arguments import whole_number
+from experiment.capacity.rig import PARITY_SAMPLES, Setup
+from experiment.commands import in_steps, options
+from experiment.errors import UsageError
+from experiment.generator.shopload import BINARY, Load, Shopload, Tape
+from experiment.generator.tapes import parity_tape
+from experiment.plan.arms_in_blocks import DATA_SEED
+from experiment.progress import Progress
+from experiment.results.folder import RESULTS, ResultsFolder
+from experiment.results.manifest import manifest_of, now
+from experiment.trial.outcome import Clock
+from experiment.trial.resources import memory_mb
+from experiment.trial.run import ready
+from hops.kinds import make_report
+from hops.kinds.connections.document import Document, Held
+from hops.run.documents import SCHEMA
+from mesh.components.shop_processes import Data
+from mesh.description.options import Given, Json, takes_switches
+from mesh.description.switches import MOST_CONNECTIONS
+from mesh.description.topology import Topology
+from mesh.native.system import System
+from mesh.runtime import Runtime
+
+KIND = "connections"
+MOST_BLOCKS = 20
+WARM_RATE, WARM_S = 20.0, 5.0
+LOOK_S, STEADY_LOOKS, LIMIT_S = 1.0, 3, 20.0
+STEADY_SHARE = 0.005
+"""Memory is steady once this many looks in a row differ from the one before by less than this share; no wait is longer
+than the limit."""
+
+
+class _Memory(TypedDict):
+    """What `Held` says beside block, topology and number."""
+
+    dialed: int
+    memory_mb: dict[str, float]
+    steady: bool
+
+
+@takes_switches(KIND)
+def command(
+    *,
+    topologies: options.Topologies = options.COMPARED,
+    connections: Annotated[
+        str, typer.Option(help=f"Numbers of connections to hold, ascending, comma-separated, 0 to {MOST_CONNECTIONS}.")
+    ] = "0,10,100,1000",
+    blocks: Annotated[
+        str, typer.Option(help=f"Number of blocks, 1 to {MOST_BLOCKS}; each starts every system once.")
+    ] = "3",
+    seed: options.Seed = "1",
+    switches: Given,
+    as_json: Json = False,
+) -> None:
+    """The command `connections`; `experiment.cli` has its help."""
+    with options.reported_errors():
+        counts = parse_counts(connections)
+        repeats = whole_number("blocks", blocks, 1, MOST_BLOCKS)
+        most = str(max(counts[-1], 1))  # so that processes may open as many files
+        setup = in_steps.setup_of(KIND, topologies, seed, "default", **switches, connections=most)
+        folder = ResultsFolder.new(RESULTS, KIND)
+        try:
+            document = hold(setup, counts, repeats, folder, Progress())
+        except BaseException:
+            folder.set_aside()
+            raise
+        folder.write_json(f"{KIND}.json", document)
+        _, valid = make_report(folder.path)
+        path = folder.publish(latest=False)
+        if as_json:
+            options.print_file(path / f"{KIND}.json")
+        else:
+            from hops.kinds.connections.report import memory_table, unsteady
+            from hops.terminal.render import rendered
+
+            out = options.console()
+            out.print(rendered([memory_table(document)]))
+            for reason in unsteady(document):
+                out.print(f"SUSPECT: {reason}.")
+            options.print_places(out, path)
+        options.end(valid=valid)
+
+
+def parse_counts(given: str) -> tuple[int, ...]:
+    """Reads the numbers of connections, with commas between them.
+
+    Raises:
+        UsageError: One is no integer in range, or they do not ascend.
+    """
+    counts = tuple(whole_number("connections", part.strip(), 0, MOST_CONNECTIONS) for part in given.split(","))
+    if list(counts) != sorted(set(counts)):
+        raise UsageError(f"connections={given} is not valid: each number must be above the one before it")
+    return counts
+
+
+def hold(setup: Setup, counts: tuple[int, ...], blocks: int, folder: ResultsFolder, say: Progress) -> Document:
+    """Starts every topology once in each block, in random order, and holds each number of connections in turn."""
+    shopload, switches = Shopload(BINARY), setup.switches
+    (folder.path / "tapes").mkdir()
+    parity = parity_tape(
+        shopload, folder.path / "tapes" / "parity.jsonl", PARITY_SAMPLES, seed=setup.seed, scale=switches.scale
+    )
+    tape = shopload.tape(
+        setup.workload,
+        folder.path / "tapes" / "warmup.jsonl",
+        seed=setup.seed,
+        rate=WARM_RATE,
+        duration_s=WARM_S,
+        scale=switches.scale,
+    )
+    by_name = {topology.name: topology for topology in setup.topologies}
+    seeds = {"tape": setup.seed, "data": DATA_SEED}
+    manifest = manifest_of(KIND, folder.final.name, by_name, switches, setup.workload, seeds)
+    held: list[Held] = []
+    began, order = now(), random.Random(setup.seed)
+    for block in range(1, blocks + 1):
+        for topology in order.sample(setup.topologies, len(setup.topologies)):
+            with say.within(f"block {block}/{blocks}, {topology.name}"):
+                system = _system(setup, topology, folder)
+                trial = folder.path / "steps" / f"{topology.name}-{block}"
+                with ready(system, shopload, parity, Load(tape, WARM_S), trial, Clock(), say):
+                    for count in counts:
+                        one = _held(system, shopload, tape, count)
+                        held.append(Held(block=block, topology=topology.name, connections=count, **one))
+                        say(f"{count} connections: {sum(one['memory_mb'].values()):.0f} MiB in all components")
+    manifest |= {"began": began, "ended": now()}
+    return Document(
+        schema=SCHEMA, name=folder.final.name, manifest=manifest, counts=list(counts), blocks=blocks, held=held
+    )
+
+
+def _system(setup: Setup, topology: Topology, folder: ResultsFolder) -> System:
+    data = Data(setup.switches.scale, DATA_SEED)
+    return System(topology, setup.switches, setup.ports, folder.final.name, data=data)
+
+
+def _held(system: Runtime, shopload: Shopload, tape: Tape, count: int) -> _Memory:
+    with ExitStack() as stack:
+        dialed = stack.enter_context(shopload.held(tape, system.target, count)) if count else 0
+        last, looks, until = memory_mb(system.pids()), 0, time.monotonic() + LIMIT_S
+        while looks < STEADY_LOOKS and time.monotonic() < until:
+            time.sleep(LOOK_S)
+            system.check()
+            before, last = sum(last.values()), memory_mb(system.pids())
+            looks = looks + 1 if abs(sum(last.values()) - before) < STEADY_SHARE * before else 0
+    return {"dialed": dialed, "memory_mb": last, "steady": looks == STEADY_LOOKS}

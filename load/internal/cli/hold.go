@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hopwise/load/internal/journey"
+	"hopwise/load/internal/outcome"
+)
+
+// held is what a hold prints once its connections are there and have been used.
+type held struct {
+	Dialed int64 `json:"connections_dialed"`
+	Sent   int   `json:"journeys"`
+}
+
+func newHold() *cobra.Command {
+	var c common
+	cmd := &cobra.Command{
+		Use:   "hold --tape FILE --target FILE --connections N",
+		Short: "Opens connections, uses each once, and holds them until its standard input ends",
+		Long: `Opens the connections and sends one "product" journey of the tape for each, one after the other, so that every connection has
+carried a request. Then it prints a line and keeps the connections, without sending anything, until its standard input ends. Over HTTP/1.1 the
+requests go on one connection, and the others have carried the greeting with which each is opened.`,
+		Example: "  shopload hold --tape tape.jsonl --target target.json --connections 100",
+	}
+	c.register(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		s, err := c.read(cmd)
+		if err != nil {
+			return err
+		}
+		defer s.runner.Client.Close()
+		if err := s.prepare(cmd.Context()); err != nil {
+			return err
+		}
+		sent, err := c.useEach(cmd.Context(), s)
+		if err != nil {
+			return err
+		}
+		if err := printJSON(cmd.OutOrStdout(), held{s.runner.Client.Meter().Dialed(), sent}); err != nil {
+			return err
+		}
+		_, err = io.Copy(io.Discard, cmd.InOrStdin())
+		return err
+	}
+	return cmd
+}
+
+// useEach sends a journey for each connection, and returns how many it sent.
+func (c *common) useEach(ctx context.Context, s setup) (sent int, err error) {
+	var products []journey.Entry
+	for _, entry := range s.tape.Entries {
+		if entry.Journey == journey.Product {
+			products = append(products, entry)
+		}
+	}
+	if len(products) == 0 {
+		return 0, badInput{fmt.Errorf("tape %s: has no journey %q", c.tapePath, journey.Product)}
+	}
+	for ; sent < c.connections; sent++ {
+		row, _ := s.runner.Run(ctx, products[sent%len(products)], time.Now(), false)
+		if ctx.Err() != nil {
+			return sent, errInterrupted
+		}
+		if row.Outcome != outcome.OK {
+			return sent, fmt.Errorf("journey %d of %d failed: %s: %s", sent+1, c.connections, row.Outcome, row.Error)
+		}
+	}
+	return sent, nil
+}

@@ -1,0 +1,1 @@
+"""How much memory components have while clients hold connections open."""
