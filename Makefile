@@ -138,6 +138,10 @@ prove-delays: setup ## Inject delays of sizes=500us,1ms,... into hops=payment,..
 prove-queues: setup ## Hold event loops for known times and check that the budgets of those who waited show it, about 15 min
 	@$(RUN) -m experiment prove queues $(options)
 
+.PHONY: prove-account
+prove-account: setup ## Turn the event loops' account on and off in a running shop, and show what it costs, about 45 min
+	@$(RUN) -m experiment prove account $(options)
+
 .PHONY: prove-resume
 prove-resume: setup ## Kill an experiment kills=10 times at random moments, resume it, and check that nothing was lost
 	@$(RUN) -m experiment prove resume $(options)

@@ -21,6 +21,7 @@ SETTINGS_prove-observer := run draws seed
 SETTINGS_prove-siblings := traces seed
 SETTINGS_prove-delays := hops sizes blocks seed resume
 SETTINGS_prove-queues := blocks seed resume
+SETTINGS_prove-account := topologies pairs seed
 SETTINGS_prove-resume := kills blocks seed
 SETTINGS_prove-statistics := experiments seed
 SETTINGS_chaos := kills replicas customers seed
@@ -28,7 +29,7 @@ SETTINGS_up := topology edge plugins tls mesh mtls canary replicas apart store c
 SETTINGS_manifests := topology edge plugins mesh mtls canary replicas scale delay hold abort namespace storage seed out
 SETTINGS_compose := topology scale seed out
 
-SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users a b threshold metrics allow-suspect out run samples experiments draws traces hops sizes kills customers namespace storage
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users a b threshold metrics allow-suspect out run samples experiments draws traces hops sizes pairs kills customers namespace storage
 
 #? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, rtt.
@@ -258,6 +259,9 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? prove-queues blocks 2 Number of blocks; each runs every hold once.
 #? prove-queues seed 1 Seed of the tape and of the trial order.
 #? prove-queues resume - Interrupted proof to resume: latest, or its name.
+#? prove-account topologies rest,hybrid Topologies, comma-separated names or paths.
+#? prove-account pairs 2000 Pairs of slots of 0.3 s, 10 to 10000.
+#? prove-account seed 1 Seed of the tape and of the order in each pair.
 #? prove-resume kills 10 Number of kills, 1 to 100.
 #? prove-resume blocks 3 Number of blocks, 1 to 10.
 #? prove-resume seed 1 Seed of the kill times, the tape and the trial order.

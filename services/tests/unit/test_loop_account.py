@@ -7,8 +7,11 @@ import time
 from collections.abc import Awaitable, Callable
 
 import uvloop
+from opentelemetry.trace import SpanContext, SpanKind, TraceFlags
 
-from shop.instrument.loop import LoopAccount
+from shop.instrument import lean
+from shop.instrument.loop import BUSY, LoopAccount
+from shop.platform.telemetry.tracing import begin, note_busy, traced_by
 
 HELD_S = 0.05
 
@@ -79,3 +82,19 @@ def test_after_a_rest_nobody_has_waited() -> None:
         assert account.busy() is None
 
     on_a_loop(work)
+
+
+def test_no_account_is_kept_before_a_request_is_traced() -> None:
+    parent = SpanContext(1, 1, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
+
+    async def told() -> bool:
+        span = tracing.start("GET", SpanKind.SERVER.value, parent, None, ())
+        note_busy()
+        hold()
+        note_busy(span)
+        return BUSY in (span.attributes or {})
+
+    with lean.discarding() as tracing, traced_by(tracing), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        assert not runner.run(told())
+        begin("GET", SpanKind.SERVER.value, parent)
+        assert runner.run(told())

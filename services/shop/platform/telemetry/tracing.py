@@ -39,7 +39,7 @@ def traced_by(tracing: T) -> Iterator[T]:
         tracing: Records them.
     """
     global _tracing, _loop
-    before, _tracing, _loop = (_tracing, _loop), tracing, LoopAccount()
+    before, _tracing, _loop = (_tracing, _loop), tracing, None
     try:
         yield tracing
     finally:
@@ -67,8 +67,11 @@ def begin(
     Returns:
         The span; None if the request is not traced, or this process records nothing.
     """
+    global _loop
     if parent is None or _tracing is None:
         return None
+    if _loop is None:  # not before: a run without traces has no account of its loops
+        _loop = LoopAccount()
     return _tracing.start(name, kind, parent, attributes, shared)
 
 
@@ -88,7 +91,8 @@ def note(
 def note_busy(span: Span | None = None) -> None:
     """Notes how long the event loop had been busy, if that is long enough to have kept somebody waiting.
 
-    Called when a request comes in and when it is answered, whether it is traced or not: the loop's account needs both.
+    Called when a request comes in and when it is answered, whether it is traced or not: the loop's account needs both,
+    from the first traced request of the process on.
 
     Args:
         span: The SERVER span that begins, or the CLIENT span whose answer has been read.
