@@ -1,4 +1,4 @@
-"""What tests in a real cluster share."""
+"""What tests on a real system share: short experiments, and what a cluster runs."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ from typing import Any
 
 import pytest
 
+from experiment.arguments import workload_file
+from experiment.plan.arms_in_blocks import Plan
+from experiment.plan.profiles import Profile
+from experiment.runner import begin, run_plan
+from hops.run.documents.summary import Summary
+from hops.run.files import RunFiles, read_run
 from mesh.components.keys import key_pair_in
 from mesh.components.postgres import POSTGRES, own_database
 from mesh.description.ports import Ports
@@ -25,6 +31,22 @@ from mesh.kubernetes.manifests.stores import postgres
 from mesh.kubernetes.options import cluster_options
 from mesh.kubernetes.places import ClusterPlaces
 from mesh.paths import RunFolder
+
+TINY = Profile("tiny", warmup_s=1, duration_s=5, rate=20.0, parity_samples=1)
+
+
+@pytest.fixture(scope="module")
+def run_short(
+    tmp_path_factory: pytest.TempPathFactory, free_ports: Callable[[], Ports]
+) -> Callable[[str, Any], tuple[Summary, RunFiles]]:
+    """Runs an experiment's arms in one block of seconds; gives its summary and its files."""
+
+    def run(kind: str, arms: Any) -> tuple[Summary, RunFiles]:
+        plan = Plan(kind, kind, arms, 1, TINY, 7, workload_file("default"))
+        summary, path = run_plan(plan, begin(plan, tmp_path_factory.mktemp("results")), free_ports())
+        return summary, read_run(path)
+
+    return run
 
 
 @pytest.fixture

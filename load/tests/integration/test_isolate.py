@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
-from experiment.arguments import workload_file
 from experiment.generator.shopload import BINARY
 from experiment.kinds.isolate import isolate_arms
-from experiment.plan.arms_in_blocks import Plan
-from experiment.plan.profiles import Profile
-from experiment.runner import begin, run_plan
 from hops.kinds.isolate.arms import KIND
 from hops.run.documents.summary import Summary
-from hops.run.files import RunFiles, read_run
-from mesh.description.ports import load_ports
+from hops.run.files import RunFiles
 from mesh.description.topology import load_topology
 
-BASE = "22400"
-TINY = Profile("tiny", warmup_s=1, duration_s=5, rate=20.0, parity_samples=1)
 AS_IS, WITHOUT, APART = "as-is", "without-bulk_lines", "apart-bulk_lines"
 
 pytestmark = [
@@ -31,13 +25,9 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def isolated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Summary, RunFiles]:
-    """The finished isolation: its summary and its files."""
-    arms = isolate_arms(load_topology("hybrid"), "bulk_lines", {"trace": "0.5"})
-    plan = Plan(KIND, KIND, arms, 1, TINY, 7, workload_file("default"))
-    ports = load_ports({**os.environ, "SHOP_PORT_BASE": BASE})
-    summary, path = run_plan(plan, begin(plan, tmp_path_factory.mktemp("results")), ports)
-    return summary, read_run(path)
+def isolated(run_short: Callable[[str, Any], tuple[Summary, RunFiles]]) -> tuple[Summary, RunFiles]:
+    """The finished experiment: its summary and its files."""
+    return run_short(KIND, isolate_arms(load_topology("hybrid"), "bulk_lines", {"trace": "0.5"}))
 
 
 def upstreams(folder: Path) -> set[str]:

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from collections.abc import Callable
+from typing import Any
 
 import polars as pl
 import pytest
 
 from experiment.generator.shopload import BINARY
 from experiment.kinds.ladder import ladder_arms
-from experiment.plan.arms_in_blocks import Plan
-from experiment.plan.profiles import Profile
-from experiment.runner import begin, run_plan
 from hops.kinds.ladder.arms import KIND
 from hops.kinds.ladder.document import LadderRow
 from hops.run.documents.summary import Summary
-from hops.run.files import RunFiles, read_run
-from mesh.description.ports import load_ports
+from hops.run.files import RunFiles
 from mesh.description.topology import load_topology
-
-WORKLOAD = Path(__file__).resolve().parents[2] / "workloads" / "default.yaml"
-BASE = "22200"
-TINY = Profile("tiny", warmup_s=1, duration_s=5, rate=20.0, parity_samples=1)
 
 pytestmark = [
     pytest.mark.integration,
@@ -31,13 +23,9 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def climbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Summary, RunFiles]:
-    """The finished ladder: its summary and its files."""
-    arms = ladder_arms(load_topology("hybrid"), "no-edge,edge,untraced,sdk", trace="0.5")
-    plan = Plan(KIND, KIND, arms, 1, TINY, 7, WORKLOAD)
-    ports = load_ports({**os.environ, "SHOP_PORT_BASE": BASE})
-    summary, path = run_plan(plan, begin(plan, tmp_path_factory.mktemp("results")), ports)
-    return summary, read_run(path)
+def climbed(run_short: Callable[[str, Any], tuple[Summary, RunFiles]]) -> tuple[Summary, RunFiles]:
+    """The finished experiment: its summary and its files."""
+    return run_short(KIND, ladder_arms(load_topology("hybrid"), "no-edge,edge,untraced,sdk", trace="0.5"))
 
 
 def parts(run: RunFiles, arm: str) -> set[str]:

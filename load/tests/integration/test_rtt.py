@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from experiment.generator.shopload import BINARY
 from experiment.kinds.rtt import rtt_arms
-from experiment.plan.arms_in_blocks import Plan
-from experiment.plan.profiles import Profile
-from experiment.runner import begin, run_plan
 from hops.kinds.rtt.arms import KIND
 from hops.run.documents.summary import Summary
-from hops.run.files import RunFiles, read_run
-from mesh.description.ports import load_ports
+from hops.run.files import RunFiles
 from mesh.description.topology import load_topology
 
-WORKLOAD = Path(__file__).resolve().parents[2] / "workloads" / "default.yaml"
-BASE = "22600"
-TINY = Profile("tiny", warmup_s=1, duration_s=5, rate=20.0, parity_samples=1)
 FAR_MS = 30.0
 
 pytestmark = [
@@ -30,13 +23,9 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Summary, RunFiles]:
+def measured(run_short: Callable[[str, Any], tuple[Summary, RunFiles]]) -> tuple[Summary, RunFiles]:
     """The finished experiment: its summary and its files."""
-    arms = rtt_arms([load_topology("rest"), load_topology("hybrid")], f"0,{FAR_MS:g}", {})
-    plan = Plan(KIND, KIND, arms, 1, TINY, 7, WORKLOAD)
-    ports = load_ports({**os.environ, "SHOP_PORT_BASE": BASE})
-    summary, path = run_plan(plan, begin(plan, tmp_path_factory.mktemp("results")), ports)
-    return summary, read_run(path)
+    return run_short(KIND, rtt_arms([load_topology("rest"), load_topology("hybrid")], f"0,{FAR_MS:g}", {}))
 
 
 def test_every_arm_gave_the_same_answers_to_the_same_tape(measured: tuple[Summary, RunFiles]) -> None:
