@@ -213,22 +213,51 @@ def test_a_mesh_s_switches() -> None:
     assert parse_switches(mesh="none", mtls="off", canary="0") == Switches()
 
 
-def test_clients_enter_a_mesh_by_the_edge() -> None:
-    with pytest.raises(SwitchError, match="edge=none with mesh=envoy: clients are outside of the mesh"):
-        parse_switches(edge="none", http="1", mesh="envoy")
-
-
-def test_a_canary_needs_the_database() -> None:
-    with pytest.raises(SwitchError, match="store=memory with canary=10: two product services would keep two stocks"):
-        parse_switches(mesh="envoy", canary="10", store="memory")
+NO_EDGE = {"edge": "none", "http": "1"}
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "remedy"), [("store", "memory", "postgres"), ("runtime", "kubernetes", "native")]
-)
-def test_a_cache_needs_a_machine_and_its_database(name: str, value: str, remedy: str) -> None:
-    with pytest.raises(SwitchError, match=f"cache=valkey with {name}={value}: .*; give {name}={remedy}, or cache=none"):
-        parse_switches(cache="valkey", **{name: value})
+    ("given", "message", "instead"),
+    [
+        (NO_EDGE | {"mesh": "envoy"}, "edge=none with mesh=envoy: clients are outside of the mesh", {"mesh": "none"}),
+        ({"mesh": "envoy", "canary": "10", "store": "memory"},
+         "store=memory with canary=10: two product services would keep two stocks", {"canary": "0"}),
+        ({"cache": "valkey", "store": "memory"},
+         "cache=valkey with store=memory: .*; give store=postgres, or cache=none", {"cache": "none"}),
+        ({"cache": "valkey", "runtime": "kubernetes"},
+         "cache=valkey with runtime=kubernetes: .*; give runtime=native, or cache=none", {"cache": "none"}),
+        ({"store": "memory", "replicas": "product:2,rest-gateway:2"},
+         "store=memory with replicas of product: each replica would keep data of its", {"replicas": "rest-gateway:2"}),
+        (NO_EDGE | {"replicas": "product:2,rest-gateway:2"},
+         "edge=none with replicas of rest-gateway: without an edge, nothing shares", {"replicas": "product:2"}),
+        ({"mesh": "istio", "delay": "payment:2ms,user:500us"},
+         r"delay=user:0\.5ms: Istio injects delays from 1 ms on", {"mesh": "envoy"}),
+    ],
+)  # fmt: skip
+def test_what_does_not_go_together_names_both_sides(
+    given: dict[str, str], message: str, instead: dict[str, str]
+) -> None:
+    with pytest.raises(SwitchError, match=message):
+        parse_switches(**given)
+    parse_switches(**given | instead)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "message"),
+    [
+        *[(name, NO_EDGE, f"edge=none: {name} has clients that reach services without a gateway")
+          for name in ("rest", "grpc", "hybrid-transcoded")],
+        ("rest", {"replicas": "rest-gateway:2,product:2"},
+         "replicas=rest-gateway: rest does not run rest-gateway; it runs product"),
+        ("rest", {"delay": "graphql-gateway:2ms,user:2ms"},
+         "delay=graphql-gateway: rest does not run graphql-gateway; it runs product"),
+    ],
+)  # fmt: skip
+def test_what_a_topology_lacks_is_named_and_hybrid_has_it(name: str, given: dict[str, str], message: str) -> None:
+    switches = parse_switches(**given)
+    with pytest.raises(SwitchError, match=message):
+        require_fit(load_topology(name), switches)
+    require_fit(load_topology("hybrid"), switches)
 
 
 def test_replicas() -> None:
@@ -236,44 +265,6 @@ def test_replicas() -> None:
     assert found.replicas == {"graphql-gateway": 2, "product": 3}
     assert Switches(**json.loads(json.dumps(found.as_dict()))) == found
     assert parse_switches(replicas="product:1") == Switches()
-
-
-def test_replicas_of_services_need_the_database() -> None:
-    with pytest.raises(SwitchError, match="store=memory with replicas of product: each replica would keep data of its"):
-        parse_switches(store="memory", replicas="product:2,rest-gateway:2")
-    assert parse_switches(store="memory", replicas="rest-gateway:2").replicas == {"rest-gateway": 2}
-
-
-def test_replicas_of_gateways_need_an_edge() -> None:
-    with pytest.raises(SwitchError, match="edge=none with replicas of rest-gateway: without an edge, nothing shares"):
-        parse_switches(edge="none", http="1", replicas="product:2,rest-gateway:2")
-    assert parse_switches(edge="none", http="1", replicas="product:2").replicas == {"product": 2}
-
-
-def test_replicas_need_a_component_that_runs() -> None:
-    with pytest.raises(SwitchError, match=r"replicas=rest-gateway: rest does not run rest-gateway; it runs product"):
-        require_fit(load_topology("rest"), parse_switches(replicas="rest-gateway:2,product:2"))
-    require_fit(load_topology("hybrid"), parse_switches(replicas="rest-gateway:2,product:2"))
-
-
-def test_istio_has_a_shortest_delay() -> None:
-    with pytest.raises(SwitchError, match=r"delay=user:0\.5ms: Istio injects delays from 1 ms on"):
-        parse_switches(mesh="istio", delay="payment:2ms,user:500us")
-    assert parse_switches(mesh="envoy", delay="user:500us").delay_ms == {"user": 0.5}
-
-
-@pytest.mark.parametrize("name", ["rest", "grpc", "hybrid-transcoded"])
-def test_without_an_edge_clients_need_gateways(name: str) -> None:
-    without = parse_switches(edge="none", http="1")
-    with pytest.raises(SwitchError, match=f"edge=none: {name} has clients that reach services without a gateway"):
-        require_fit(load_topology(name), without)
-    require_fit(load_topology("hybrid"), without)
-
-
-def test_a_delay_needs_a_component_that_runs() -> None:
-    with pytest.raises(SwitchError, match=r"delay=graphql-gateway: rest does not run graphql-gateway; it runs product"):
-        require_fit(load_topology("rest"), parse_switches(delay="graphql-gateway:2ms,user:2ms"))
-    require_fit(load_topology("hybrid"), parse_switches(delay="graphql-gateway:2ms,user:2ms"))
 
 
 def test_an_unknown_switch_is_a_mistake_of_the_program() -> None:
