@@ -48,7 +48,7 @@ def test_no_request_breaks_the_contract(
     headers = {"authorization": f"Bearer {signer.sign(Principal('partner', 1))}"}
 
     @settings(
-        max_examples=12,
+        max_examples=8,
         deadline=None,
         derandomize=True,
         database=None,
