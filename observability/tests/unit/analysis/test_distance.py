@@ -65,30 +65,30 @@ def test_equal_round_trips_leave_the_order_as_it_is(summary):
     assert (row["verdict"], row["sooner"], row["at_ms"]) == ("always", "rest", None)
 
 
-def test_the_order_of_the_user_does_not_make_a_never_of_equal_round_trips(run):
-    turned = run.manifest | {"topologies": dict(reversed(run.manifest["topologies"].items()))}
-    row = pair(analyse(replace(run, manifest=turned), name="turned"), "product")
+def test_the_order_of_the_user_does_not_make_a_never_of_equal_round_trips(run, summary):
+    row = pair({"distance": distance_of(run, dict(reversed(summary["topologies"].items())))}, "product")
     assert (row["left"], row["right"]) == ("hybrid", "rest")
     assert (row["verdict"], row["sooner"]) == ("always", "rest")
 
 
-def test_fewer_round_trips_may_never_be_enough(run):
+def test_fewer_round_trips_may_never_be_enough(run, summary):
     slow = run.journeys.with_columns(
         pl.when(pl.col("topology") == "hybrid")
         .then(pl.col("latency_ns") + 400_000_000)
         .otherwise("latency_ns")
         .alias("latency_ns")
     )
-    row = pair(analyse(replace(run, journeys=slow), name="slow"), "order_history")
+    row = pair({"distance": distance_of(replace(run, journeys=slow), summary["topologies"])}, "order_history")
     assert (row["left"], row["verdict"], row["sooner"]) == ("hybrid", "never", "rest")
 
 
-def test_the_same_rows_twice_show_nothing(run):
+def test_the_same_rows_twice_show_nothing(run, summary):
     rest = run.journeys.filter(pl.col("topology") == "rest")
     rng = np.random.default_rng(7)
     jitter = pl.Series(rng.normal(0, 200_000, rest.height).astype(np.int64))
     other = rest.with_columns(pl.lit("hybrid").alias("topology"), (pl.col("latency_ns") + jitter).alias("latency_ns"))
-    row = pair(analyse(replace(run, journeys=pl.concat([rest, other])), name="aa"), "order_history")
+    alike = replace(run, journeys=pl.concat([rest, other]))
+    row = pair({"distance": distance_of(alike, summary["topologies"])}, "order_history")
     assert (row["verdict"], row["sooner"], row["stretches"]) == ("not_shown", None, [])
 
 
@@ -164,9 +164,9 @@ def test_each_channel_has_its_own_network(run):
     assert at_channels(travel, {"fax": Network(rtt_ms=1000.0)}) == {}
 
 
-def test_round_trips_to_open_a_connection_count_as_any_other(run):
+def test_round_trips_to_open_a_connection_count_as_any_other(run, summary):
     opened = replace(run, journeys=run.journeys.with_columns(pl.lit(2).alias("opening_round_trips")))
-    first = distance_of(opened, analyse(run, name="night")["topologies"])["journeys"]["order_history"]
+    first = distance_of(opened, summary["topologies"])["journeys"]["order_history"]
     assert first["round_trips"] == {"rest": 4.0, "hybrid": 3.0}
 
 

@@ -41,7 +41,7 @@ def test_a_known_wait_is_found_at_the_mean_and_at_percentiles_with_what_it_makes
 
 
 def test_intervals_hold_the_truth_and_false_alarms_are_seldom():
-    experiments = 16
+    experiments = 8
     counts = sum(map(one_experiment, np.random.SeedSequence(1).spawn(experiments)), Counter())
     for metric in ("mean", "p50", "p99"):
         covered, alarms = (

@@ -7,13 +7,13 @@ from hops.proofs.experiments import NOISES
 
 
 def test_intervals_hold_the_truth():
-    found = prove_coverage(40, seed=4)
+    found = prove_coverage(20, seed=4)
     assert {row["metric"] for row in found["figures"]} == {"mean", "p50", "p90", "p95", "p99"}
     assert {"part of a hop difference", "part that does not differ"} <= {row["figure"] for row in found["figures"]}
     assert set(found["noises"]) == set(NOISES)
     for row in found["figures"]:
-        # 40 experiments scatter by 2 %, and their intervals hang together.
-        assert 0.88 < row["coverage"] <= 1
+        # 20 experiments scatter by 3 %, and their intervals hang together.
+        assert 0.86 < row["coverage"] <= 1
         assert row["intervals"] > 50
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 
 import pytest
@@ -19,9 +20,14 @@ from hops.synthetic.shop import JOURNEY_SHAPES
 OWN = Customers("default", None, {})
 
 
-def decided(folder, customers=OWN):
+@functools.cache
+def analysed(folder):
     run = read_run(folder)
-    return decide(run, analyse(run, name="made-up"), customers)
+    return run, analyse(run, name="made-up")
+
+
+def decided(folder, customers=OWN):
+    return decide(*analysed(folder), customers)
 
 
 def answer(decision, channel):
@@ -44,9 +50,8 @@ def alike(tmp_path_factory):
 
 
 def test_without_other_customers_the_figures_are_those_of_the_summary(rest_and_hybrid):
-    run = read_run(rest_and_hybrid)
-    summary = analyse(run, name="made-up")
-    decision = decide(run, summary, OWN)
+    _, summary = analysed(rest_and_hybrid)
+    decision = decided(rest_and_hybrid)
     for name, figures in summary["topologies"].items():
         quickest = answer(decision, "all")["quickest"]["values"][name]
         assert quickest["value"] == pytest.approx(figures["journeys"]["all"]["latency_ms"]["p50"])

@@ -20,7 +20,7 @@ PARTNERS_AWAY = Customers("default", None, {"partner": NAMED["4g"]})
 
 
 def decided(folder, customers=PARTNERS_AWAY, **options):
-    run = read_run(write_generated_run(folder, journeys_per_trial=600, **options))
+    run = read_run(write_generated_run(folder, journeys_per_trial=300, **options))
     return decide(run, analyse(run, name="made-up"), customers)
 
 

@@ -14,7 +14,7 @@ from hops.kinds.isolate.document import OTHERS
 OWN_MS = {"browse": 10.0, "bulk_lines": 170.0, "login": 20.0, "product": 5.0}
 SHARES = (0.4, 0.06, 0.14, 0.4)
 WITHOUT, APART = "without-bulk_lines", "apart-bulk_lines"
-EXPERIMENTS = 60
+EXPERIMENTS = 24
 
 
 def experiment(rng, waits_ms: float, *, remain: float = 0.0, blocks: int = 6, count: int = 400, rate: float = 20.0):

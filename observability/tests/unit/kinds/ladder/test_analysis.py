@@ -16,7 +16,7 @@ from hops.units import NS_PER_MS
 
 ADDED_MS = 0.8
 KINDS = {"browse": 10.0, "checkout": 25.0}
-EXPERIMENTS = 300
+EXPERIMENTS = 100
 
 
 def experiment(rng, *, hidden_ms: float = 0.0, blocks: int = 5, count: int = 300, traced: float = 0.3):
@@ -65,7 +65,7 @@ def test_intervals_hold_the_truth_and_the_measurements_agree():
     rng = np.random.default_rng(3)
     rows = [experiment(rng)["all"] for _ in range(EXPERIMENTS)]
     for name, truth in (("measured", ADDED_MS), ("attributed", ADDED_MS), ("remainder", 0.0), ("elsewhere", 0.0)):
-        assert 0.92 < np.mean([inside(row[name], truth) for row in rows]) < 0.98, name
+        assert 0.9 < np.mean([inside(row[name], truth) for row in rows]) < 0.995, name
         assert np.mean([row[name]["value"] for row in rows]) == pytest.approx(truth, abs=0.05)
     assert {row["verdict"] for row in rows} == {"agree", "differ"}
     assert np.mean([row["verdict"] == "agree" for row in rows]) > 0.92
@@ -142,7 +142,7 @@ def test_each_step_adds_one_thing_and_an_arm_left_out_makes_one_step_of_two():
 def summary(tmp_path_factory):
     folder = tmp_path_factory.mktemp("ladder")
     slowed = {"sidecars": {"work:product": 4.0}}
-    write_generated_run(folder, kind=KIND, arms=synthetic_arms(), delays_ms=slowed)
+    write_generated_run(folder, kind=KIND, arms=synthetic_arms(), journeys_per_trial=400, delays_ms=slowed)
     return analyse(read_run(folder), name="ladder")
 
 
@@ -167,8 +167,8 @@ def test_what_slows_a_service_is_no_part_of_the_sidecars_step(summary):
 
 def test_tracing_is_compared_with_the_observer_effect(summary):
     (row,) = [step["rows"][0] for step in summary["ladder"]["steps"] if step["adds"] == "tracing"]
-    assert row["journeys"] == [5000, 5000]
-    assert sum(row["traces"]) == 5000
+    assert row["journeys"] == [2000, 2000]
+    assert sum(row["traces"]) == 2000
     assert row["groups"] == []
     assert row["elsewhere"]["value"] == 0
 

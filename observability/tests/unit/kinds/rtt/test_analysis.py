@@ -155,5 +155,7 @@ def test_other_runs_have_no_distances(tmp_path) -> None:
 @pytest.fixture(scope="module")
 def summary(tmp_path_factory) -> Summary:
     folder = tmp_path_factory.mktemp("rtt")
-    write_generated_run(folder, kind=KIND, arms=synthetic_arms(["rest", "hybrid"], [0.0, 20.0, 60.0]))
+    write_generated_run(
+        folder, kind=KIND, arms=synthetic_arms(["rest", "hybrid"], [0.0, 20.0, 60.0]), journeys_per_trial=400
+    )
     return analyse(read_run(folder), name="rtt")
