@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from shop.platform.config import ServiceConfig, required
@@ -15,54 +17,35 @@ def test_defaults() -> None:
     assert config.database_pool == 8
 
 
+VARIABLES: list[tuple[str, str, object]] = [
+    ("SHOP_COMPONENT", "component", "order"),
+    ("SHOP_LISTEN_GRPC", "listen_grpc", "127.0.0.1:18030"),
+    ("SHOP_LISTEN_REST", "listen_rest", "unix:/run/shop/rest.sock"),
+    ("SHOP_LISTEN_GRAPHQL", "listen_graphql", "127.0.0.1:18032"),
+    ("SHOP_LISTEN_HTTP", "listen_http", "[::1]:18010"),
+    ("SHOP_DATABASE_URL", "database_url", "postgresql://shop_order:shop_order@127.0.0.1:18060/shop_trial"),
+    ("SHOP_DATABASE_POOL", "database_pool", 3),
+    ("OTEL_EXPORTER_OTLP_ENDPOINT", "otlp_endpoint", "http://127.0.0.1:18070"),
+    ("SHOP_TELEMETRY_FOLDER", "telemetry_folder", "/run/shop/telemetry"),
+    ("SHOP_TOPOLOGY", "topology", "hybrid"),
+    ("SHOP_TRIAL", "trial", "1"),
+    ("SHOP_JWT_PUBLIC_KEY_FILE", "jwt_public_key_file", "public.pem"),
+    ("SHOP_JWT_PRIVATE_KEY_FILE", "jwt_private_key_file", "private.pem"),
+    ("SHOP_BANK_DELAY_MS", "bank_delay_ms", 25),
+    ("SHOP_DELAY_US", "delay_us", 500),
+    ("SHOP_PAGE_TOKEN_KEY", "page_token_key", b"key"),
+    ("SHOP_EDGE_IDENTITY", "edge_identity", "spiffe://cluster.local/ns/default/sa/edge"),
+    ("SHOP_LOG_LEVEL", "log_level", "DEBUG"),
+]
+
+
 def test_every_variable_is_read() -> None:
-    config = ServiceConfig.from_env(
-        {
-            "SHOP_COMPONENT": "order",
-            "SHOP_LISTEN_GRPC": "127.0.0.1:18030",
-            "SHOP_LISTEN_REST": "unix:/run/shop/rest.sock",
-            "SHOP_LISTEN_GRAPHQL": "127.0.0.1:18032",
-            "SHOP_LISTEN_HTTP": "[::1]:18010",
-            "SHOP_DATABASE_URL": "postgresql://shop_order:shop_order@127.0.0.1:18060/shop_trial",
-            "SHOP_DATABASE_POOL": "3",
-            "SHOP_PEER_PRODUCT": "grpc://127.0.0.1:18020",
-            "SHOP_PEER_USER": "http://127.0.0.1:18041",
-            "SHOP_SOCKET_USER": "/run/shop/user.sock",
-            "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:18070",
-            "SHOP_TELEMETRY_FOLDER": "/run/shop/telemetry",
-            "SHOP_TOPOLOGY": "hybrid",
-            "SHOP_TRIAL": "1",
-            "SHOP_JWT_PUBLIC_KEY_FILE": "public.pem",
-            "SHOP_JWT_PRIVATE_KEY_FILE": "private.pem",
-            "SHOP_BANK_DELAY_MS": "25",
-            "SHOP_DELAY_US": "500",
-            "SHOP_PAGE_TOKEN_KEY": "key",
-            "SHOP_EDGE_IDENTITY": "spiffe://cluster.local/ns/default/sa/edge",
-            "SHOP_LOG_LEVEL": "DEBUG",
-        }
-    )
-    assert config == ServiceConfig(
-        component="order",
-        listen_grpc="127.0.0.1:18030",
-        listen_rest="unix:/run/shop/rest.sock",
-        listen_graphql="127.0.0.1:18032",
-        listen_http="[::1]:18010",
-        database_url="postgresql://shop_order:shop_order@127.0.0.1:18060/shop_trial",
-        database_pool=3,
-        peers={"product": "grpc://127.0.0.1:18020", "user": "http://127.0.0.1:18041"},
-        sockets={"user": "/run/shop/user.sock"},
-        otlp_endpoint="http://127.0.0.1:18070",
-        telemetry_folder="/run/shop/telemetry",
-        topology="hybrid",
-        trial="1",
-        jwt_public_key_file="public.pem",
-        jwt_private_key_file="private.pem",
-        bank_delay_ms=25,
-        delay_us=500,
-        page_token_key=b"key",
-        edge_identity="spiffe://cluster.local/ns/default/sa/edge",
-        log_level="DEBUG",
-    )
+    given = {name: value.decode() if isinstance(value, bytes) else str(value) for name, _, value in VARIABLES}
+    peers = {"product": "grpc://127.0.0.1:18020", "user": "http://127.0.0.1:18041"}
+    given |= {f"SHOP_PEER_{name.upper()}": address for name, address in peers.items()}
+    config = ServiceConfig.from_env({**given, "SHOP_SOCKET_USER": "/run/shop/user.sock"})
+    fields: dict[str, Any] = {field: value for _, field, value in VARIABLES}
+    assert config == ServiceConfig(**fields, peers=peers, sockets={"user": "/run/shop/user.sock"})
 
 
 @pytest.mark.parametrize(
