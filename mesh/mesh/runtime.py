@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
+from mesh.components.cache_accounts import CacheCounts
 from mesh.components.jaeger import SpanCounts
 from mesh.components.postgres import Database
 from mesh.components.shop_processes import Data
@@ -69,6 +70,9 @@ class Runtime(AbstractContextManager["Runtime"], Protocol):
 
     def span_accounts(self) -> Mapping[str, SpanAccount]:
         """What the shop's processes last said of their spans, by name; empty where they cannot be asked."""
+
+    def cache_counts(self, began_s: float, ended_s: float) -> Mapping[str, CacheCounts]:
+        """What those of the shop's processes that have ended asked their cache within a time, by component."""
 
     def sidecar_facts(self) -> SidecarFacts | None:
         """What the sidecars say of themselves now; None without a mesh."""

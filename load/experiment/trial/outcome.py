@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from experiment.trial.resources import Origin
     from hops.gates.trial import Evidence
+    from hops.run.documents.cache import CacheCounts
     from hops.run.documents.tracing import TracingRecord
 
 FRAMES = ("journeys", "hops", "resources", "calls")
@@ -43,6 +44,7 @@ class Trial:
         machine_speed: Speed of the machine, the mean of before the system started and after it stopped; None for a
             step, since its system runs on.
         origin: Where CPU seconds and memory come from; None for this machine's kernel.
+        cache: What was asked of the cache during the load, by component; empty without one.
         tracing: What the spans were, and what each cost; None if nothing was traced.
     """
 
@@ -59,6 +61,7 @@ class Trial:
     phases_s: Mapping[str, float]
     machine_speed: float | None = None
     origin: Origin | None = None
+    cache: Mapping[str, CacheCounts] = field(default_factory=dict)
     tracing: TracingRecord | None = None
 
 

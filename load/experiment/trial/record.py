@@ -51,6 +51,8 @@ def record_of(
     )
     if trial.machine_speed is not None:
         record["machine_speed"] = round(trial.machine_speed, 3)
+    if trial.cache:
+        record["cache"] = dict(trial.cache)
     if trial.tracing is not None:
         record["tracing"] = trial.tracing
     if trial.origin is not None:

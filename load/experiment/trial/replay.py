@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict
@@ -25,6 +26,7 @@ from hops.budget.bands import exemplars
 from hops.budget.parts import Budget, beside, budgets_of
 from hops.gates.evidence import evidence_of
 from hops.gates.trial import NOT_AUDITED, Sidecars
+from hops.run.documents.cache import CacheCounts
 from hops.run.fault_notice import aborts
 from hops.run.rows import RESOURCES, calls_frame, hops_frame, read_journeys
 from hops.traces.clock_offset import clock_offset_ms
@@ -85,7 +87,9 @@ class Replay:
         self._lost_before = spans_lost(system.span_accounts())
         self._sidecars: Sidecars | None = None
         self._clock_offset_ms: float | None = None
+        began_s = time.time()
         self._resources = sender_of(system, shopload).replay(load, folder)
+        self._load_s = began_s, time.time()
         self._journeys = read_journeys(folder / JOURNEYS)
         self._generator = json.loads((folder / GENERATOR).read_text(encoding="utf-8"))
         clock.lap("replay")
@@ -208,6 +212,10 @@ class Replay:
             phases_s=self._clock.phases_s,
             machine_speed=machine_speed,
             origin=resources.origin,
+            cache={
+                name: CacheCounts(asked=one.asked, hits=one.hits, unanswered=one.unanswered)
+                for name, one in self._system.cache_counts(*self._load_s).items()
+            },
             tracing=tracing_record(self._spans, accounts, generator) if self._spans else None,
         )
 

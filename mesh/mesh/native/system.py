@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mesh.components.cache_accounts import CacheCounts, cache_counts
 from mesh.components.jaeger import SpanCounts, jaeger_component, jaeger_ports, span_counts
 from mesh.components.keys import key_pair
 from mesh.components.postgres import database
@@ -149,6 +150,9 @@ class System(Run):
 
     def span_accounts(self) -> dict[str, SpanAccount]:
         return span_accounts(self.folder)
+
+    def cache_counts(self, began_s: float, ended_s: float) -> Mapping[str, CacheCounts]:
+        return cache_counts(self.folder, began_s, ended_s)
 
     def sidecar_facts(self) -> SidecarFacts | None:
         if not self.workloads:

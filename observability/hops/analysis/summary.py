@@ -121,6 +121,8 @@ def summarise(run: RunFiles, *, name: str, pairs_of: PairsOf, figures_of: Figure
     in_use = in_use_of(run)
     if in_use:
         summary["in_use"] = in_use
+    if run.cache:
+        summary["cache"] = run.cache
     if compares_edges(manifest):
         summary["compared"] = "edge"
     if manifest["mode"] == "open":  # in a closed loop, who arrives when follows from what it waited for

@@ -10,6 +10,7 @@ from hops.conclusions.distance import at_place, turn_sentences
 from hops.conclusions.meetings import meeting_sentences, wait_sentences
 from hops.conclusions.notes import (
     and_seen,
+    cache_sentences,
     cost_sentences,
     doubt_sentences,
     load_sentences,
@@ -89,7 +90,7 @@ def grouped_conclusions(summary: Summary) -> Conclusions:
     headline = [*([notice] if notice else []), *fastest]
     return Conclusions(
         headline=headline if summary["valid"] else [f"SUSPECT: {headline[0]}", *headline[1:]] if headline else [],
-        beside=[*slow_end, *turns[:MOST_TURNS], *meetings[:1], *load_sentences(summary)],
+        beside=[*slow_end, *turns[:MOST_TURNS], *meetings[:1], *load_sentences(summary), *cache_sentences(summary)],
         mix=[*mix, *turns[MOST_TURNS:], *meetings[1:]],
         journeys={name: texts for name, texts in journeys.items() if texts},
         cost=cost_sentences(summary, pairs),

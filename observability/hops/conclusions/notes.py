@@ -72,6 +72,17 @@ def load_sentences(summary: Summary) -> list[str]:
     return [told, component]
 
 
+def cache_sentences(summary: Summary) -> list[str]:
+    """How often each service found in its cache what it asked for; nothing of a run without one."""
+    told = []
+    for topology, counts in summary.get("cache", {}).items():
+        hits = {name: share(one["hits"] / one["asked"], 0) for name, one in counts.items() if one["asked"]}
+        unanswered = sum(one["unanswered"] for one in counts.values())
+        text = f"Cache hits of {topology}: {', '.join(f'{name} {of_all}' for name, of_all in hits.items()) or 'none'}"
+        told.append(text + (f"; {plural(unanswered, 'question')} got no answer in time." if unanswered else "."))
+    return told
+
+
 def doubt_sentences(summary: Summary) -> list[str]:
     """How many comparisons show nothing, and which could not be made at all, with the reason."""
     sentences = []

@@ -13,6 +13,7 @@ import polars as pl
 
 from hops.errors import MalformedRunError
 from hops.run.documents import SCHEMA
+from hops.run.documents.cache import NOTHING_ASKED, CacheCounts
 from hops.run.documents.manifest import Manifest
 from hops.run.documents.summary import Summary
 from hops.run.documents.trial import ResourcesFrom, TrialRecord
@@ -90,6 +91,20 @@ class RunFiles:
         sources = sorted({origin["source"] for origin in origins})
         coarsest = max(origin["resolution_s"] for origin in origins)
         return ResourcesFrom(source=" and ".join(sources), resolution_s=coarsest)
+
+    @property
+    def cache(self) -> dict[str, dict[str, CacheCounts]]:
+        """What was asked of the cache during the load, by topology and component; empty for a run without one."""
+        counts: dict[str, dict[str, CacheCounts]] = {}
+        for trial in self.used:
+            for component, new in trial.get("cache", {}).items():
+                so_far = counts.setdefault(trial["topology"], {}).get(component, NOTHING_ASKED)
+                counts[trial["topology"]][component] = CacheCounts(
+                    asked=so_far["asked"] + new["asked"],
+                    hits=so_far["hits"] + new["hits"],
+                    unanswered=so_far["unanswered"] + new["unanswered"],
+                )
+        return counts
 
     def trial_path(self, block: int, topology: str) -> Path:
         """The folder of a used trial's own files."""

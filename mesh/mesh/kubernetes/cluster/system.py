@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
 
+from mesh.components.cache_accounts import CacheCounts
 from mesh.components.jaeger import JAEGER, SpanCounts, span_counts
 from mesh.components.keys import PRIVATE_KEY, KeyPair, key_pair
 from mesh.components.postgres import POSTGRES, Database, database, own_database, require_external, superuser_password
@@ -139,6 +140,10 @@ class ClusterSystem(Run):
 
     def span_accounts(self) -> dict[str, SpanAccount]:
         """None: the accounts of pods stay in the pods."""
+        return {}
+
+    def cache_counts(self, began_s: float, ended_s: float) -> dict[str, CacheCounts]:  # noqa: ARG002
+        """None: a cluster has no cache."""
         return {}
 
     def port_names(self) -> Sequence[str]:

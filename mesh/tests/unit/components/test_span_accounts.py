@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+from mesh.components.cache_accounts import CacheCounts, cache_counts
 from mesh.components.keys import KeyPair
 from mesh.components.postgres import Database
 from mesh.components.shop_processes import Surroundings, shop_component
@@ -31,3 +32,15 @@ def test_accounts_are_read_by_process(tmp_path: Path) -> None:
     (folder.telemetry / "order-2.json").write_text(json.dumps(account))
     (folder.telemetry / "order.partial").write_text("{")
     assert span_accounts(folder) == {"order-2": SpanAccount(3, 2, 1, 0.5, {"SERVER": 5_000})}
+
+
+def test_what_was_asked_of_the_cache_during_a_load_is_added_up_by_component(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    assert cache_counts(folder, 0.0, 1e10) == {}
+    (folder.telemetry / "cache").mkdir(parents=True)
+    for name in ("product", "product-2", "product-canary"):
+        seconds = [[99, 1_000, 1_000, 1_000], [100, 4, 3, 0], [104, 2, 1, 1], [105, 1_000, 1_000, 1_000]]
+        (folder.telemetry / "cache" / f"{name}.json").write_text(json.dumps(seconds))
+    assert span_accounts(folder) == {}
+    both = CacheCounts(6, 4, 1)
+    assert cache_counts(folder, 100.7, 104.2) == {"product": both.plus(*both), "product-canary": both}

@@ -3,6 +3,7 @@
 # Annotations are evaluated here: as text, `NotRequired` would not count in `__required_keys__`.
 from typing import Any, Literal, NotRequired, TypedDict
 
+from hops.run.documents.cache import CacheCounts
 from hops.run.documents.difference import Comparison, HopDifference
 from hops.run.documents.distance import Distance
 from hops.run.documents.gate import Gate, LeftOut, Verdict
@@ -29,10 +30,11 @@ class ClosedLoop(TypedDict):
 class Summary(OfCluster):
     """The whole file, as far as every kind of experiment has it; `hops.kinds` has what some kinds add.
 
-    `closed` is None in an open loop. `verdicts` has a row per trial, and per block (no topology). `precision` is there
-    only if one was asked for, `meetings` not in a closed loop, `queues` only beside them and where calls that waited
-    were recorded, `distance` only where the model of distance was computed, and `network` only if one was emulated, the
-    same one for all topologies. `compared` says what its topologies are where that is something else: `edge` for one
+    `closed` is None in an open loop. `verdicts` has a row per trial, and per block (no topology). `cache` has what
+    was asked of the cache, by topology and component, where there was one. `precision` is there only if one was
+    asked for, `meetings` not in a closed loop, `queues` only beside them and where calls that waited were recorded,
+    `distance` only where the model of distance was computed, and `network` only if one was emulated, the same one
+    for all topologies. `compared` says what its topologies are where that is something else: `edge` for one
     topology behind several edges.
     """
 
@@ -53,6 +55,7 @@ class Summary(OfCluster):
     comparisons: list[Comparison]
     hop_differences: list[HopDifference]
     in_use: NotRequired[dict[str, InUse]]
+    cache: NotRequired[dict[str, dict[str, CacheCounts]]]
     compared: NotRequired[str]
     meetings: NotRequired[list[Meeting]]
     queues: NotRequired[list[Queue]]

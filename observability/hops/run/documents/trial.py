@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
+from hops.run.documents.cache import CacheCounts
 from hops.run.documents.gate import Gate, LeftOut
 from hops.run.documents.tracing import TracingRecord
 
@@ -36,7 +37,13 @@ class _Traced(TypedDict, total=False):
     tracing: TracingRecord
 
 
-class TrialRecord(_Speed, OfCluster, _Traced):
+class _Cached(TypedDict, total=False):
+    """What there is with a cache only, by component."""
+
+    cache: dict[str, CacheCounts]
+
+
+class TrialRecord(_Speed, OfCluster, _Traced, _Cached):
     """One trial, as `trials.json` keeps it. `used` is false for one that a later attempt replaces."""
 
     block: int

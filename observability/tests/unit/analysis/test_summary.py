@@ -8,8 +8,11 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+from hops.conclusions.comparison import grouped_conclusions
+from hops.conclusions.notes import cache_sentences
 from hops.errors import MalformedRunError
 from hops.kinds import analyse
+from hops.run.documents.cache import CacheCounts
 from hops.run.documents.summary import Summary
 from hops.run.files import read_run
 from hops.synthetic.run import write_generated_run
@@ -35,6 +38,16 @@ def test_every_key_is_there_and_every_figure_is_a_number(summary):
     json.dumps(summary, allow_nan=False)
     assert (summary["kind"], summary["blocks"], summary["valid"]) == ("compare", 3, True)
     assert len(summary["verdicts"]) == 6 + 3
+
+
+def test_what_the_cache_had_is_told_where_there_was_one(run, summary):
+    counts = CacheCounts(asked=200, hits=62, unanswered=1)
+    trials = [{**trial, "cache": {"product": counts}} if trial["topology"] == "rest" else trial for trial in run.trials]
+    cached = analyse(replace(run, trials=trials), name="night")
+    assert cached["cache"] == {"rest": {"product": {"asked": 600, "hits": 186, "unanswered": 3}}}
+    assert cache_sentences(cached) == ["Cache hits of rest: product 31 %; 3 questions got no answer in time."]
+    assert cache_sentences(cached)[0] in grouped_conclusions(cached).beside
+    assert cache_sentences(summary) == []
 
 
 def test_the_network_is_told_if_one_was_emulated_and_all_topologies_had_it(run):

@@ -1,0 +1,40 @@
+"""What the shop's processes say of their cache."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from mesh.paths import RunFolder
+
+
+class CacheCounts(NamedTuple):
+    """What was asked of a cache: rows, those that it had, and questions that it did not answer in time."""
+
+    asked: int = 0
+    hits: int = 0
+    unanswered: int = 0
+
+    def plus(self, asked: int, hits: int, unanswered: int) -> CacheCounts:
+        """Both together."""
+        return CacheCounts(self.asked + asked, self.hits + hits, self.unanswered + unanswered)
+
+
+def cache_counts(folder: RunFolder, began_s: float, ended_s: float) -> Mapping[str, CacheCounts]:
+    """What the processes that have ended asked their cache within a time, by component; empty without a cache.
+
+    Args:
+        folder: Folder of the run.
+        began_s: Start of the time, Unix time; processes count by whole seconds.
+        ended_s: Its end.
+    """
+    counts: dict[str, CacheCounts] = {}
+    for path in sorted(folder.telemetry.glob("cache/*.json")):
+        name, _, number = path.stem.rpartition("-")
+        component = name if number.isdigit() else path.stem
+        for second, *of_second in msgspec.json.decode(path.read_bytes(), type=list[tuple[int, int, int, int]]):
+            if int(began_s) <= second <= ended_s:
+                counts[component] = counts.get(component, CacheCounts()).plus(*of_second)
+    return counts
