@@ -146,6 +146,10 @@ prove-account: setup ## Turn the event loops' account on and off in a running sh
 prove-resume: setup ## Kill an experiment kills=10 times at random moments, resume it, and check that nothing was lost
 	@$(RUN) -m experiment prove resume $(options)
 
+.PHONY: prove-cache
+prove-cache: setup ## Let races=10000 changes of products race their readers while the cache is killed kills=20 times
+	@$(RUN) -m chaos.prove_cache $(options)
+
 .PHONY: bench-budgets
 bench-budgets: setup ## Measure how fast traces become hop budgets, and the analysis of a run of 10 million spans
 	@$(RUN) -m hops benchmark

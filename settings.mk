@@ -24,12 +24,13 @@ SETTINGS_prove-queues := blocks seed resume
 SETTINGS_prove-account := topologies pairs seed
 SETTINGS_prove-resume := kills blocks seed
 SETTINGS_prove-statistics := experiments seed
+SETTINGS_prove-cache := races kills seed
 SETTINGS_chaos := kills replicas customers seed
 SETTINGS_up := topology edge plugins tls mesh mtls canary replicas apart store cache tracing scale http delay hold abort seed
 SETTINGS_manifests := topology edge plugins mesh mtls canary replicas scale delay hold abort namespace storage seed out
 SETTINGS_compose := topology scale seed out
 
-SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users a b threshold metrics allow-suspect out run samples experiments draws traces hops sizes pairs kills customers namespace storage
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users a b threshold metrics allow-suspect out run samples experiments draws traces hops sizes pairs kills races customers namespace storage
 
 #? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, rtt.
@@ -267,6 +268,9 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? prove-resume seed 1 Seed of the kill times, the tape and the trial order.
 #? prove-statistics experiments 1000 Number of synthetic experiments.
 #? prove-statistics seed 1 Seed of the synthetic data, an integer ≥ 0.
+#? prove-cache races 10000 Number of changes that race readers.
+#? prove-cache kills 20 Number of times that the cache is killed, and frozen.
+#? prove-cache seed 1 Seed of who reads when, an integer ≥ 0.
 #? chaos kills 200 Number of kills; 200 take about 4 minutes.
 #? chaos replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? chaos customers 8 Number of customers who check out at the same time.

@@ -20,6 +20,7 @@ from mesh.components.shop_processes import (
     database_task,
     shop_component,
 )
+from mesh.components.valkey import VALKEY, cache, valkey_components
 from mesh.description.ports import Ports, replica_name
 from mesh.description.topology import SERVICES, Protocol, load_topology, port_name
 from mesh.paths import RunFolder
@@ -43,11 +44,22 @@ class Shop(Run):
         ports: Ports of the run, and how many replicas of a service there are.
         folder: Folder of the run.
         environ: Environment that `DATABASE_URL` is read from.
+        cached: Settings of the services for a cache before the database; None for no cache.
     """
 
-    def __init__(self, ports: Ports, folder: RunFolder, environ: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        ports: Ports,
+        folder: RunFolder,
+        environ: Mapping[str, str] | None = None,
+        *,
+        cached: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(ports, folder)
         self._database = database(ports, os.environ if environ is None else environ, folder)
+        # Always the run's own: it is killed.
+        self._cache = None if cached is None else cache(ports, {}, self._database)
+        self._settings = {"OTEL_EXPORTER_OTLP_ENDPOINT": "", **(cached or {})}
 
     @property
     def admin_url(self) -> str:
@@ -70,20 +82,29 @@ class Shop(Run):
     def port_names(self) -> list[str]:
         """The ports that must be free before the start."""
         services = [port_name(service, Protocol.GRPC) for service in SERVICES]
-        return [*services, POSTGRES] if self._database.embedded else services
+        caches = [VALKEY] if self._cache else []
+        return [*services, *caches, *([POSTGRES] if self._database.embedded else [])]
 
     def components(self) -> Sequence[Component]:
         """What to run."""
-        untraced = {service: {"OTEL_EXPORTER_OTLP_ENDPOINT": ""} for service in SERVICES}
         around = Surroundings(
-            load_topology("hybrid"), self.ports, self._database, key_pair(self.folder), "chaos", untraced
+            load_topology("hybrid"),
+            self.ports,
+            self._database,
+            key_pair(self.folder),
+            "chaos",
+            dict.fromkeys(SERVICES, self._settings),
+            telemetry=self.folder.telemetry,
+            cache=self._cache,
         )
+        before = [] if self._cache is None else valkey_components(self._cache, self.folder, self.ports)
         store = postgres_components(self.folder, self.ports) if self._database.embedded else []
         return [
             *store,
+            *before,
             database_task(self._database, Data(), after=frozenset(item.name for item in store)),
             *(
-                shop_component(service, around, frozenset({DATABASE_TASK}), replica)
+                shop_component(service, around, frozenset({DATABASE_TASK, *(item.name for item in before)}), replica)
                 for service in SERVICES
                 for replica in self.ports.replicas_of(service)
             ),

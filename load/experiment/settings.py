@@ -27,6 +27,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
         for name in ("meetings", "observer", "siblings", "delays", "queues", "account", "resume")
     },
     "prove-statistics": ("experiment.cli", "prove", "coverage"),
+    "prove-cache": ("chaos.prove_cache",),
     "chaos": ("chaos.__main__",),
     **{name: ("mesh.cli", name) for name in ("up", "manifests", "compose")},
 }

@@ -1,4 +1,4 @@
-"""A few real kills of the order service; `make chaos kills=200` is the long version."""
+"""A few real kills of the order service and of the cache; `make chaos` and `make prove-cache` are the long versions."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from chaos.kills import run_kills
+from chaos.prove_cache import proof
 from chaos.shop import Shop
 from mesh.description.ports import Ports
 from mesh.description.topology import SERVICES
@@ -32,3 +33,16 @@ def test_kills_lose_and_double_nothing(
     assert outcome.left == {}
     assert [finding for finding in outcome.findings if not finding.ok] == []
     assert {"acknowledged_kept", "acknowledged_once"} <= {finding.name for finding in outcome.findings}
+
+
+def test_changes_that_race_readers_behind_a_cache_that_is_killed(
+    tmp_path: Path, free_ports: Callable[[], Ports]
+) -> None:
+    ports = free_ports()
+    outcome = proof(ports, RunFolder.of(ports.base, tmp_path), races=200, kills=1, seed=1, progress=print)
+    assert outcome.failed == []
+    assert (outcome.races, outcome.reads, outcome.kills, outcome.freezes) == (200, 1_200, 1, 1)
+    assert outcome.hits > 0
+    assert outcome.longest_stale_s <= outcome.bound_s
+    assert outcome.unexplained == 0
+    assert outcome.holds

@@ -23,6 +23,8 @@ DEFAULT_POOL = 8
 LARGEST_POOL = 200
 DEFAULT_CACHE_BOUND_MS = 60_000
 CACHE_BOUNDS_MS = (1_000, 3_600_000)
+DEFAULT_CACHE_LIMIT_MS = 10
+LONGEST_CACHE_LIMIT_MS = 10_000
 LONGEST_BANK_DELAY_MS = 60_000
 LONGEST_DELAY_US = 1_000_000
 SELDOMEST_HOLD = 1_000_000
@@ -51,6 +53,7 @@ class ServiceConfig:
         cache_url: Valkey URL of the cache in front of the database; None for no cache.
         cache_namespace: First part of every key in the cache.
         cache_bound_ms: How long the cache may return what has been changed, in ms, if it could not be told.
+        cache_limit_ms: How long a request waits for an answer of the cache, in ms.
         peers: Address of each service that this process calls, by name: "grpc://127.0.0.1:18020", or those of its
             replicas: "grpc://127.0.0.1:18020,127.0.1.1:18020".
         sockets: Path of the Unix domain socket that calls of a service go to in place of its address, by name; a
@@ -89,6 +92,7 @@ class ServiceConfig:
     cache_url: str | None = None
     cache_namespace: str = "shop"
     cache_bound_ms: int = DEFAULT_CACHE_BOUND_MS
+    cache_limit_ms: int = DEFAULT_CACHE_LIMIT_MS
     peers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     sockets: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     otlp_endpoint: str | None = None
@@ -137,6 +141,7 @@ class ServiceConfig:
             cache_url=_url(env, "SHOP_CACHE_URL", ("valkey", "redis")),
             cache_namespace=env.get("SHOP_CACHE_NAMESPACE") or "shop",
             cache_bound_ms=_whole(env, "SHOP_CACHE_BOUND_MS", DEFAULT_CACHE_BOUND_MS, *CACHE_BOUNDS_MS),
+            cache_limit_ms=_whole(env, "SHOP_CACHE_LIMIT_MS", DEFAULT_CACHE_LIMIT_MS, 1, LONGEST_CACHE_LIMIT_MS),
             peers=MappingProxyType(peers),
             sockets=MappingProxyType(sockets),
             otlp_endpoint=_url(env, "OTEL_EXPORTER_OTLP_ENDPOINT", ("http", "https")),

@@ -1,6 +1,6 @@
 """A service's connections to its cache, which may be slow, full or gone at any time.
 
-A question that is not answered within `LIMIT_S` takes the cache out of use: until it has answered again, nobody waits
+A question that is not answered in time takes the cache out of use: until it has answered again, nobody waits
 for it. What could not be removed from it meanwhile is removed before this process reads from it again.
 """
 
@@ -26,8 +26,6 @@ log = logging.getLogger(__name__)
 
 CONNECTIONS = 4
 """Each is in use for a fraction of a millisecond, so that few serve many requests."""
-LIMIT_S = 0.01
-"""How long a request waits for an answer, and for a connection, in seconds."""
 PAUSE_S = 0.1
 """How long after a failure, and between two attempts, the cache is left alone, in seconds."""
 RECONNECT_LIMIT_S = 2.0
@@ -43,10 +41,10 @@ class CacheConnections:
     Args:
         url: `valkey://[user]:password@host:port/number`.
         account: Counts what was not answered.
-        limit_s: How long a request waits for an answer, in seconds.
+        limit_s: How long a request waits for an answer, and for a connection, in seconds.
     """
 
-    def __init__(self, url: str, account: CacheAccount, *, limit_s: float = LIMIT_S) -> None:
+    def __init__(self, url: str, account: CacheAccount, *, limit_s: float) -> None:
         parts = urlsplit(url)
         self.account = account
         self._limit_s = limit_s

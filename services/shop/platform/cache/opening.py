@@ -36,7 +36,8 @@ async def behind_cache(
     from shop.platform.cache.connections import CacheConnections
     from shop.platform.cache.entries import Entries
 
-    connections = CacheConnections(config.cache_url, CacheAccount(account_file(config)))
+    account = CacheAccount(account_file(config))
+    connections = CacheConnections(config.cache_url, account, limit_s=config.cache_limit_ms / 1_000)
     await connections.open()
     try:
         yield cached(

@@ -1,0 +1,182 @@
+"""Writers against readers of the same products behind a cache that is killed and frozen meanwhile.
+
+A product's stock counts its changes, so that what a reader gets says which of them it has seen. A read that began after
+a change was acknowledged, and has not seen it, is stale by the time in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from chaos.shop import Shop
+from mesh.components.valkey import VALKEY
+from shop.clients.connect import connect
+from shop.clients.ports import ProductClient
+from shop.errors import ShopError
+from shop.platform.deadline import deadline
+
+PRODUCT = "product"
+WORKERS = 8
+PRODUCTS_EACH = 20
+"""Products of a worker, which nobody else changes."""
+READERS, READERS_AFTER = 4, 2
+"""Reads beside a change, and one after the other once it is acknowledged."""
+LONGEST_LEAD_S = 0.004
+"""A reader begins up to so long before or after the writer, in seconds: about as long as either takes."""
+FROZEN_S = 0.5
+CALL_LIMIT_S = 5.0
+LOOK_S = 0.002
+RACE_LIMIT_S = 60.0
+"""Longest wait for the races between two kills, for each hundred, in seconds."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What races showed.
+
+    Attributes:
+        races: Changes, each with readers beside it and after it.
+        reads: Reads of them.
+        kills: How often the cache was killed with SIGKILL, and started again.
+        freezes: How often it was stopped for `FROZEN_S`, which leaves it what it had.
+        bound_s: How stale a read may be, in seconds.
+        missed: When the changes were acknowledged that reads which began afterwards had not seen, Unix time.
+        longest_stale_s: How stale the worst of these reads was, in seconds.
+        unexplained: How many of them there is no reason for: the services had got all answers of the cache in time.
+        failed: Requests that failed, by what they said.
+        asked: Rows that the services looked for in the cache.
+        hits: How many of them it had.
+        wall_s: Duration, in seconds.
+    """
+
+    bound_s: float
+    races: int = 0
+    reads: int = 0
+    kills: int = 0
+    freezes: int = 0
+    missed: list[float] = field(default_factory=list)
+    longest_stale_s: float = 0.0
+    unexplained: int = 0
+    failed: list[str] = field(default_factory=list)
+    asked: int = 0
+    hits: int = 0
+    wall_s: float = 0.0
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing failed and nothing was too old, with a cache that was in use."""
+        return not (self.failed or self.unexplained) and self.longest_stale_s <= self.bound_s and self.hits > 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """The outcome for programs."""
+        return {"holds": self.holds, **asdict(self)}
+
+
+def run_races(
+    shop: Shop, *, races: int, kills: int, seed: int, bound_s: float, progress: Callable[[int], None]
+) -> Outcome:
+    """Lets writers race readers, and kills and freezes the cache at times spread over the races.
+
+    Must be called from the thread that started the shop.
+
+    Args:
+        shop: The running shop, with a cache.
+        races: Number of changes.
+        kills: Number of kills, and of freezes.
+        seed: Seed of who reads when.
+        bound_s: How stale a read may be, in seconds.
+        progress: Called after each kill with the number of kills so far.
+    """
+    outcome, began = Outcome(bound_s), time.monotonic()
+    crowd = _Crowd(shop.address(PRODUCT), races, seed, outcome)
+    thread = threading.Thread(target=lambda: asyncio.run(crowd.run()), name="races", daemon=True)
+    thread.start()
+    for number in range(1, kills + 1):
+        for part, disturb in ((0.5, shop.kill), (1.0, _freeze(shop))):
+            give_up_at = time.monotonic() + RACE_LIMIT_S * (1 + races / 100)
+            while outcome.races < (number - 1 + part) * races / (kills + 1) and time.monotonic() < give_up_at:
+                time.sleep(LOOK_S)
+            disturb(VALKEY)
+            if part < 1:
+                time.sleep(FROZEN_S)
+                shop.restart(VALKEY)
+        outcome.kills = outcome.freezes = number
+        progress(number)
+    thread.join(RACE_LIMIT_S * (1 + races / 100))
+    if thread.is_alive():
+        outcome.failed.append(f"the races did not end: {outcome.races} of {races}")
+    outcome.wall_s = time.monotonic() - began
+    return outcome
+
+
+def _freeze(shop: Shop) -> Callable[[str], None]:
+    def freeze(component: str) -> None:
+        (pid,) = shop.pids()[component]
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(FROZEN_S)
+        os.kill(pid, signal.SIGCONT)
+
+    return freeze
+
+
+class _Crowd:
+    def __init__(self, address: str, races: int, seed: int, outcome: Outcome) -> None:
+        self._address = address
+        self._left = races
+        self._seed = seed
+        self._outcome = outcome
+        self._acknowledged: dict[int, list[float]] = {}
+
+    async def run(self) -> None:
+        async with connect({PRODUCT: self._address}, "chaos") as clients:
+            await asyncio.gather(*(self._worker(clients.product, number) for number in range(WORKERS)))
+
+    async def _worker(self, product: ProductClient, number: int) -> None:
+        chance = random.Random(f"{self._seed}/{number}")
+        mine = [number * PRODUCTS_EACH + index + 1 for index in range(PRODUCTS_EACH)]
+        for id_ in mine:
+            self._acknowledged[id_] = []
+            await self._change(product, id_)
+        while self._left > 0:
+            self._left -= 1
+            id_ = chance.choice(mine)
+            leads = [chance.uniform(-LONGEST_LEAD_S, LONGEST_LEAD_S) for _ in range(READERS)]
+            beside = [self._read(product, id_, LONGEST_LEAD_S + lead) for lead in leads]
+            await asyncio.gather(self._change(product, id_, LONGEST_LEAD_S), *beside)
+            # The first finds nothing and stores; the second, of another replica, finds that.
+            for _ in range(READERS_AFTER):
+                await self._read(product, id_)
+            self._outcome.races += 1
+
+    async def _change(self, product: ProductClient, id_: int, after_s: float = 0.0) -> None:
+        await asyncio.sleep(after_s)
+        try:
+            with deadline(CALL_LIMIT_S):
+                await product.update_product(id_, stock=len(self._acknowledged[id_]))
+        except ShopError as error:
+            self._outcome.failed.append(f"a change: {error}")
+        # A change that failed may have been made: what did not see it is not stale.
+        self._acknowledged[id_].append(time.time())
+
+    async def _read(self, product: ProductClient, id_: int, after_s: float = 0.0) -> None:
+        await asyncio.sleep(after_s)
+        began = time.time()
+        try:
+            with deadline(CALL_LIMIT_S):
+                (read,) = await product.batch_get_products([id_])
+        except ShopError as error:
+            self._outcome.failed.append(f"a read: {error}")
+            return
+        self._outcome.reads += 1
+        following = self._acknowledged[id_][read.stock + 1 : read.stock + 2]
+        if following and following[0] < began:
+            self._outcome.missed.append(following[0])
+            self._outcome.longest_stale_s = max(self._outcome.longest_stale_s, began - following[0])
