@@ -21,7 +21,7 @@ CACHED = ("product", "user")
 LEAST_VERSION = (7, 2)
 SETTINGS: Mapping[str, str] = {
     "bind": HOST,
-    "maxmemory": "64mb",  # the products and users of scale=1 take a tenth of it
+    "maxmemory": "64mb",
     "maxmemory-policy": "allkeys-lru",
     "save": '""',  # a restart begins empty
     "appendonly": "no",
