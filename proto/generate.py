@@ -5,7 +5,7 @@ services themselves; so the stubs are put under `shop.stubs` and their imports r
 generator's Go stubs are made with the plugins that its module pins. Envoy's gRPC-JSON transcoder reads the contract as
 a descriptor whose methods carry the REST rules of gateway/envoy/transcoding.yaml.
 
-Thrift's stubs, of the structs in thrift/, are made where Apache Thrift's compiler of the pinned version is on PATH;
+Thrift's stubs, of what is in thrift/, are made where Apache Thrift's compiler of the pinned version is on PATH;
 elsewhere they stay as they are.
 
     python proto/generate.py           write services/shop/stubs, load/internal/stubs and gateway/envoy/transcoder
@@ -157,7 +157,7 @@ def _thrift(language: str, made: Path, into: Path, stored: Path) -> None:
         else:
             _output([compiler, "-strict", "--gen", language, "-out", scratch, str(THRIFT)])
             stored = Path(scratch) / made
-        shutil.copytree(stored, into, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(stored, into, ignore=shutil.ignore_patterns("__pycache__", "*-remote"))
 
 
 def _go_plugin(name: str) -> str:

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from mesh.components.postgres_owner import remove_cluster
 from mesh.components.shop_processes import Data
-from mesh.components.trial import require_fit
+from mesh.components.trial import as_it_runs, require_fit
 from mesh.compose import FILE as COMPOSE_FILE
 from mesh.compose import compose_files
 from mesh.description.options import Given, Json, TopologyName, takes_switches
@@ -60,7 +60,7 @@ def up(
     """Start a topology and keep it running until Ctrl-C."""
     with reported():
         loaded = load_topology(topology)
-        chosen = parse_switches(**switches)
+        chosen = as_it_runs(loaded, parse_switches(**switches))
         require_fit(loaded, chosen)
         ports = load_ports(os.environ)
         folder = RunFolder.of(ports.base)
@@ -182,6 +182,7 @@ def compose(
     """Write the Compose file of a topology, and the configuration that its containers mount."""
     with reported():
         loaded, chosen = load_topology(topology), parse_switches(**switches)
+        require_fit(loaded, chosen)
         is_committed = (topology, chosen.scale, seed) == ("hybrid", 1, 1)
         folder = out or (ROOT if is_committed else ROOT / RUNS / "compose" / loaded.name)
         files = compose_files(loaded, Data(chosen.scale, seed), folder.resolve())

@@ -28,6 +28,7 @@ from experiment.trial.run import ready
 from hops.errors import HopsError
 from hops.kinds.capacity.document import Step, TopologyResult, by_load
 from mesh.components.shop_processes import Data
+from mesh.components.trial import as_it_runs
 from mesh.description.ports import Ports
 from mesh.description.switches import Switches
 from mesh.description.topology import Topology
@@ -148,7 +149,9 @@ class Rig:
         check_room(self._folder, NEEDED_BYTES)
         setup, folder = self.setup, self._folder / "steps" / name
         data = Data(setup.switches.scale, DATA_SEED)
-        system = System(topology, setup.switches, setup.ports, self.recorder.document["name"], data=data)
+        system = System(
+            topology, as_it_runs(topology, setup.switches), setup.ports, self.recorder.document["name"], data=data
+        )
         warmup = Load(self._tape(topology.name, "warmup", number=0, rate=warm_rate, duration_s=warm_s), warm_s)
         try:
             with ready(system, self._shopload, self._parity, warmup, folder, Clock(), self.say):

@@ -18,7 +18,7 @@ from experiment.parity.across import check_topologies, parity_table
 from experiment.plan.mix import require_documents
 from experiment.progress import Progress
 from hops.terminal.render import rendered
-from mesh.components.trial import require_fit
+from mesh.components.trial import as_it_runs, require_fit
 from mesh.description.options import Given, Json, takes_switches
 from mesh.description.ports import load_ports
 from mesh.description.switches import Switches, parse_switches
@@ -46,7 +46,7 @@ def parity_command(
         require_documents(file, given.payload)
         chosen = topologies_of(topologies) if topologies else _all_that_fit(given)
         for topology in chosen:
-            require_fit(topology, given)
+            require_fit(topology, as_it_runs(topology, given))
         done = check_topologies(
             chosen,
             given,
@@ -73,6 +73,6 @@ def _all_that_fit(switches: Switches) -> list[Topology]:
     fitting = []
     for topology in map(load_topology, names()):
         with suppress(SwitchError):
-            require_fit(topology, switches)
+            require_fit(topology, as_it_runs(topology, switches))
             fitting.append(topology)
     return fitting

@@ -16,6 +16,7 @@ from experiment.parity.answers import check_answers
 from experiment.parity.digest import digests
 from hops.elements.table import Column, Table, whole, words
 from mesh.components.shop_processes import TRIAL_DATABASE
+from mesh.components.trial import as_it_runs
 from mesh.description.ports import Ports
 from mesh.description.switches import Switches
 from mesh.description.topology import Topology
@@ -72,7 +73,9 @@ def check_topologies(
         for topology in topologies:
             say(f"{topology.name}: starting")
             more = (extra or {}).get(topology.name)
-            with System(topology, switches, ports, f"parity-{topology.name}", extra=more) as system:
+            with System(
+                topology, as_it_runs(topology, switches), ports, f"parity-{topology.name}", extra=more
+            ) as system:
                 rows = check_answers(system, shopload, tape, Path(folder, f"{topology.name}.jsonl"))
                 with psycopg.connect(system.database.admin_url_of(TRIAL_DATABASE), connect_timeout=10) as connection:
                     state = digests(connection)

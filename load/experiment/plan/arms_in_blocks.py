@@ -17,7 +17,7 @@ from experiment.plan.own_load import OwnLoad, Sending
 from experiment.plan.profiles import Profile
 from experiment.results.folder import require_folder_name
 from hops.run.documents import SCHEMA
-from mesh.components.trial import require_fit
+from mesh.components.trial import as_it_runs, require_fit
 from mesh.description.network import Network
 from mesh.description.switches import HTTP3, Switches, parse_switches
 from mesh.description.topology import Topology
@@ -190,8 +190,11 @@ def arms_of(topologies: Sequence[Topology], switches: Switches) -> tuple[Arm, ..
 def in_comparison(topology: Topology, switches: Switches, compared: Sequence[Topology]) -> Switches:
     """The switches of a topology among those that it is compared with.
 
-    gRPC has no HTTP/3: beside clients that speak it, those that speak gRPC only stay on HTTP/2.
+    gRPC has no HTTP/3: beside clients that speak it, those that speak gRPC only stay on HTTP/2. Clients that speak
+    framed Thrift have no edge.
     """
+    if topology in compared:
+        switches = as_it_runs(topology, switches)
     if switches.http != HTTP3 or not topology.speaks_grpc_only or all(one.speaks_grpc_only for one in compared):
         return switches
     return replace(switches, http=2)

@@ -1,4 +1,4 @@
-// Package exchange sends the requests of journeys, over HTTP and gRPC, and counts what they cost.
+// Package exchange sends the requests of journeys, over HTTP, gRPC and framed Thrift, and counts what they cost.
 package exchange
 
 import (
@@ -35,7 +35,7 @@ const (
 //
 // With HTTP/3 and HTTP/2 (gRPC always) every one of the connections carries many requests, chosen in turn. With HTTP/1.1 a
 // connection carries one request at a time, so the number of connections is also the most requests under way; others wait
-// for a free one.
+// for a free one. So it is with framed Thrift, which has as many connections to each service.
 //
 // If the target says so, each request has a connection of its own instead, which is closed after it.
 type Client struct {
@@ -56,6 +56,7 @@ type Entrance struct {
 	client   *Client
 	base     *url.URL
 	http     bool               // whether a channel speaks plain HTTP here
+	framed   map[string]*framed // connections for framed Thrift, by service; none if no channel speaks it
 	channels []*grpc.ClientConn // none if no channel speaks gRPC here
 }
 
@@ -105,7 +106,12 @@ func (c *Client) open(entry target.Entry, channels int) error {
 		at = &Entrance{client: c, base: base}
 		c.entrances[entry.URL] = at
 	}
-	if entry.Protocol != target.GRPC {
+	switch entry.Protocol {
+	case target.GRPC:
+	case target.Thrift:
+		at.openFramed(entry.Services, channels)
+		return nil
+	default:
 		at.http = true
 		return nil
 	}
@@ -219,6 +225,9 @@ func (at *Entrance) connect(ctx context.Context) error {
 	for _, channel := range at.channels {
 		opening.Go(func() error { return at.await(ctx, channel) })
 	}
+	for _, service := range at.framed {
+		opening.Go(func() error { return service.connect(ctx) })
+	}
 	err := opening.Wait()
 	close(answers)
 	for answer := range answers {
@@ -251,6 +260,9 @@ func (c *Client) Close() {
 	for _, at := range c.entrances {
 		for _, channel := range at.channels {
 			_ = channel.Close()
+		}
+		for _, service := range at.framed {
+			service.close()
 		}
 	}
 }

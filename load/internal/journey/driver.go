@@ -12,6 +12,7 @@ import (
 	"hopwise/load/internal/rpc"
 	"hopwise/load/internal/shop"
 	"hopwise/load/internal/target"
+	"hopwise/load/internal/thriftrpc"
 	"hopwise/load/internal/transcoded"
 )
 
@@ -74,6 +75,8 @@ func (d Driver) services(x *exchange.Exchange, token string) (s shop.Services) {
 		return transcoded.NewServices(x, token)
 	case target.GRPC:
 		s = rpc.NewServices(x, token, d.Plan == target.Streaming)
+	case target.Thrift, target.ThriftJSON:
+		s = thriftrpc.NewServices(x, token, d.Protocol)
 	default:
 		s = rest.NewServices(x, token)
 	}

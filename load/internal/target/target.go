@@ -25,9 +25,11 @@ const (
 	RESTServices   Protocol = "rest-services"   // the services' own REST APIs; the client composes
 	RESTTranscoded Protocol = "rest-transcoded" // the services' gRPC APIs as JSON, by the edge
 	GRPC           Protocol = "grpc"            // the services' gRPC APIs; the client composes
+	Thrift         Protocol = "thrift"          // framed Thrift straight to the services; the client composes
+	ThriftJSON     Protocol = "thrift-json"     // Thrift's TJSON over HTTP; the client composes
 )
 
-var protocols = []Protocol{GraphQL, REST, RESTServices, RESTTranscoded, GRPC}
+var protocols = []Protocol{GraphQL, REST, RESTServices, RESTTranscoded, GRPC, Thrift, ThriftJSON}
 
 // Channel is who sends a journey.
 type Channel string
@@ -107,7 +109,10 @@ func (t Target) Emulated() (map[Channel]link.Network, error) {
 // Entry is how one channel enters the topology.
 type Entry struct {
 	Protocol Protocol `json:"protocol"`
-	URL      string   `json:"url"` // base URL of the edge, or without one of the channel's gateway
+	URL      string   `json:"url"` // base URL of the edge, or without one of the channel's gateway; of framed Thrift, one service's
+
+	// Services are the "host:port" of each service's replicas, by its name; of framed Thrift only, which has no edge.
+	Services map[string][]string `json:"services,omitempty"`
 }
 
 // Read reads and checks a target file.
@@ -165,8 +170,26 @@ func (t Target) check() error {
 		if err := choice.Check(entry.Protocol, protocols, "protocol", "protocols"); err != nil {
 			return fmt.Errorf("entry %s: %w", channel, err)
 		}
+		if entry.Protocol == Thrift {
+			if err := entry.checkServices(); err != nil {
+				return fmt.Errorf("entry %s: %w", channel, err)
+			}
+			continue
+		}
 		if u, err := url.Parse(entry.URL); err != nil || u.Scheme != scheme || u.Host == "" || u.Path != "" {
 			return fmt.Errorf("entry %s: url %q is not of the form %s://host:port, as it must be %s ca_certificate", channel, entry.URL, scheme, why)
+		}
+	}
+	return nil
+}
+
+// services are those that a client of framed Thrift calls.
+var services = []string{"order", "payment", "product", "user"}
+
+func (e Entry) checkServices() error {
+	for _, service := range services {
+		if len(e.Services[service]) == 0 {
+			return fmt.Errorf("services has no address of %q; clients of %s call: %s", service, Thrift, choice.List(services))
 		}
 	}
 	return nil
@@ -193,5 +216,5 @@ func (t Target) Speaks(p Protocol) bool {
 
 // SpeaksHTTP says whether a channel enters in a protocol whose requests are plain HTTP.
 func (t Target) SpeaksHTTP() bool {
-	return slices.ContainsFunc(protocols, func(p Protocol) bool { return p != GRPC && t.Speaks(p) })
+	return slices.ContainsFunc(protocols, func(p Protocol) bool { return p != GRPC && p != Thrift && t.Speaks(p) })
 }

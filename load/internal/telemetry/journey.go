@@ -102,6 +102,17 @@ func (j *Journey) RPC(method string) Call {
 	return Call{span: call, traceID: j.traceID}
 }
 
+// Thrift opens the CLIENT span of a call over framed Thrift; the service is named as "product" is.
+func (j *Journey) Thrift(service, method string) Call {
+	if j.root == nil {
+		return Call{traceID: j.traceID}
+	}
+	name := strings.ToUpper(service[:1]) + service[1:] + "Service"
+	call := j.root.below(name+"/"+method, trace.SpanKindClient, time.Now())
+	call.describe, call.texts = ofThrift, [3]string{name, method}
+	return Call{span: call, traceID: j.traceID}
+}
+
 // Within adds the span of a part of the request's time.
 func (c Call) Within(name string, from, to time.Time) {
 	if c.span != nil {

@@ -131,6 +131,15 @@ func ofRPC(s *span) []attribute.KeyValue {
 	}, s.errorType()...)
 }
 
+// ofThrift describes a call over framed Thrift by its service and its method.
+func ofThrift(s *span) []attribute.KeyValue {
+	return append([]attribute.KeyValue{
+		attribute.String("rpc.system.name", "thrift"),
+		attribute.String("rpc.service", s.texts[0]),
+		attribute.String("rpc.method", s.texts[1]),
+	}, s.errorType()...)
+}
+
 func (s *span) errorType() []attribute.KeyValue {
 	if s.failure == "" {
 		return nil

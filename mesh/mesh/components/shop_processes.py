@@ -14,13 +14,13 @@ from mesh.components.valkey import CACHED, Cache
 from mesh.description.places import Places
 from mesh.description.ports import replica_name
 from mesh.description.switch_values import Hold
-from mesh.description.topology import EDGE, GATEWAYS, SERVICES, Plan, Protocol, Topology, port_name
+from mesh.description.topology import EDGE, GATEWAYS, SERVICES, Plan, Protocol, Topology, entrance_name, port_name
 from mesh.paths import GRAPHIQL
 from mesh.sidecars.workloads import Workload, identity
 from mesh.supervisor.processes import Component
-from mesh.supervisor.readiness import grpc_serving, grpc_serving_at, http_ok, http_ok_at
+from mesh.supervisor.readiness import grpc_serving, grpc_serving_at, http_ok, http_ok_at, tcp
 
-SCHEMES: Mapping[Protocol, str] = {Protocol.GRPC: "grpc", Protocol.REST: "http", Protocol.GRAPHQL: "graphql"}
+SCHEMES: Mapping[Protocol, str] = {**{protocol: protocol.value for protocol in Protocol}, Protocol.REST: "http"}
 TRIAL_DATABASE = "shop_trial"
 DATABASE_TASK = "database"
 GATEWAY_RANK, SERVICE_RANK = 1, 2
@@ -114,9 +114,11 @@ def environment(component: str, around: Surroundings, replica: int = 1) -> dict[
     if around.cache is not None and service in CACHED:
         env |= {"SHOP_CACHE_URL": around.cache.url, "SHOP_CACHE_NAMESPACE": around.cache.namespace}
     for protocol in topology.protocols_of(service):
-        kind = "HTTP" if service in GATEWAYS else protocol.upper()
+        kind = "HTTP" if service in GATEWAYS else protocol.upper().replace("-", "_")
         tcp = places.listens(port_name(service, protocol), replica)
         env[f"SHOP_LISTEN_{kind}"] = f"unix:{workload.inbound_of(protocol).socket}" if workload else str(tcp)
+    if topology.passes_by_the_edge and service in topology.exposed:
+        env["SHOP_LISTEN_THRIFT_ENTRANCE"] = str(places.listens(entrance_name(service), replica))
     if Protocol.GRAPHQL in topology.protocols_of(service):
         env["SHOP_GRAPHIQL"] = str(GRAPHIQL)
     if service == "graphql-gateway" and topology.plan is Plan.NAIVE:
@@ -159,8 +161,12 @@ def shop_component(component: str, around: Surroundings, after: frozenset[str], 
         ready = grpc_serving_at(listener) if protocol is Protocol.GRPC else http_ok_at(listener, "/healthz")
     else:
         place = around.places.listens(port_name(component, protocol), replica)
-        serving = protocol is Protocol.GRPC
-        ready = grpc_serving(place.port, place.host) if serving else http_ok(place.port, "/healthz", place.host)
+        if protocol is Protocol.GRPC:
+            ready = grpc_serving(place.port, place.host)
+        elif protocol is Protocol.THRIFT:
+            ready = tcp(place.port, place.host)
+        else:
+            ready = http_ok(place.port, "/healthz", place.host)
     account = {} if around.telemetry is None else {"SHOP_TELEMETRY_FOLDER": str(around.telemetry)}
     return Component(
         name,

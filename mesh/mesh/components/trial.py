@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from mesh.description.places import Places
 from mesh.description.switches import HTTP3, Switches
-from mesh.description.topology import EDGE, Channel, Topology
+from mesh.description.topology import EDGE, SERVICES_ENTRY, Channel, Protocol, Topology, entrance_name
 from mesh.edge.kong import require_kong
 from mesh.errors import SwitchError
 
@@ -19,7 +19,9 @@ def require_fit(topology: Topology, switches: Switches) -> None:
     Raises:
         SwitchError: It cannot; the message has the reason, and what it can run with.
     """
-    if switches.edge == "none" and not topology.entered_by_gateways:
+    if topology.frames_thrift:
+        _require_plain(topology, switches)
+    if switches.edge == "none" and not topology.entered_by_gateways and not topology.passes_by_the_edge:
         raise SwitchError(
             f"edge=none: {topology.name} has clients that reach services without a gateway, whose requests the edge "
             "must route and mark as coming from outside; valid with it: "
@@ -44,6 +46,27 @@ def require_fit(topology: Topology, switches: Switches) -> None:
             )
 
 
+def as_it_runs(topology: Topology, switches: Switches) -> Switches:
+    """The switches that a topology runs with: without an edge where its clients speak what no edge here carries."""
+    if topology.passes_by_the_edge and switches.edge == Switches().edge:
+        return replace(switches, edge="none", http=1)
+    return switches
+
+
+def _require_plain(topology: Topology, switches: Switches) -> None:
+    """Framed Thrift goes straight from caller to callee: no proxy here carries it and leaves spans of it."""
+    plain = ["mesh", "runtime"]
+    if topology.passes_by_the_edge:
+        plain += ["tls", "plugins", "apart", "network", "rtt_ms", "bandwidth", "networks", "edge"]
+    for name in plain:
+        value, valid = getattr(switches, name), "none" if name == "edge" else getattr(Switches(), name)
+        if value != valid:
+            raise SwitchError(
+                f"{name.removesuffix('_ms')}={value}: {topology.name} speaks framed Thrift, which goes straight to the "
+                f"services, as neither edge nor sidecar carries it with spans; valid with it: {valid or 'nothing'}."
+            )
+
+
 def parts_of(topology: Topology, switches: Switches) -> list[str]:
     """What a trial starts, for people: `database`, `Jaeger`, `services` and so on."""
     return [
@@ -59,6 +82,8 @@ def parts_of(topology: Topology, switches: Switches) -> list[str]:
 
 def entrance(switches: Switches, places: Places, entered: str) -> str:
     """Where a channel's clients send their requests: to the edge, or without one to the gateway that they enter by."""
+    if entered == SERVICES_ENTRY and not switches.has_edge:
+        return framed_url(places)
     return f"{switches.scheme}://{places.reached(EDGE if switches.has_edge else entered)[0]}"
 
 
@@ -75,10 +100,7 @@ def target_document(
         private_key: Where the generator finds the key that signs its tokens.
         ca_certificate: Where it finds the certificate that it must trust; None without TLS.
     """
-    entry = {
-        channel.value: {"protocol": topology.client_speaks(channel), "url": entrance(switches, places, entered)}
-        for channel, entered in topology.entry.items()
-    }
+    entry = {channel.value: _entry(topology, switches, places, channel) for channel in topology.entry}
     return {
         "topology": topology.name,
         "trial": trial,
@@ -95,6 +117,20 @@ def target_document(
         "otlp": str(places.reached("jaeger-otlp-grpc")[0]),
         "jwt_private_key": str(private_key),
     }
+
+
+def _entry(topology: Topology, switches: Switches, places: Places, channel: Channel) -> dict[str, Any]:
+    protocol = topology.client_speaks(channel)
+    if protocol != Protocol.THRIFT:
+        return {"protocol": protocol, "url": entrance(switches, places, topology.entry[channel])}
+    reached = {service: places.reached(entrance_name(service)) for service in topology.exposed}
+    services = {service: [str(place) for place in at] for service, at in reached.items()}
+    return {"protocol": protocol, "url": framed_url(places), "services": services}
+
+
+def framed_url(places: Places, service: str = "product") -> str:
+    """Where a service takes clients' framed Thrift, as a URL for people."""
+    return f"thrift://{places.reached(entrance_name(service))[0]}"
 
 
 def _network(switches: Switches) -> dict[str, Any]:

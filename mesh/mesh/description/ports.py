@@ -62,7 +62,7 @@ class Ports:
 
     def reached(self, name: str) -> Sequence[Place]:
         """Where its callers find it: the place of each replica."""
-        component = name if name in SERVES else name.rpartition("-")[0]
+        component = next((one for one in SERVES if name == one or name.startswith(f"{one}-")), name)
         return [self.listens(name, replica) for replica in self.replicas_of(component)]
 
     def replicas_of(self, component: str) -> Sequence[int]:

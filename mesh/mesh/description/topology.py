@@ -22,6 +22,8 @@ class Protocol(StrEnum):
     GRPC = "grpc"
     REST = "rest"
     GRAPHQL = "graphql"
+    THRIFT = "thrift"
+    THRIFT_JSON = "thrift-json"
 
 
 class Channel(StrEnum):
@@ -75,8 +77,16 @@ CALLS: Mapping[str, frozenset[str]] = {
 }
 """Which components each caller needs a link to."""
 
+CLIENT_SPEAKS: Mapping[Protocol, str] = {
+    Protocol.GRPC: "grpc",
+    Protocol.REST: "rest-services",
+    Protocol.THRIFT: "thrift",
+    Protocol.THRIFT_JSON: "thrift-json",
+}
+"""What a client that composes its journeys sends, by the protocol of its links."""
+
 SPEAKS: Mapping[str, frozenset[Protocol]] = {
-    CLIENT: frozenset({Protocol.GRPC, Protocol.REST}),
+    CLIENT: frozenset(CLIENT_SPEAKS),
     TRANSCODER: frozenset({Protocol.GRPC}),
 }
 """Callers that can speak only some of the protocols."""
@@ -116,8 +126,18 @@ class Topology(BaseModel):
         return all(entry in GATEWAYS for entry in self.entry.values())
 
     @property
+    def passes_by_the_edge(self) -> bool:
+        """Whether clients speak framed Thrift, which no edge here carries, straight to the services."""
+        return SERVICES_ENTRY in self.entry.values() and Protocol.THRIFT in self.links[CLIENT].values()
+
+    @property
+    def frames_thrift(self) -> bool:
+        """Whether a link carries framed Thrift, which is not HTTP."""
+        return any(Protocol.THRIFT in callees.values() for callees in self.links.values())
+
+    @property
     def exposed(self) -> dict[str, Protocol]:
-        """The services that the edge itself leads to, and the protocol that it speaks with each."""
+        """The services that the edge itself leads to, or clients without it, and the protocol that they speak."""
         callers = [caller for caller in (CLIENT, TRANSCODER) if caller in self.links]
         return {callee: protocol for caller in callers for callee, protocol in self.links[caller].items()}
 
@@ -132,7 +152,7 @@ class Topology(BaseModel):
         return TRANSCODER in self.entry.values()
 
     def client_speaks(self, channel: Channel) -> str:
-        """What the clients of a channel send: `graphql`, `rest`, `rest-services`, `rest-transcoded` or `grpc`.
+        """What the clients of a channel send: `graphql`, `rest`, `rest-transcoded`, or one of `CLIENT_SPEAKS`.
 
         With `rest`, a journey is one request to the REST gateway; with `rest-services`, the client composes it from the
         services' own APIs.
@@ -143,7 +163,7 @@ class Topology(BaseModel):
         if entry == TRANSCODER:
             return "rest-transcoded"
         (spoken,) = set(self.links[CLIENT].values())
-        return "grpc" if spoken is Protocol.GRPC else "rest-services"
+        return CLIENT_SPEAKS[spoken]
 
     @property
     def speaks_grpc_only(self) -> bool:
@@ -171,6 +191,11 @@ class Topology(BaseModel):
 def port_name(component: str, protocol: Protocol) -> str:
     """The name of the port at which a component serves a protocol."""
     return component if component in GATEWAYS else f"{component}-{protocol}"
+
+
+def entrance_name(service: str) -> str:
+    """The name of the port at which a service takes framed Thrift from clients only."""
+    return f"{service}-thrift-entrance"
 
 
 def names(folder: Path = TOPOLOGIES) -> list[str]:

@@ -14,7 +14,7 @@ from mesh.sidecars.workloads import Inbound, Workload, host
 JAEGER = "jaeger"
 JAEGER_HOST = host(JAEGER)
 JAEGER_PORT = "jaeger-otlp-grpc"
-SPOKEN: Mapping[Protocol, str] = {Protocol.GRPC: "GRPC", Protocol.REST: "HTTP", Protocol.GRAPHQL: "HTTP"}
+SPOKEN: Mapping[Protocol, str] = {**dict.fromkeys(Protocol, "HTTP"), Protocol.GRPC: "GRPC"}
 """Istio's name of what a protocol is sent over; what is not named is passed on as TCP."""
 IDLE_TIMEOUT = "30s"
 """Gateways and services keep idle connections longer, so a request never meets a connection that is being closed."""

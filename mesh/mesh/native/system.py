@@ -23,11 +23,11 @@ from mesh.components.shop_processes import (
     shop_component,
 )
 from mesh.components.span_accounts import SpanAccount, span_accounts
-from mesh.components.trial import entrance, parts_of, require_fit, target_document
+from mesh.components.trial import entrance, framed_url, parts_of, require_fit, target_document
 from mesh.components.valkey import VALKEY, cache, valkey_components
 from mesh.description.ports import Ports
 from mesh.description.switches import HTTP3, Switches
-from mesh.description.topology import EDGE, GATEWAYS, Protocol, Topology, port_name
+from mesh.description.topology import EDGE, GATEWAYS, Protocol, Topology, entrance_name, port_name
 from mesh.edge.component import ACCESS_LOG, edge_component
 from mesh.edge.plan import edge_plan
 from mesh.errors import ComponentDiedError
@@ -116,6 +116,8 @@ class System(Run):
         urls = {}
         for service, protocol in self.topology.exposed.items():
             # With a mesh, nobody but its sidecar reaches a service.
+            if protocol is Protocol.THRIFT:
+                urls[f"Thrift of {service}"] = framed_url(self.ports, service)
             if protocol in PAGES and not self.workloads:
                 title, path = PAGES[protocol]
                 urls[f"{title} of {service}"] = self.ports.url(port_name(service, protocol)) + path
@@ -174,7 +176,11 @@ class System(Run):
 
     def _shop_ports(self) -> Sequence[str]:
         topology = self.topology
-        return [port_name(name, protocol) for name in topology.components for protocol in topology.protocols_of(name)]
+        entrances = map(entrance_name, topology.exposed if topology.passes_by_the_edge else ())
+        return [
+            *(port_name(name, protocol) for name in topology.components for protocol in topology.protocols_of(name)),
+            *entrances,
+        ]
 
     def require_free(self) -> None:
         super().require_free()

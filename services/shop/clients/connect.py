@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 
 import grpc.aio
 
-from shop.clients.grpc.channels import ORDER, PAYMENT, PRODUCT, USER, Service
 from shop.clients.grpc.order import GrpcOrderClient
 from shop.clients.grpc.payment import GrpcPaymentClient
 from shop.clients.grpc.product import GrpcProductClient
 from shop.clients.grpc.user import GrpcUserClient
 from shop.clients.ports import Clients
+from shop.clients.services import ORDER, PAYMENT, PRODUCT, USER, Service
 from shop.platform.config import ServiceConfig
 from shop.platform.errors import ConfigError
 from shop.platform.grpc.client import Peer, grpc_channel
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from shop.clients.over_http import OverHttp
 
 CLOSE_LIMIT_S = 1.0
-SCHEMES = ("grpc", "http", "graphql")
+HTTP_SCHEMES = ("http", "graphql", "thrift-json")
+SCHEMES = ("grpc", *HTTP_SCHEMES, "thrift")
 _NO_SOCKETS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -82,7 +83,11 @@ async def connect(
                 channel = grpc_channel(parts.netloc, service.full_name, service.reads, sockets.get(service.name))
                 stack.push_async_callback(channel.close, CLOSE_LIMIT_S)
                 return over_grpc(Peer(service.name, service.full_name, parts.netloc), channel)
-            if parts.scheme in SCHEMES:
+            if parts.scheme == "thrift":
+                from shop.clients.over_thrift import framed
+
+                return framed(stack, service, parts.netloc, sockets.get(service.name))
+            if parts.scheme in HTTP_SCHEMES:
                 if over_http is None:
                     from shop.clients.over_http import OverHttp
 
@@ -101,5 +106,8 @@ async def connect(
 
 def import_clients(config: ServiceConfig) -> None:
     """Imports what the clients of a process need beside gRPC: aiohttp takes a third of such a process's imports."""
-    if any(urlsplit(address).scheme != "grpc" for address in config.peers.values()):
+    schemes = {urlsplit(address).scheme for address in config.peers.values()}
+    if schemes & set(HTTP_SCHEMES):
         importlib.import_module("shop.clients.over_http")
+    if any(scheme.startswith("thrift") for scheme in schemes):
+        importlib.import_module("shop.clients.over_thrift")

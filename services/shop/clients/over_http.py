@@ -1,4 +1,4 @@
-"""Clients of services that are called over HTTP: REST or GraphQL."""
+"""Clients of services that are called over HTTP: REST, GraphQL or Thrift's TJSON."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from shop.clients.graphql.order import GraphQLOrderClient
 from shop.clients.graphql.payment import GraphQLPaymentClient
 from shop.clients.graphql.product import GraphQLProductClient
 from shop.clients.graphql.user import GraphQLUserClient
-from shop.clients.grpc.channels import ORDER, PAYMENT, PRODUCT, USER, Service
 from shop.clients.http_channel import HttpChannel, http_session
 from shop.clients.rest.channel import RestPeer
 from shop.clients.rest.order import RestOrderClient
 from shop.clients.rest.payment import RestPaymentClient
 from shop.clients.rest.product import RestProductClient
 from shop.clients.rest.user import RestUserClient
+from shop.clients.services import ORDER, PAYMENT, PRODUCT, USER, Service
 
 _REST: Mapping[Service, type[RestPeer]] = {
     PRODUCT: RestProductClient,
@@ -52,7 +52,7 @@ class OverHttp:
         """Returns a client of a service.
 
         Args:
-            scheme: "http" for REST, or "graphql".
+            scheme: "http" for REST, "graphql" or "thrift-json".
             service: The service.
             address: "host:port", or those of its replicas with commas between.
         """
@@ -61,4 +61,8 @@ class OverHttp:
             self._sessions[socket] = await self._stack.enter_async_context(http_session(socket))
         channel = HttpChannel(self._sessions[socket], service.name, address.split(","), follow=socket is None)
         self._stack.push_async_callback(channel.close)
+        if scheme == "thrift-json":
+            from shop.clients.over_thrift import over_http
+
+            return over_http(service, channel)
         return _REST[service](channel) if scheme == "http" else _GRAPHQL[service](channel)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from shop.messages.shared import money_from, money_message
+from shop.messages.shared import masked, money_from, money_message
 from shop.stubs import product_pb2 as pb
 from shop.values.product import (
     Document,
     DocumentRecord,
     DocumentSection,
     Product,
+    ProductFields,
     ProductRow,
     Reservation,
     ReservationState,
@@ -21,12 +23,14 @@ from shop.values.product import (
     StockLine,
 )
 
-_STATES = {
+CHANGEABLE = ("title", "description", "category", "price", "stock")
+
+STATE_NUMBERS = {
     ReservationState.HELD: pb.RESERVATION_STATE_HELD,
     ReservationState.CONFIRMED: pb.RESERVATION_STATE_CONFIRMED,
     ReservationState.RELEASED: pb.RESERVATION_STATE_RELEASED,
 }
-_STATES_BACK = {number: state for state, number in _STATES.items()}
+_STATES = {number: state for state, number in STATE_NUMBERS.items()}
 
 
 def product_message(product: Product) -> pb.Product:
@@ -48,6 +52,22 @@ def product_from(message: pb.Product) -> Product:
         message.category,
         money_from(message.price),
         message.stock,
+    )
+
+
+def change_from(message: pb.Product, mask: Iterable[str]) -> ProductFields:
+    """Returns the fields of a product that an update changes.
+
+    Raises:
+        InvalidArgument: The mask is empty or names another field.
+    """
+    paths = masked(mask, CHANGEABLE)
+    return ProductFields(
+        title=message.title if "title" in paths else None,
+        description=message.description if "description" in paths else None,
+        category=message.category if "category" in paths else None,
+        price=money_from(message.price) if "price" in paths else None,
+        stock=message.stock if "stock" in paths else None,
     )
 
 
@@ -75,12 +95,12 @@ def reservation_message(reservation: Reservation) -> pb.Reservation:
         pb.ReservedLine(product_id=line.product_id, quantity=line.quantity, unit_price=money_message(line.unit_price))
         for line in reservation.lines
     ]
-    return pb.Reservation(id=reservation.id, state=_STATES[reservation.state], lines=lines)
+    return pb.Reservation(id=reservation.id, state=STATE_NUMBERS[reservation.state], lines=lines)
 
 
 def reservation_from(message: pb.Reservation) -> Reservation:
     lines = tuple(ReservedLine(line.product_id, line.quantity, money_from(line.unit_price)) for line in message.lines)
-    return Reservation(message.id, _STATES_BACK[message.state], lines)
+    return Reservation(message.id, _STATES[message.state], lines)
 
 
 def row_message(row: ProductRow) -> pb.ProductRow:

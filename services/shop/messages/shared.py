@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.message import Message
 
 from shop.errors import InvalidArgument
@@ -56,13 +55,13 @@ def money_from(message: money_pb2.Money) -> Money:
     return Money(message.amount_minor, message.currency)
 
 
-def masked(mask: FieldMask, valid: Sequence[str]) -> frozenset[str]:
-    """Returns the fields that an update changes.
+def masked(mask: Iterable[str], valid: Sequence[str]) -> frozenset[str]:
+    """Returns the fields that an update changes; `mask` names them.
 
     Raises:
         InvalidArgument: The mask is empty or names another field.
     """
-    paths = frozenset(mask.paths)
+    paths = frozenset(mask)
     if not paths or not paths <= frozenset(valid):
         raise InvalidArgument(f"update_mask must name at least one of: {', '.join(valid)}", field="update_mask")
     return paths

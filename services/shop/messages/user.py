@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TypedDict
+
+from shop.messages.shared import masked
 from shop.stubs import address_pb2
 from shop.stubs import user_pb2 as pb
 from shop.values.user import Address, LoginResult, User
+
+CHANGEABLE = ("name", "address")
+
+
+class UserChange(TypedDict):
+    """What an update changes of a user; None for what stays as it is."""
+
+    name: str | None
+    address: Address | None
 
 
 def address_message(address: Address) -> address_pb2.Address:
@@ -27,6 +40,19 @@ def user_message(user: User) -> pb.User:
 
 def user_from(message: pb.User) -> User:
     return User(message.id, message.email, message.name, address_from(message.address))
+
+
+def change_from(message: pb.User, mask: Iterable[str]) -> UserChange:
+    """Returns the fields of a user that an update changes.
+
+    Raises:
+        InvalidArgument: The mask is empty or names another field.
+    """
+    paths = masked(mask, CHANGEABLE)
+    return UserChange(
+        name=message.name if "name" in paths else None,
+        address=address_from(message.address) if "address" in paths else None,
+    )
 
 
 def login_message(result: LoginResult) -> pb.LoginResponse:

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from google.protobuf.timestamp_pb2 import Timestamp
 from grpc.aio import Server, ServicerContext
 
+from shop.messages.order import STATUS_NUMBERS, STATUSES
 from shop.messages.shared import money_message
 from shop.order.service import OrderService
 from shop.platform.access.rules import Access, admits, is_privileged, require_owner, visible
@@ -18,9 +19,6 @@ from shop.stubs import order_pb2, order_pb2_grpc
 from shop.values.order import CheckoutLine, JoinedOrderLine, Order, OrderStatus
 
 Context: TypeAlias = "ServicerContext[Any, Any]"
-
-STATUS_NUMBERS = {status: order_pb2.OrderStatus.Value(f"ORDER_STATUS_{status.value}") for status in OrderStatus}
-STATUSES = {number: status for status, number in STATUS_NUMBERS.items()}
 
 
 class OrderServicer(order_pb2_grpc.OrderServiceServicer):

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from google.protobuf.timestamp_pb2 import Timestamp
 from grpc.aio import Server, ServicerContext
 
+from shop.messages.payment import STATUS_NUMBERS
 from shop.messages.shared import money_from, money_message
 from shop.payment.service import PaymentService
 from shop.platform.access.rules import Access, admits, may_act_for, visible
@@ -71,7 +72,7 @@ def _encode(payment: Payment) -> payment_pb2.Payment:
         checkout_id=payment.checkout_id,
         order_id=payment.order_id,
         user_id=payment.user_id,
-        status=payment_pb2.PaymentStatus.Value(f"PAYMENT_STATUS_{payment.status.value}"),
+        status=STATUS_NUMBERS[payment.status],
         amount=money_message(payment.amount),
         create_time=Timestamp(seconds=int(payment.placed_at.timestamp())),
     )

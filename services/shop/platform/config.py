@@ -15,7 +15,7 @@ from shop.platform.page_token import DEFAULT_KEY
 
 COMPONENTS = ("product", "product-canary", "order", "user", "payment", "graphql-gateway", "rest-gateway")
 PEERS = ("product", "order", "user", "payment")
-PEER_SCHEMES = ("grpc", "http", "graphql")
+PEER_SCHEMES = ("grpc", "http", "graphql", "thrift", "thrift-json")
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 SWITCH = ("on", "off")
 STORES = ("postgres", "memory")
@@ -46,6 +46,9 @@ class ServiceConfig:
         listen_grpc: "host:port", or "unix:" and the path of a socket, to serve gRPC on; None for no gRPC.
         listen_rest: The same for REST.
         listen_graphql: The same for GraphQL.
+        listen_thrift: The same for framed Thrift.
+        listen_thrift_entrance: The same for framed Thrift, for callers that all are clients: no edge marks their calls.
+        listen_thrift_json: The same for Thrift's TJSON over HTTP.
         listen_http: The same for a gateway; None in a service.
         database_url: PostgreSQL URL; None in a gateway.
         database_pool: Connections to keep open.
@@ -85,6 +88,9 @@ class ServiceConfig:
     listen_grpc: str | None = None
     listen_rest: str | None = None
     listen_graphql: str | None = None
+    listen_thrift: str | None = None
+    listen_thrift_entrance: str | None = None
+    listen_thrift_json: str | None = None
     listen_http: str | None = None
     database_url: str | None = None
     database_pool: int = DEFAULT_POOL
@@ -134,6 +140,9 @@ class ServiceConfig:
             listen_grpc=_address(env, "SHOP_LISTEN_GRPC"),
             listen_rest=_address(env, "SHOP_LISTEN_REST"),
             listen_graphql=_address(env, "SHOP_LISTEN_GRAPHQL"),
+            listen_thrift=_address(env, "SHOP_LISTEN_THRIFT"),
+            listen_thrift_entrance=_address(env, "SHOP_LISTEN_THRIFT_ENTRANCE"),
+            listen_thrift_json=_address(env, "SHOP_LISTEN_THRIFT_JSON"),
             listen_http=_address(env, "SHOP_LISTEN_HTTP"),
             database_url=_url(env, "SHOP_DATABASE_URL", ("postgresql", "postgres")),
             database_pool=_whole(env, "SHOP_DATABASE_POOL", DEFAULT_POOL, 1, LARGEST_POOL),

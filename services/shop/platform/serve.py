@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,11 +28,13 @@ class Protocols:
         grpc: Adds the servicers to a gRPC server.
         rest: Builds the REST application.
         graphql: Builds the GraphQL application.
+        thrift: Makes what answers Thrift's messages.
     """
 
     grpc: Register
     rest: BuildApp
     graphql: BuildApp
+    thrift: Callable[[], Any]
 
 
 def protocols_of(package: str, service: Any, register: Register, *of_rest: object) -> Protocols:
@@ -52,7 +54,10 @@ def protocols_of(package: str, service: Any, register: Register, *of_rest: objec
 
         return build
 
-    return Protocols(grpc=register, rest=app("rest", *of_rest), graphql=app("graphql"))
+    def thrift() -> Any:
+        return importlib.import_module(f"{package}.thrift").processor(service)
+
+    return Protocols(grpc=register, rest=app("rest", *of_rest), graphql=app("graphql"), thrift=thrift)
 
 
 def listening(config: ServiceConfig) -> dict[str, str]:
@@ -61,7 +66,14 @@ def listening(config: ServiceConfig) -> dict[str, str]:
     Raises:
         ConfigError: There is none.
     """
-    asked = {"grpc": config.listen_grpc, "rest": config.listen_rest, "graphql": config.listen_graphql}
+    asked = {
+        "grpc": config.listen_grpc,
+        "rest": config.listen_rest,
+        "graphql": config.listen_graphql,
+        "thrift": config.listen_thrift,
+        "thrift_entrance": config.listen_thrift_entrance,
+        "thrift_json": config.listen_thrift_json,
+    }
     addresses = {protocol: address for protocol, address in asked.items() if address is not None}
     if not addresses:
         variables = ", ".join(f"SHOP_LISTEN_{protocol.upper()}" for protocol in asked)
@@ -78,7 +90,7 @@ async def servers(config: ServiceConfig, protocols: Protocols) -> AsyncIterator[
         protocols: What serves each protocol.
 
     Yields:
-        The address that each protocol is served on, by its name: "grpc", "rest", "graphql".
+        The address that each protocol is served on, by its name: "grpc", "rest", "thrift_json" and so on.
 
     Raises:
         ConfigError: No protocol is to be served.
@@ -88,21 +100,32 @@ async def servers(config: ServiceConfig, protocols: Protocols) -> AsyncIterator[
     async with AsyncExitStack() as stack:
         addresses = {}
         for protocol, listen in listening(config).items():
-            if protocol == "grpc":
-                server = grpc_server(listen, protocols.grpc, authenticator, config.connection_age_s)
-            else:
-                # Here and below, so that a process loads neither uvicorn nor Strawberry without need.
-                from shop.platform.http.server import http_server
-
-                build: BuildApp = getattr(protocols, protocol)
-                app = build(authenticator)
-                if protocol == "graphql":
-                    from shop.platform.graphql.graphiql import GraphiQL
-
-                    app = GraphiQL(app, config.graphiql)
-                server = http_server(app, listen, config.drain_s)
+            server = _server(protocol, listen, config, protocols, authenticator)
             addresses[protocol] = await stack.enter_async_context(server)
         yield addresses
+
+
+def _server(
+    protocol: str, listen: str, config: ServiceConfig, protocols: Protocols, authenticator: Authenticator
+) -> AbstractAsyncContextManager[str]:
+    """Returns the server of one protocol; imported here, so that a process loads nothing that it does not use."""
+    if protocol == "grpc":
+        return grpc_server(listen, protocols.grpc, authenticator, config.connection_age_s)
+    if protocol in ("thrift", "thrift_entrance"):
+        from shop.platform.thrift.server import framed_server
+
+        return framed_server(listen, protocols.thrift(), authenticator, from_outside=protocol == "thrift_entrance")
+    from shop.platform.http.server import http_server
+
+    if protocol == "thrift_json":
+        from shop.platform.thrift.over_http import http_app
+
+        return http_server(http_app(config.component, protocols.thrift(), authenticator), listen, config.drain_s)
+    if protocol == "rest":
+        return http_server(protocols.rest(authenticator), listen, config.drain_s)
+    from shop.platform.graphql.graphiql import GraphiQL
+
+    return http_server(GraphiQL(protocols.graphql(authenticator), config.graphiql), listen, config.drain_s)
 
 
 def import_adapters(package: str, config: ServiceConfig) -> None:
@@ -113,8 +136,12 @@ def import_adapters(package: str, config: ServiceConfig) -> None:
     """
     for protocol in listening(config):
         if protocol != "grpc":
-            importlib.import_module(f"{package}.{protocol}")
+            importlib.import_module(f"{package}.{protocol.partition('_')[0]}")
             importlib.import_module("shop.platform.http.server")
+        if protocol.startswith("thrift"):
+            importlib.import_module("shop.platform.thrift.server")
+        if protocol == "thrift_json":
+            importlib.import_module("shop.platform.thrift.over_http")
 
 
 async def run_servers(config: ServiceConfig, protocols: Protocols) -> None:

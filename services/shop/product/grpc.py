@@ -12,6 +12,7 @@ import grpc.aio
 from google.protobuf.empty_pb2 import Empty
 
 from shop.messages.product import (
+    change_from,
     document_message,
     product_message,
     reservation_message,
@@ -20,14 +21,13 @@ from shop.messages.product import (
     section_message,
     stock_line_from,
 )
-from shop.messages.shared import masked, money_from
+from shop.messages.shared import money_from
 from shop.platform.access.rules import Access, admits
 from shop.product.service import ProductService
 from shop.stubs import product_pb2 as pb
 from shop.stubs import product_pb2_grpc
 
 SERVICE = pb.DESCRIPTOR.services_by_name["ProductService"].full_name
-CHANGEABLE = ("title", "description", "category", "price", "stock")
 
 
 class ProductServicer(product_pb2_grpc.ProductServiceServicer):
@@ -66,16 +66,8 @@ class ProductServicer(product_pb2_grpc.ProductServiceServicer):
 
     @admits(Access.PARTNER)
     async def UpdateProduct(self, request: pb.UpdateProductRequest, context: Any) -> pb.Product:
-        new, paths = request.product, masked(request.update_mask, CHANGEABLE)
-        product = await self._service.update_product(
-            new.id,
-            title=new.title if "title" in paths else None,
-            description=new.description if "description" in paths else None,
-            category=new.category if "category" in paths else None,
-            price=money_from(new.price) if "price" in paths else None,
-            stock=new.stock if "stock" in paths else None,
-        )
-        return product_message(product)
+        change = change_from(request.product, request.update_mask.paths)
+        return product_message(await self._service.update_product(request.product.id, **change))
 
     @admits(Access.PARTNER)
     async def DeleteProduct(self, request: pb.DeleteProductRequest, context: Any) -> Empty:

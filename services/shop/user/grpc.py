@@ -10,15 +10,13 @@ from typing import Any
 import grpc.aio
 from google.protobuf.empty_pb2 import Empty
 
-from shop.messages.shared import masked
-from shop.messages.user import address_from, login_message, user_message
+from shop.messages.user import address_from, change_from, login_message, user_message
 from shop.platform.access.rules import Access, admits, require_owner
 from shop.stubs import user_pb2 as pb
 from shop.stubs import user_pb2_grpc
 from shop.user.service import UserService
 
 SERVICE = pb.DESCRIPTOR.services_by_name["UserService"].full_name
-CHANGEABLE = ("name", "address")
 
 
 class UserServicer(user_pb2_grpc.UserServiceServicer):
@@ -57,13 +55,8 @@ class UserServicer(user_pb2_grpc.UserServiceServicer):
     @admits(Access.CALLER)
     async def UpdateUser(self, request: pb.UpdateUserRequest, context: Any) -> pb.User:
         require_owner(request.user.id)
-        new, paths = request.user, masked(request.update_mask, CHANGEABLE)
-        user = await self._service.update_user(
-            new.id,
-            name=new.name if "name" in paths else None,
-            address=address_from(new.address) if "address" in paths else None,
-        )
-        return user_message(user)
+        change = change_from(request.user, request.update_mask.paths)
+        return user_message(await self._service.update_user(request.user.id, **change))
 
     @admits(Access.CALLER)
     async def DeleteUser(self, request: pb.DeleteUserRequest, context: Any) -> Empty:

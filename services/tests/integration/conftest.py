@@ -29,7 +29,7 @@ ADDRESS = Address("Ada Lovelace", "Hauptstraße 1", "Berlin", "10115", "DE")
 
 
 # What `protocol` goes through, and the scheme of each one's addresses.
-PROTOCOLS = {"grpc": "grpc", "rest": "http", "graphql": "graphql"}
+PROTOCOLS = {"grpc": "grpc", "rest": "http", "graphql": "graphql", "thrift": "thrift"}
 BOOTSTRAPS: dict[str, Any] = {
     "product": product_bootstrap,
     "user": user_bootstrap,

@@ -176,6 +176,74 @@ func (p *PaymentStatus) Value() (driver.Value, error) {
 	return int64(*p), nil
 }
 
+type ReservationState int64
+
+const (
+	ReservationState_RESERVATION_STATE_UNSPECIFIED ReservationState = 0
+	ReservationState_RESERVATION_STATE_HELD        ReservationState = 1
+	ReservationState_RESERVATION_STATE_CONFIRMED   ReservationState = 2
+	ReservationState_RESERVATION_STATE_RELEASED    ReservationState = 3
+)
+
+func (p ReservationState) String() string {
+	switch p {
+	case ReservationState_RESERVATION_STATE_UNSPECIFIED:
+		return "RESERVATION_STATE_UNSPECIFIED"
+	case ReservationState_RESERVATION_STATE_HELD:
+		return "RESERVATION_STATE_HELD"
+	case ReservationState_RESERVATION_STATE_CONFIRMED:
+		return "RESERVATION_STATE_CONFIRMED"
+	case ReservationState_RESERVATION_STATE_RELEASED:
+		return "RESERVATION_STATE_RELEASED"
+	}
+	return "<UNSET>"
+}
+
+func ReservationStateFromString(s string) (ReservationState, error) {
+	switch s {
+	case "RESERVATION_STATE_UNSPECIFIED":
+		return ReservationState_RESERVATION_STATE_UNSPECIFIED, nil
+	case "RESERVATION_STATE_HELD":
+		return ReservationState_RESERVATION_STATE_HELD, nil
+	case "RESERVATION_STATE_CONFIRMED":
+		return ReservationState_RESERVATION_STATE_CONFIRMED, nil
+	case "RESERVATION_STATE_RELEASED":
+		return ReservationState_RESERVATION_STATE_RELEASED, nil
+	}
+	return ReservationState(0), fmt.Errorf("not a valid ReservationState string")
+}
+
+func ReservationStatePtr(v ReservationState) *ReservationState { return &v }
+
+func (p ReservationState) MarshalText() ([]byte, error) {
+	return []byte(p.String()), nil
+}
+
+func (p *ReservationState) UnmarshalText(text []byte) error {
+	q, err := ReservationStateFromString(string(text))
+	if err != nil {
+		return err
+	}
+	*p = q
+	return nil
+}
+
+func (p *ReservationState) Scan(value interface{}) error {
+	v, ok := value.(int64)
+	if !ok {
+		return errors.New("Scan value is not int64")
+	}
+	*p = ReservationState(v)
+	return nil
+}
+
+func (p *ReservationState) Value() (driver.Value, error) {
+	if p == nil {
+		return nil, nil
+	}
+	return int64(*p), nil
+}
+
 // Attributes:
 //   - AmountMinor
 //   - Currency
@@ -1072,8 +1140,10 @@ func (p *Product) String() string {
 
 // Attributes:
 //   - Products
+//   - NextPageToken
 type ListProductsResponse struct {
-	Products []*Product `thrift:"products,1" db:"products" json:"products,omitempty"`
+	Products      []*Product `thrift:"products,1" db:"products" json:"products,omitempty"`
+	NextPageToken *string    `thrift:"next_page_token,2" db:"next_page_token" json:"next_page_token,omitempty"`
 }
 
 func NewListProductsResponse() *ListProductsResponse {
@@ -1085,8 +1155,21 @@ var ListProductsResponse_Products_DEFAULT []*Product
 func (p *ListProductsResponse) GetProducts() []*Product {
 	return p.Products
 }
+
+var ListProductsResponse_NextPageToken_DEFAULT string
+
+func (p *ListProductsResponse) GetNextPageToken() string {
+	if !p.IsSetNextPageToken() {
+		return ListProductsResponse_NextPageToken_DEFAULT
+	}
+	return *p.NextPageToken
+}
 func (p *ListProductsResponse) IsSetProducts() bool {
 	return p.Products != nil
+}
+
+func (p *ListProductsResponse) IsSetNextPageToken() bool {
+	return p.NextPageToken != nil
 }
 
 func (p *ListProductsResponse) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -1106,6 +1189,16 @@ func (p *ListProductsResponse) Read(ctx context.Context, iprot thrift.TProtocol)
 		case 1:
 			if fieldTypeId == thrift.LIST {
 				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -1148,12 +1241,24 @@ func (p *ListProductsResponse) ReadField1(ctx context.Context, iprot thrift.TPro
 	return nil
 }
 
+func (p *ListProductsResponse) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.NextPageToken = &v
+	}
+	return nil
+}
+
 func (p *ListProductsResponse) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "ListProductsResponse"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
 	}
 	if p != nil {
 		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -1189,6 +1294,21 @@ func (p *ListProductsResponse) writeField1(ctx context.Context, oprot thrift.TPr
 	return err
 }
 
+func (p *ListProductsResponse) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetNextPageToken() {
+		if err := oprot.WriteFieldBegin(ctx, "next_page_token", thrift.STRING, 2); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:next_page_token: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(*p.NextPageToken)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.next_page_token (2) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:next_page_token: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *ListProductsResponse) Equals(other *ListProductsResponse) bool {
 	if p == other {
 		return true
@@ -1201,6 +1321,14 @@ func (p *ListProductsResponse) Equals(other *ListProductsResponse) bool {
 	for i, _tgt := range p.Products {
 		_src1 := other.Products[i]
 		if !_tgt.Equals(_src1) {
+			return false
+		}
+	}
+	if p.NextPageToken != other.NextPageToken {
+		if p.NextPageToken == nil || other.NextPageToken == nil {
+			return false
+		}
+		if (*p.NextPageToken) != (*other.NextPageToken) {
 			return false
 		}
 	}
@@ -2087,13 +2215,18 @@ func (p *BatchGetProductsResponse) String() string {
 
 // Attributes:
 //   - ID
+//   - ProductID
+//   - UserID
 //   - Rating
 //   - Title
+//   - Body
 type Review struct {
-	ID int64 `thrift:"id,1" db:"id" json:"id"`
-	// unused fields # 2 to 3
-	Rating int32  `thrift:"rating,4" db:"rating" json:"rating"`
-	Title  string `thrift:"title,5" db:"title" json:"title"`
+	ID        int64   `thrift:"id,1" db:"id" json:"id"`
+	ProductID *int64  `thrift:"product_id,2" db:"product_id" json:"product_id,omitempty"`
+	UserID    *int64  `thrift:"user_id,3" db:"user_id" json:"user_id,omitempty"`
+	Rating    int32   `thrift:"rating,4" db:"rating" json:"rating"`
+	Title     string  `thrift:"title,5" db:"title" json:"title"`
+	Body      *string `thrift:"body,6" db:"body" json:"body,omitempty"`
 }
 
 func NewReview() *Review {
@@ -2104,6 +2237,24 @@ func (p *Review) GetID() int64 {
 	return p.ID
 }
 
+var Review_ProductID_DEFAULT int64
+
+func (p *Review) GetProductID() int64 {
+	if !p.IsSetProductID() {
+		return Review_ProductID_DEFAULT
+	}
+	return *p.ProductID
+}
+
+var Review_UserID_DEFAULT int64
+
+func (p *Review) GetUserID() int64 {
+	if !p.IsSetUserID() {
+		return Review_UserID_DEFAULT
+	}
+	return *p.UserID
+}
+
 func (p *Review) GetRating() int32 {
 	return p.Rating
 }
@@ -2111,6 +2262,27 @@ func (p *Review) GetRating() int32 {
 func (p *Review) GetTitle() string {
 	return p.Title
 }
+
+var Review_Body_DEFAULT string
+
+func (p *Review) GetBody() string {
+	if !p.IsSetBody() {
+		return Review_Body_DEFAULT
+	}
+	return *p.Body
+}
+func (p *Review) IsSetProductID() bool {
+	return p.ProductID != nil
+}
+
+func (p *Review) IsSetUserID() bool {
+	return p.UserID != nil
+}
+
+func (p *Review) IsSetBody() bool {
+	return p.Body != nil
+}
+
 func (p *Review) Read(ctx context.Context, iprot thrift.TProtocol) error {
 	if _, err := iprot.ReadStructBegin(ctx); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
@@ -2135,6 +2307,26 @@ func (p *Review) Read(ctx context.Context, iprot thrift.TProtocol) error {
 					return err
 				}
 			}
+		case 2:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		case 4:
 			if fieldTypeId == thrift.I32 {
 				if err := p.ReadField4(ctx, iprot); err != nil {
@@ -2148,6 +2340,16 @@ func (p *Review) Read(ctx context.Context, iprot thrift.TProtocol) error {
 		case 5:
 			if fieldTypeId == thrift.STRING {
 				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField6(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -2179,6 +2381,24 @@ func (p *Review) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
 	return nil
 }
 
+func (p *Review) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.ProductID = &v
+	}
+	return nil
+}
+
+func (p *Review) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.UserID = &v
+	}
+	return nil
+}
+
 func (p *Review) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
 	if v, err := iprot.ReadI32(ctx); err != nil {
 		return thrift.PrependError("error reading field 4: ", err)
@@ -2197,6 +2417,15 @@ func (p *Review) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
 	return nil
 }
 
+func (p *Review) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.Body = &v
+	}
+	return nil
+}
+
 func (p *Review) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "Review"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -2205,10 +2434,19 @@ func (p *Review) Write(ctx context.Context, oprot thrift.TProtocol) error {
 		if err := p.writeField1(ctx, oprot); err != nil {
 			return err
 		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
 		if err := p.writeField4(ctx, oprot); err != nil {
 			return err
 		}
 		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -2230,6 +2468,36 @@ func (p *Review) writeField1(ctx context.Context, oprot thrift.TProtocol) (err e
 	}
 	if err := oprot.WriteFieldEnd(ctx); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:id: ", p), err)
+	}
+	return err
+}
+
+func (p *Review) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetProductID() {
+		if err := oprot.WriteFieldBegin(ctx, "product_id", thrift.I64, 2); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:product_id: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(*p.ProductID)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.product_id (2) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:product_id: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *Review) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetUserID() {
+		if err := oprot.WriteFieldBegin(ctx, "user_id", thrift.I64, 3); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:user_id: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(*p.UserID)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.user_id (3) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 3:user_id: ", p), err)
+		}
 	}
 	return err
 }
@@ -2260,6 +2528,21 @@ func (p *Review) writeField5(ctx context.Context, oprot thrift.TProtocol) (err e
 	return err
 }
 
+func (p *Review) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetBody() {
+		if err := oprot.WriteFieldBegin(ctx, "body", thrift.STRING, 6); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:body: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(*p.Body)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.body (6) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 6:body: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *Review) Equals(other *Review) bool {
 	if p == other {
 		return true
@@ -2269,11 +2552,35 @@ func (p *Review) Equals(other *Review) bool {
 	if p.ID != other.ID {
 		return false
 	}
+	if p.ProductID != other.ProductID {
+		if p.ProductID == nil || other.ProductID == nil {
+			return false
+		}
+		if (*p.ProductID) != (*other.ProductID) {
+			return false
+		}
+	}
+	if p.UserID != other.UserID {
+		if p.UserID == nil || other.UserID == nil {
+			return false
+		}
+		if (*p.UserID) != (*other.UserID) {
+			return false
+		}
+	}
 	if p.Rating != other.Rating {
 		return false
 	}
 	if p.Title != other.Title {
 		return false
+	}
+	if p.Body != other.Body {
+		if p.Body == nil || other.Body == nil {
+			return false
+		}
+		if (*p.Body) != (*other.Body) {
+			return false
+		}
 	}
 	return true
 }
@@ -2618,12 +2925,13 @@ func (p *BatchListReviewsResponse) String() string {
 }
 
 // Attributes:
+//   - ID
 //   - LineNumber
 //   - ProductID
 //   - Quantity
 //   - UnitPrice
 type OrderLine struct {
-	// unused field # 1
+	ID         *int64 `thrift:"id,1" db:"id" json:"id,omitempty"`
 	LineNumber int32  `thrift:"line_number,2" db:"line_number" json:"line_number"`
 	ProductID  int64  `thrift:"product_id,3" db:"product_id" json:"product_id"`
 	Quantity   int32  `thrift:"quantity,4" db:"quantity" json:"quantity"`
@@ -2632,6 +2940,15 @@ type OrderLine struct {
 
 func NewOrderLine() *OrderLine {
 	return &OrderLine{}
+}
+
+var OrderLine_ID_DEFAULT int64
+
+func (p *OrderLine) GetID() int64 {
+	if !p.IsSetID() {
+		return OrderLine_ID_DEFAULT
+	}
+	return *p.ID
 }
 
 func (p *OrderLine) GetLineNumber() int32 {
@@ -2654,6 +2971,10 @@ func (p *OrderLine) GetUnitPrice() *Money {
 	}
 	return p.UnitPrice
 }
+func (p *OrderLine) IsSetID() bool {
+	return p.ID != nil
+}
+
 func (p *OrderLine) IsSetUnitPrice() bool {
 	return p.UnitPrice != nil
 }
@@ -2672,6 +2993,16 @@ func (p *OrderLine) Read(ctx context.Context, iprot thrift.TProtocol) error {
 			break
 		}
 		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		case 2:
 			if fieldTypeId == thrift.I32 {
 				if err := p.ReadField2(ctx, iprot); err != nil {
@@ -2727,6 +3058,15 @@ func (p *OrderLine) Read(ctx context.Context, iprot thrift.TProtocol) error {
 	return nil
 }
 
+func (p *OrderLine) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.ID = &v
+	}
+	return nil
+}
+
 func (p *OrderLine) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
 	if v, err := iprot.ReadI32(ctx); err != nil {
 		return thrift.PrependError("error reading field 2: ", err)
@@ -2767,6 +3107,9 @@ func (p *OrderLine) Write(ctx context.Context, oprot thrift.TProtocol) error {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
 	}
 	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
 		if err := p.writeField2(ctx, oprot); err != nil {
 			return err
 		}
@@ -2787,6 +3130,21 @@ func (p *OrderLine) Write(ctx context.Context, oprot thrift.TProtocol) error {
 		return thrift.PrependError("write struct stop error: ", err)
 	}
 	return nil
+}
+
+func (p *OrderLine) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetID() {
+		if err := oprot.WriteFieldBegin(ctx, "id", thrift.I64, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:id: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(*p.ID)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.id (1) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:id: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *OrderLine) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
@@ -2848,6 +3206,14 @@ func (p *OrderLine) Equals(other *OrderLine) bool {
 		return true
 	} else if p == nil || other == nil {
 		return false
+	}
+	if p.ID != other.ID {
+		if p.ID == nil || other.ID == nil {
+			return false
+		}
+		if (*p.ID) != (*other.ID) {
+			return false
+		}
 	}
 	if p.LineNumber != other.LineNumber {
 		return false
@@ -3258,8 +3624,10 @@ func (p *Order) String() string {
 
 // Attributes:
 //   - Orders
+//   - NextPageToken
 type ListOrdersByUserResponse struct {
-	Orders []*Order `thrift:"orders,1" db:"orders" json:"orders,omitempty"`
+	Orders        []*Order `thrift:"orders,1" db:"orders" json:"orders,omitempty"`
+	NextPageToken *string  `thrift:"next_page_token,2" db:"next_page_token" json:"next_page_token,omitempty"`
 }
 
 func NewListOrdersByUserResponse() *ListOrdersByUserResponse {
@@ -3271,8 +3639,21 @@ var ListOrdersByUserResponse_Orders_DEFAULT []*Order
 func (p *ListOrdersByUserResponse) GetOrders() []*Order {
 	return p.Orders
 }
+
+var ListOrdersByUserResponse_NextPageToken_DEFAULT string
+
+func (p *ListOrdersByUserResponse) GetNextPageToken() string {
+	if !p.IsSetNextPageToken() {
+		return ListOrdersByUserResponse_NextPageToken_DEFAULT
+	}
+	return *p.NextPageToken
+}
 func (p *ListOrdersByUserResponse) IsSetOrders() bool {
 	return p.Orders != nil
+}
+
+func (p *ListOrdersByUserResponse) IsSetNextPageToken() bool {
+	return p.NextPageToken != nil
 }
 
 func (p *ListOrdersByUserResponse) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -3292,6 +3673,16 @@ func (p *ListOrdersByUserResponse) Read(ctx context.Context, iprot thrift.TProto
 		case 1:
 			if fieldTypeId == thrift.LIST {
 				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -3334,12 +3725,24 @@ func (p *ListOrdersByUserResponse) ReadField1(ctx context.Context, iprot thrift.
 	return nil
 }
 
+func (p *ListOrdersByUserResponse) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.NextPageToken = &v
+	}
+	return nil
+}
+
 func (p *ListOrdersByUserResponse) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "ListOrdersByUserResponse"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
 	}
 	if p != nil {
 		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -3375,6 +3778,21 @@ func (p *ListOrdersByUserResponse) writeField1(ctx context.Context, oprot thrift
 	return err
 }
 
+func (p *ListOrdersByUserResponse) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetNextPageToken() {
+		if err := oprot.WriteFieldBegin(ctx, "next_page_token", thrift.STRING, 2); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:next_page_token: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(*p.NextPageToken)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.next_page_token (2) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:next_page_token: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *ListOrdersByUserResponse) Equals(other *ListOrdersByUserResponse) bool {
 	if p == other {
 		return true
@@ -3387,6 +3805,14 @@ func (p *ListOrdersByUserResponse) Equals(other *ListOrdersByUserResponse) bool 
 	for i, _tgt := range p.Orders {
 		_src15 := other.Orders[i]
 		if !_tgt.Equals(_src15) {
+			return false
+		}
+	}
+	if p.NextPageToken != other.NextPageToken {
+		if p.NextPageToken == nil || other.NextPageToken == nil {
+			return false
+		}
+		if (*p.NextPageToken) != (*other.NextPageToken) {
 			return false
 		}
 	}
@@ -3985,18 +4411,43 @@ func (p *StreamOrderLinesResponse) String() string {
 }
 
 // Attributes:
+//   - ID
+//   - CheckoutID
 //   - OrderID
 //   - Status
 //   - Amount
+//   - CreateTime
+//   - UserID
 type Payment struct {
-	// unused fields # 1 to 2
-	OrderID int64         `thrift:"order_id,3" db:"order_id" json:"order_id"`
-	Status  PaymentStatus `thrift:"status,4" db:"status" json:"status"`
-	Amount  *Money        `thrift:"amount,5" db:"amount" json:"amount,omitempty"`
+	ID         *int64        `thrift:"id,1" db:"id" json:"id,omitempty"`
+	CheckoutID *string       `thrift:"checkout_id,2" db:"checkout_id" json:"checkout_id,omitempty"`
+	OrderID    int64         `thrift:"order_id,3" db:"order_id" json:"order_id"`
+	Status     PaymentStatus `thrift:"status,4" db:"status" json:"status"`
+	Amount     *Money        `thrift:"amount,5" db:"amount" json:"amount,omitempty"`
+	CreateTime *Timestamp    `thrift:"create_time,6" db:"create_time" json:"create_time,omitempty"`
+	UserID     *int64        `thrift:"user_id,7" db:"user_id" json:"user_id,omitempty"`
 }
 
 func NewPayment() *Payment {
 	return &Payment{}
+}
+
+var Payment_ID_DEFAULT int64
+
+func (p *Payment) GetID() int64 {
+	if !p.IsSetID() {
+		return Payment_ID_DEFAULT
+	}
+	return *p.ID
+}
+
+var Payment_CheckoutID_DEFAULT string
+
+func (p *Payment) GetCheckoutID() string {
+	if !p.IsSetCheckoutID() {
+		return Payment_CheckoutID_DEFAULT
+	}
+	return *p.CheckoutID
 }
 
 func (p *Payment) GetOrderID() int64 {
@@ -4015,8 +4466,42 @@ func (p *Payment) GetAmount() *Money {
 	}
 	return p.Amount
 }
+
+var Payment_CreateTime_DEFAULT *Timestamp
+
+func (p *Payment) GetCreateTime() *Timestamp {
+	if !p.IsSetCreateTime() {
+		return Payment_CreateTime_DEFAULT
+	}
+	return p.CreateTime
+}
+
+var Payment_UserID_DEFAULT int64
+
+func (p *Payment) GetUserID() int64 {
+	if !p.IsSetUserID() {
+		return Payment_UserID_DEFAULT
+	}
+	return *p.UserID
+}
+func (p *Payment) IsSetID() bool {
+	return p.ID != nil
+}
+
+func (p *Payment) IsSetCheckoutID() bool {
+	return p.CheckoutID != nil
+}
+
 func (p *Payment) IsSetAmount() bool {
 	return p.Amount != nil
+}
+
+func (p *Payment) IsSetCreateTime() bool {
+	return p.CreateTime != nil
+}
+
+func (p *Payment) IsSetUserID() bool {
+	return p.UserID != nil
 }
 
 func (p *Payment) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -4033,6 +4518,26 @@ func (p *Payment) Read(ctx context.Context, iprot thrift.TProtocol) error {
 			break
 		}
 		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		case 3:
 			if fieldTypeId == thrift.I64 {
 				if err := p.ReadField3(ctx, iprot); err != nil {
@@ -4063,6 +4568,26 @@ func (p *Payment) Read(ctx context.Context, iprot thrift.TProtocol) error {
 					return err
 				}
 			}
+		case 6:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 7:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField7(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
 		default:
 			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
 				return err
@@ -4074,6 +4599,24 @@ func (p *Payment) Read(ctx context.Context, iprot thrift.TProtocol) error {
 	}
 	if err := iprot.ReadStructEnd(ctx); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *Payment) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.ID = &v
+	}
+	return nil
+}
+
+func (p *Payment) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.CheckoutID = &v
 	}
 	return nil
 }
@@ -4105,11 +4648,34 @@ func (p *Payment) ReadField5(ctx context.Context, iprot thrift.TProtocol) error 
 	return nil
 }
 
+func (p *Payment) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	p.CreateTime = &Timestamp{}
+	if err := p.CreateTime.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.CreateTime), err)
+	}
+	return nil
+}
+
+func (p *Payment) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 7: ", err)
+	} else {
+		p.UserID = &v
+	}
+	return nil
+}
+
 func (p *Payment) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "Payment"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
 	}
 	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
 		if err := p.writeField3(ctx, oprot); err != nil {
 			return err
 		}
@@ -4117,6 +4683,12 @@ func (p *Payment) Write(ctx context.Context, oprot thrift.TProtocol) error {
 			return err
 		}
 		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField7(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -4127,6 +4699,36 @@ func (p *Payment) Write(ctx context.Context, oprot thrift.TProtocol) error {
 		return thrift.PrependError("write struct stop error: ", err)
 	}
 	return nil
+}
+
+func (p *Payment) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetID() {
+		if err := oprot.WriteFieldBegin(ctx, "id", thrift.I64, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:id: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(*p.ID)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.id (1) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:id: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *Payment) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetCheckoutID() {
+		if err := oprot.WriteFieldBegin(ctx, "checkout_id", thrift.STRING, 2); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:checkout_id: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(*p.CheckoutID)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.checkout_id (2) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:checkout_id: ", p), err)
+		}
+	}
+	return err
 }
 
 func (p *Payment) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
@@ -4170,11 +4772,57 @@ func (p *Payment) writeField5(ctx context.Context, oprot thrift.TProtocol) (err 
 	return err
 }
 
+func (p *Payment) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetCreateTime() {
+		if err := oprot.WriteFieldBegin(ctx, "create_time", thrift.STRUCT, 6); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:create_time: ", p), err)
+		}
+		if err := p.CreateTime.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.CreateTime), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 6:create_time: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *Payment) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetUserID() {
+		if err := oprot.WriteFieldBegin(ctx, "user_id", thrift.I64, 7); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:user_id: ", p), err)
+		}
+		if err := oprot.WriteI64(ctx, int64(*p.UserID)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.user_id (7) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 7:user_id: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *Payment) Equals(other *Payment) bool {
 	if p == other {
 		return true
 	} else if p == nil || other == nil {
 		return false
+	}
+	if p.ID != other.ID {
+		if p.ID == nil || other.ID == nil {
+			return false
+		}
+		if (*p.ID) != (*other.ID) {
+			return false
+		}
+	}
+	if p.CheckoutID != other.CheckoutID {
+		if p.CheckoutID == nil || other.CheckoutID == nil {
+			return false
+		}
+		if (*p.CheckoutID) != (*other.CheckoutID) {
+			return false
+		}
 	}
 	if p.OrderID != other.OrderID {
 		return false
@@ -4184,6 +4832,17 @@ func (p *Payment) Equals(other *Payment) bool {
 	}
 	if !p.Amount.Equals(other.Amount) {
 		return false
+	}
+	if !p.CreateTime.Equals(other.CreateTime) {
+		return false
+	}
+	if p.UserID != other.UserID {
+		if p.UserID == nil || other.UserID == nil {
+			return false
+		}
+		if (*p.UserID) != (*other.UserID) {
+			return false
+		}
 	}
 	return true
 }
@@ -4590,4 +5249,20821 @@ func (p *User) String() string {
 		return "<nil>"
 	}
 	return fmt.Sprintf("User(%+v)", *p)
+}
+
+// Attributes:
+//   - Token
+//   - User
+type LoginResponse struct {
+	Token string `thrift:"token,1" db:"token" json:"token"`
+	User  *User  `thrift:"user,2" db:"user" json:"user,omitempty"`
+}
+
+func NewLoginResponse() *LoginResponse {
+	return &LoginResponse{}
+}
+
+func (p *LoginResponse) GetToken() string {
+	return p.Token
+}
+
+var LoginResponse_User_DEFAULT *User
+
+func (p *LoginResponse) GetUser() *User {
+	if !p.IsSetUser() {
+		return LoginResponse_User_DEFAULT
+	}
+	return p.User
+}
+func (p *LoginResponse) IsSetUser() bool {
+	return p.User != nil
+}
+
+func (p *LoginResponse) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *LoginResponse) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Token = v
+	}
+	return nil
+}
+
+func (p *LoginResponse) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.User = &User{}
+	if err := p.User.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.User), err)
+	}
+	return nil
+}
+
+func (p *LoginResponse) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "LoginResponse"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *LoginResponse) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "token", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:token: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Token)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.token (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:token: ", p), err)
+	}
+	return err
+}
+
+func (p *LoginResponse) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetUser() {
+		if err := oprot.WriteFieldBegin(ctx, "user", thrift.STRUCT, 2); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:user: ", p), err)
+		}
+		if err := p.User.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.User), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:user: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *LoginResponse) Equals(other *LoginResponse) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Token != other.Token {
+		return false
+	}
+	if !p.User.Equals(other.User) {
+		return false
+	}
+	return true
+}
+
+func (p *LoginResponse) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("LoginResponse(%+v)", *p)
+}
+
+// Attributes:
+//   - Users
+type BatchGetUsersResponse struct {
+	Users []*User `thrift:"users,1" db:"users" json:"users,omitempty"`
+}
+
+func NewBatchGetUsersResponse() *BatchGetUsersResponse {
+	return &BatchGetUsersResponse{}
+}
+
+var BatchGetUsersResponse_Users_DEFAULT []*User
+
+func (p *BatchGetUsersResponse) GetUsers() []*User {
+	return p.Users
+}
+func (p *BatchGetUsersResponse) IsSetUsers() bool {
+	return p.Users != nil
+}
+
+func (p *BatchGetUsersResponse) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *BatchGetUsersResponse) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*User, 0, size)
+	p.Users = tSlice
+	for i := 0; i < size; i++ {
+		_elem16 := &User{}
+		if err := _elem16.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem16), err)
+		}
+		p.Users = append(p.Users, _elem16)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *BatchGetUsersResponse) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "BatchGetUsersResponse"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *BatchGetUsersResponse) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetUsers() {
+		if err := oprot.WriteFieldBegin(ctx, "users", thrift.LIST, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:users: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Users)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Users {
+			if err := v.Write(ctx, oprot); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:users: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *BatchGetUsersResponse) Equals(other *BatchGetUsersResponse) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if len(p.Users) != len(other.Users) {
+		return false
+	}
+	for i, _tgt := range p.Users {
+		_src17 := other.Users[i]
+		if !_tgt.Equals(_src17) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *BatchGetUsersResponse) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("BatchGetUsersResponse(%+v)", *p)
+}
+
+// Attributes:
+//   - Users
+//   - NextPageToken
+type ListUsersResponse struct {
+	Users         []*User `thrift:"users,1" db:"users" json:"users,omitempty"`
+	NextPageToken *string `thrift:"next_page_token,2" db:"next_page_token" json:"next_page_token,omitempty"`
+}
+
+func NewListUsersResponse() *ListUsersResponse {
+	return &ListUsersResponse{}
+}
+
+var ListUsersResponse_Users_DEFAULT []*User
+
+func (p *ListUsersResponse) GetUsers() []*User {
+	return p.Users
+}
+
+var ListUsersResponse_NextPageToken_DEFAULT string
+
+func (p *ListUsersResponse) GetNextPageToken() string {
+	if !p.IsSetNextPageToken() {
+		return ListUsersResponse_NextPageToken_DEFAULT
+	}
+	return *p.NextPageToken
+}
+func (p *ListUsersResponse) IsSetUsers() bool {
+	return p.Users != nil
+}
+
+func (p *ListUsersResponse) IsSetNextPageToken() bool {
+	return p.NextPageToken != nil
+}
+
+func (p *ListUsersResponse) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ListUsersResponse) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*User, 0, size)
+	p.Users = tSlice
+	for i := 0; i < size; i++ {
+		_elem18 := &User{}
+		if err := _elem18.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem18), err)
+		}
+		p.Users = append(p.Users, _elem18)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *ListUsersResponse) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.NextPageToken = &v
+	}
+	return nil
+}
+
+func (p *ListUsersResponse) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "ListUsersResponse"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ListUsersResponse) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetUsers() {
+		if err := oprot.WriteFieldBegin(ctx, "users", thrift.LIST, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:users: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Users)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Users {
+			if err := v.Write(ctx, oprot); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:users: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ListUsersResponse) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetNextPageToken() {
+		if err := oprot.WriteFieldBegin(ctx, "next_page_token", thrift.STRING, 2); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:next_page_token: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(*p.NextPageToken)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.next_page_token (2) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:next_page_token: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ListUsersResponse) Equals(other *ListUsersResponse) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if len(p.Users) != len(other.Users) {
+		return false
+	}
+	for i, _tgt := range p.Users {
+		_src19 := other.Users[i]
+		if !_tgt.Equals(_src19) {
+			return false
+		}
+	}
+	if p.NextPageToken != other.NextPageToken {
+		if p.NextPageToken == nil || other.NextPageToken == nil {
+			return false
+		}
+		if (*p.NextPageToken) != (*other.NextPageToken) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *ListUsersResponse) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ListUsersResponse(%+v)", *p)
+}
+
+// Attributes:
+//   - Orders
+type BatchGetOrdersResponse struct {
+	Orders []*Order `thrift:"orders,1" db:"orders" json:"orders,omitempty"`
+}
+
+func NewBatchGetOrdersResponse() *BatchGetOrdersResponse {
+	return &BatchGetOrdersResponse{}
+}
+
+var BatchGetOrdersResponse_Orders_DEFAULT []*Order
+
+func (p *BatchGetOrdersResponse) GetOrders() []*Order {
+	return p.Orders
+}
+func (p *BatchGetOrdersResponse) IsSetOrders() bool {
+	return p.Orders != nil
+}
+
+func (p *BatchGetOrdersResponse) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *BatchGetOrdersResponse) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*Order, 0, size)
+	p.Orders = tSlice
+	for i := 0; i < size; i++ {
+		_elem20 := &Order{}
+		if err := _elem20.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem20), err)
+		}
+		p.Orders = append(p.Orders, _elem20)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *BatchGetOrdersResponse) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "BatchGetOrdersResponse"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *BatchGetOrdersResponse) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetOrders() {
+		if err := oprot.WriteFieldBegin(ctx, "orders", thrift.LIST, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:orders: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Orders)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Orders {
+			if err := v.Write(ctx, oprot); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:orders: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *BatchGetOrdersResponse) Equals(other *BatchGetOrdersResponse) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if len(p.Orders) != len(other.Orders) {
+		return false
+	}
+	for i, _tgt := range p.Orders {
+		_src21 := other.Orders[i]
+		if !_tgt.Equals(_src21) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *BatchGetOrdersResponse) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("BatchGetOrdersResponse(%+v)", *p)
+}
+
+// Attributes:
+//   - ProductID
+//   - Quantity
+//   - UnitPrice
+type ReservedLine struct {
+	ProductID int64  `thrift:"product_id,1" db:"product_id" json:"product_id"`
+	Quantity  int32  `thrift:"quantity,2" db:"quantity" json:"quantity"`
+	UnitPrice *Money `thrift:"unit_price,3" db:"unit_price" json:"unit_price,omitempty"`
+}
+
+func NewReservedLine() *ReservedLine {
+	return &ReservedLine{}
+}
+
+func (p *ReservedLine) GetProductID() int64 {
+	return p.ProductID
+}
+
+func (p *ReservedLine) GetQuantity() int32 {
+	return p.Quantity
+}
+
+var ReservedLine_UnitPrice_DEFAULT *Money
+
+func (p *ReservedLine) GetUnitPrice() *Money {
+	if !p.IsSetUnitPrice() {
+		return ReservedLine_UnitPrice_DEFAULT
+	}
+	return p.UnitPrice
+}
+func (p *ReservedLine) IsSetUnitPrice() bool {
+	return p.UnitPrice != nil
+}
+
+func (p *ReservedLine) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ReservedLine) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.ProductID = v
+	}
+	return nil
+}
+
+func (p *ReservedLine) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Quantity = v
+	}
+	return nil
+}
+
+func (p *ReservedLine) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	p.UnitPrice = &Money{}
+	if err := p.UnitPrice.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.UnitPrice), err)
+	}
+	return nil
+}
+
+func (p *ReservedLine) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "ReservedLine"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ReservedLine) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "product_id", thrift.I64, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:product_id: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.ProductID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.product_id (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:product_id: ", p), err)
+	}
+	return err
+}
+
+func (p *ReservedLine) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "quantity", thrift.I32, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:quantity: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Quantity)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.quantity (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:quantity: ", p), err)
+	}
+	return err
+}
+
+func (p *ReservedLine) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetUnitPrice() {
+		if err := oprot.WriteFieldBegin(ctx, "unit_price", thrift.STRUCT, 3); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:unit_price: ", p), err)
+		}
+		if err := p.UnitPrice.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.UnitPrice), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 3:unit_price: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ReservedLine) Equals(other *ReservedLine) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.ProductID != other.ProductID {
+		return false
+	}
+	if p.Quantity != other.Quantity {
+		return false
+	}
+	if !p.UnitPrice.Equals(other.UnitPrice) {
+		return false
+	}
+	return true
+}
+
+func (p *ReservedLine) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ReservedLine(%+v)", *p)
+}
+
+// Attributes:
+//   - ID
+//   - State
+//   - Lines
+type Reservation struct {
+	ID    string           `thrift:"id,1" db:"id" json:"id"`
+	State ReservationState `thrift:"state,2" db:"state" json:"state"`
+	Lines []*ReservedLine  `thrift:"lines,3" db:"lines" json:"lines,omitempty"`
+}
+
+func NewReservation() *Reservation {
+	return &Reservation{}
+}
+
+func (p *Reservation) GetID() string {
+	return p.ID
+}
+
+func (p *Reservation) GetState() ReservationState {
+	return p.State
+}
+
+var Reservation_Lines_DEFAULT []*ReservedLine
+
+func (p *Reservation) GetLines() []*ReservedLine {
+	return p.Lines
+}
+func (p *Reservation) IsSetLines() bool {
+	return p.Lines != nil
+}
+
+func (p *Reservation) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *Reservation) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.ID = v
+	}
+	return nil
+}
+
+func (p *Reservation) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		temp := ReservationState(v)
+		p.State = temp
+	}
+	return nil
+}
+
+func (p *Reservation) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*ReservedLine, 0, size)
+	p.Lines = tSlice
+	for i := 0; i < size; i++ {
+		_elem22 := &ReservedLine{}
+		if err := _elem22.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem22), err)
+		}
+		p.Lines = append(p.Lines, _elem22)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *Reservation) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "Reservation"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *Reservation) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "id", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:id: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.ID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.id (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:id: ", p), err)
+	}
+	return err
+}
+
+func (p *Reservation) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "state", thrift.I32, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:state: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.State)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.state (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:state: ", p), err)
+	}
+	return err
+}
+
+func (p *Reservation) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetLines() {
+		if err := oprot.WriteFieldBegin(ctx, "lines", thrift.LIST, 3); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:lines: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Lines)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Lines {
+			if err := v.Write(ctx, oprot); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 3:lines: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *Reservation) Equals(other *Reservation) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.ID != other.ID {
+		return false
+	}
+	if p.State != other.State {
+		return false
+	}
+	if len(p.Lines) != len(other.Lines) {
+		return false
+	}
+	for i, _tgt := range p.Lines {
+		_src23 := other.Lines[i]
+		if !_tgt.Equals(_src23) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *Reservation) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("Reservation(%+v)", *p)
+}
+
+// Attributes:
+//   - ProductID
+//   - Title
+//   - Price
+//   - Stock
+type ProductRow struct {
+	ProductID int64  `thrift:"product_id,1" db:"product_id" json:"product_id"`
+	Title     string `thrift:"title,2" db:"title" json:"title"`
+	Price     *Money `thrift:"price,3" db:"price" json:"price,omitempty"`
+	Stock     int64  `thrift:"stock,4" db:"stock" json:"stock"`
+}
+
+func NewProductRow() *ProductRow {
+	return &ProductRow{}
+}
+
+func (p *ProductRow) GetProductID() int64 {
+	return p.ProductID
+}
+
+func (p *ProductRow) GetTitle() string {
+	return p.Title
+}
+
+var ProductRow_Price_DEFAULT *Money
+
+func (p *ProductRow) GetPrice() *Money {
+	if !p.IsSetPrice() {
+		return ProductRow_Price_DEFAULT
+	}
+	return p.Price
+}
+
+func (p *ProductRow) GetStock() int64 {
+	return p.Stock
+}
+func (p *ProductRow) IsSetPrice() bool {
+	return p.Price != nil
+}
+
+func (p *ProductRow) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ProductRow) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.ProductID = v
+	}
+	return nil
+}
+
+func (p *ProductRow) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Title = v
+	}
+	return nil
+}
+
+func (p *ProductRow) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Price = &Money{}
+	if err := p.Price.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Price), err)
+	}
+	return nil
+}
+
+func (p *ProductRow) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Stock = v
+	}
+	return nil
+}
+
+func (p *ProductRow) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "ProductRow"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ProductRow) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "product_id", thrift.I64, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:product_id: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.ProductID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.product_id (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:product_id: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductRow) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "title", thrift.STRING, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:title: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Title)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.title (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:title: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductRow) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetPrice() {
+		if err := oprot.WriteFieldBegin(ctx, "price", thrift.STRUCT, 3); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:price: ", p), err)
+		}
+		if err := p.Price.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Price), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 3:price: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ProductRow) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "stock", thrift.I64, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:stock: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Stock)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.stock (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:stock: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductRow) Equals(other *ProductRow) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.ProductID != other.ProductID {
+		return false
+	}
+	if p.Title != other.Title {
+		return false
+	}
+	if !p.Price.Equals(other.Price) {
+		return false
+	}
+	if p.Stock != other.Stock {
+		return false
+	}
+	return true
+}
+
+func (p *ProductRow) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ProductRow(%+v)", *p)
+}
+
+// Attributes:
+//   - Rows
+type StreamProductRowsResponse struct {
+	Rows []*ProductRow `thrift:"rows,1" db:"rows" json:"rows,omitempty"`
+}
+
+func NewStreamProductRowsResponse() *StreamProductRowsResponse {
+	return &StreamProductRowsResponse{}
+}
+
+var StreamProductRowsResponse_Rows_DEFAULT []*ProductRow
+
+func (p *StreamProductRowsResponse) GetRows() []*ProductRow {
+	return p.Rows
+}
+func (p *StreamProductRowsResponse) IsSetRows() bool {
+	return p.Rows != nil
+}
+
+func (p *StreamProductRowsResponse) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *StreamProductRowsResponse) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*ProductRow, 0, size)
+	p.Rows = tSlice
+	for i := 0; i < size; i++ {
+		_elem24 := &ProductRow{}
+		if err := _elem24.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem24), err)
+		}
+		p.Rows = append(p.Rows, _elem24)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *StreamProductRowsResponse) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "StreamProductRowsResponse"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *StreamProductRowsResponse) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetRows() {
+		if err := oprot.WriteFieldBegin(ctx, "rows", thrift.LIST, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:rows: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Rows)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Rows {
+			if err := v.Write(ctx, oprot); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:rows: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *StreamProductRowsResponse) Equals(other *StreamProductRowsResponse) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if len(p.Rows) != len(other.Rows) {
+		return false
+	}
+	for i, _tgt := range p.Rows {
+		_src25 := other.Rows[i]
+		if !_tgt.Equals(_src25) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *StreamProductRowsResponse) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("StreamProductRowsResponse(%+v)", *p)
+}
+
+// Attributes:
+//   - ID
+type GetProductRequest struct {
+	ID int64 `thrift:"id,1" db:"id" json:"id"`
+}
+
+func NewGetProductRequest() *GetProductRequest {
+	return &GetProductRequest{}
+}
+
+func (p *GetProductRequest) GetID() int64 {
+	return p.ID
+}
+func (p *GetProductRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *GetProductRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.ID = v
+	}
+	return nil
+}
+
+func (p *GetProductRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "GetProductRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *GetProductRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "id", thrift.I64, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:id: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.ID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.id (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:id: ", p), err)
+	}
+	return err
+}
+
+func (p *GetProductRequest) Equals(other *GetProductRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.ID != other.ID {
+		return false
+	}
+	return true
+}
+
+func (p *GetProductRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("GetProductRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - Ids
+type BatchGetProductsRequest struct {
+	Ids []int64 `thrift:"ids,1" db:"ids" json:"ids,omitempty"`
+}
+
+func NewBatchGetProductsRequest() *BatchGetProductsRequest {
+	return &BatchGetProductsRequest{}
+}
+
+var BatchGetProductsRequest_Ids_DEFAULT []int64
+
+func (p *BatchGetProductsRequest) GetIds() []int64 {
+	return p.Ids
+}
+func (p *BatchGetProductsRequest) IsSetIds() bool {
+	return p.Ids != nil
+}
+
+func (p *BatchGetProductsRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *BatchGetProductsRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]int64, 0, size)
+	p.Ids = tSlice
+	for i := 0; i < size; i++ {
+		var _elem26 int64
+		if v, err := iprot.ReadI64(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem26 = v
+		}
+		p.Ids = append(p.Ids, _elem26)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *BatchGetProductsRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "BatchGetProductsRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *BatchGetProductsRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetIds() {
+		if err := oprot.WriteFieldBegin(ctx, "ids", thrift.LIST, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:ids: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.I64, len(p.Ids)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Ids {
+			if err := oprot.WriteI64(ctx, int64(v)); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:ids: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *BatchGetProductsRequest) Equals(other *BatchGetProductsRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if len(p.Ids) != len(other.Ids) {
+		return false
+	}
+	for i, _tgt := range p.Ids {
+		_src27 := other.Ids[i]
+		if _tgt != _src27 {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *BatchGetProductsRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("BatchGetProductsRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - PageSize
+//   - PageToken
+//   - Category
+type ListProductsRequest struct {
+	PageSize  int32  `thrift:"page_size,1" db:"page_size" json:"page_size"`
+	PageToken string `thrift:"page_token,2" db:"page_token" json:"page_token"`
+	Category  string `thrift:"category,3" db:"category" json:"category"`
+}
+
+func NewListProductsRequest() *ListProductsRequest {
+	return &ListProductsRequest{}
+}
+
+func (p *ListProductsRequest) GetPageSize() int32 {
+	return p.PageSize
+}
+
+func (p *ListProductsRequest) GetPageToken() string {
+	return p.PageToken
+}
+
+func (p *ListProductsRequest) GetCategory() string {
+	return p.Category
+}
+func (p *ListProductsRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ListProductsRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.PageSize = v
+	}
+	return nil
+}
+
+func (p *ListProductsRequest) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.PageToken = v
+	}
+	return nil
+}
+
+func (p *ListProductsRequest) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Category = v
+	}
+	return nil
+}
+
+func (p *ListProductsRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "ListProductsRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ListProductsRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "page_size", thrift.I32, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:page_size: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.PageSize)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.page_size (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:page_size: ", p), err)
+	}
+	return err
+}
+
+func (p *ListProductsRequest) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "page_token", thrift.STRING, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:page_token: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.PageToken)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.page_token (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:page_token: ", p), err)
+	}
+	return err
+}
+
+func (p *ListProductsRequest) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "category", thrift.STRING, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:category: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Category)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.category (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:category: ", p), err)
+	}
+	return err
+}
+
+func (p *ListProductsRequest) Equals(other *ListProductsRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.PageSize != other.PageSize {
+		return false
+	}
+	if p.PageToken != other.PageToken {
+		return false
+	}
+	if p.Category != other.Category {
+		return false
+	}
+	return true
+}
+
+func (p *ListProductsRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ListProductsRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - Product
+type CreateProductRequest struct {
+	Product *Product `thrift:"product,1" db:"product" json:"product,omitempty"`
+}
+
+func NewCreateProductRequest() *CreateProductRequest {
+	return &CreateProductRequest{}
+}
+
+var CreateProductRequest_Product_DEFAULT *Product
+
+func (p *CreateProductRequest) GetProduct() *Product {
+	if !p.IsSetProduct() {
+		return CreateProductRequest_Product_DEFAULT
+	}
+	return p.Product
+}
+func (p *CreateProductRequest) IsSetProduct() bool {
+	return p.Product != nil
+}
+
+func (p *CreateProductRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *CreateProductRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Product = &Product{}
+	if err := p.Product.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Product), err)
+	}
+	return nil
+}
+
+func (p *CreateProductRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "CreateProductRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *CreateProductRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetProduct() {
+		if err := oprot.WriteFieldBegin(ctx, "product", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:product: ", p), err)
+		}
+		if err := p.Product.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Product), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:product: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *CreateProductRequest) Equals(other *CreateProductRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if !p.Product.Equals(other.Product) {
+		return false
+	}
+	return true
+}
+
+func (p *CreateProductRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("CreateProductRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - Product
+//   - UpdateMask
+type UpdateProductRequest struct {
+	Product    *Product `thrift:"product,1" db:"product" json:"product,omitempty"`
+	UpdateMask []string `thrift:"update_mask,2" db:"update_mask" json:"update_mask,omitempty"`
+}
+
+func NewUpdateProductRequest() *UpdateProductRequest {
+	return &UpdateProductRequest{}
+}
+
+var UpdateProductRequest_Product_DEFAULT *Product
+
+func (p *UpdateProductRequest) GetProduct() *Product {
+	if !p.IsSetProduct() {
+		return UpdateProductRequest_Product_DEFAULT
+	}
+	return p.Product
+}
+
+var UpdateProductRequest_UpdateMask_DEFAULT []string
+
+func (p *UpdateProductRequest) GetUpdateMask() []string {
+	return p.UpdateMask
+}
+func (p *UpdateProductRequest) IsSetProduct() bool {
+	return p.Product != nil
+}
+
+func (p *UpdateProductRequest) IsSetUpdateMask() bool {
+	return p.UpdateMask != nil
+}
+
+func (p *UpdateProductRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *UpdateProductRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Product = &Product{}
+	if err := p.Product.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Product), err)
+	}
+	return nil
+}
+
+func (p *UpdateProductRequest) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]string, 0, size)
+	p.UpdateMask = tSlice
+	for i := 0; i < size; i++ {
+		var _elem28 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem28 = v
+		}
+		p.UpdateMask = append(p.UpdateMask, _elem28)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *UpdateProductRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "UpdateProductRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *UpdateProductRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetProduct() {
+		if err := oprot.WriteFieldBegin(ctx, "product", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:product: ", p), err)
+		}
+		if err := p.Product.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Product), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:product: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *UpdateProductRequest) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetUpdateMask() {
+		if err := oprot.WriteFieldBegin(ctx, "update_mask", thrift.LIST, 2); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:update_mask: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRING, len(p.UpdateMask)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.UpdateMask {
+			if err := oprot.WriteString(ctx, string(v)); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:update_mask: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *UpdateProductRequest) Equals(other *UpdateProductRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if !p.Product.Equals(other.Product) {
+		return false
+	}
+	if len(p.UpdateMask) != len(other.UpdateMask) {
+		return false
+	}
+	for i, _tgt := range p.UpdateMask {
+		_src29 := other.UpdateMask[i]
+		if _tgt != _src29 {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *UpdateProductRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("UpdateProductRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - ID
+type DeleteProductRequest struct {
+	ID int64 `thrift:"id,1" db:"id" json:"id"`
+}
+
+func NewDeleteProductRequest() *DeleteProductRequest {
+	return &DeleteProductRequest{}
+}
+
+func (p *DeleteProductRequest) GetID() int64 {
+	return p.ID
+}
+func (p *DeleteProductRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *DeleteProductRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.ID = v
+	}
+	return nil
+}
+
+func (p *DeleteProductRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "DeleteProductRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *DeleteProductRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "id", thrift.I64, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:id: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.ID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.id (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:id: ", p), err)
+	}
+	return err
+}
+
+func (p *DeleteProductRequest) Equals(other *DeleteProductRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.ID != other.ID {
+		return false
+	}
+	return true
+}
+
+func (p *DeleteProductRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("DeleteProductRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - ProductIds
+//   - Limit
+type BatchListReviewsRequest struct {
+	ProductIds []int64 `thrift:"product_ids,1" db:"product_ids" json:"product_ids,omitempty"`
+	Limit      int32   `thrift:"limit,2" db:"limit" json:"limit"`
+}
+
+func NewBatchListReviewsRequest() *BatchListReviewsRequest {
+	return &BatchListReviewsRequest{}
+}
+
+var BatchListReviewsRequest_ProductIds_DEFAULT []int64
+
+func (p *BatchListReviewsRequest) GetProductIds() []int64 {
+	return p.ProductIds
+}
+
+func (p *BatchListReviewsRequest) GetLimit() int32 {
+	return p.Limit
+}
+func (p *BatchListReviewsRequest) IsSetProductIds() bool {
+	return p.ProductIds != nil
+}
+
+func (p *BatchListReviewsRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *BatchListReviewsRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]int64, 0, size)
+	p.ProductIds = tSlice
+	for i := 0; i < size; i++ {
+		var _elem30 int64
+		if v, err := iprot.ReadI64(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem30 = v
+		}
+		p.ProductIds = append(p.ProductIds, _elem30)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *BatchListReviewsRequest) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Limit = v
+	}
+	return nil
+}
+
+func (p *BatchListReviewsRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "BatchListReviewsRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *BatchListReviewsRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetProductIds() {
+		if err := oprot.WriteFieldBegin(ctx, "product_ids", thrift.LIST, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:product_ids: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.I64, len(p.ProductIds)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.ProductIds {
+			if err := oprot.WriteI64(ctx, int64(v)); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:product_ids: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *BatchListReviewsRequest) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "limit", thrift.I32, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:limit: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Limit)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.limit (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:limit: ", p), err)
+	}
+	return err
+}
+
+func (p *BatchListReviewsRequest) Equals(other *BatchListReviewsRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if len(p.ProductIds) != len(other.ProductIds) {
+		return false
+	}
+	for i, _tgt := range p.ProductIds {
+		_src31 := other.ProductIds[i]
+		if _tgt != _src31 {
+			return false
+		}
+	}
+	if p.Limit != other.Limit {
+		return false
+	}
+	return true
+}
+
+func (p *BatchListReviewsRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("BatchListReviewsRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - ProductID
+//   - Quantity
+type StockLine struct {
+	ProductID int64 `thrift:"product_id,1" db:"product_id" json:"product_id"`
+	Quantity  int32 `thrift:"quantity,2" db:"quantity" json:"quantity"`
+}
+
+func NewStockLine() *StockLine {
+	return &StockLine{}
+}
+
+func (p *StockLine) GetProductID() int64 {
+	return p.ProductID
+}
+
+func (p *StockLine) GetQuantity() int32 {
+	return p.Quantity
+}
+func (p *StockLine) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *StockLine) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.ProductID = v
+	}
+	return nil
+}
+
+func (p *StockLine) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Quantity = v
+	}
+	return nil
+}
+
+func (p *StockLine) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "StockLine"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *StockLine) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "product_id", thrift.I64, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:product_id: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.ProductID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.product_id (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:product_id: ", p), err)
+	}
+	return err
+}
+
+func (p *StockLine) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "quantity", thrift.I32, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:quantity: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Quantity)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.quantity (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:quantity: ", p), err)
+	}
+	return err
+}
+
+func (p *StockLine) Equals(other *StockLine) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.ProductID != other.ProductID {
+		return false
+	}
+	if p.Quantity != other.Quantity {
+		return false
+	}
+	return true
+}
+
+func (p *StockLine) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("StockLine(%+v)", *p)
+}
+
+// Attributes:
+//   - ReservationID
+//   - Lines
+type ReserveStockRequest struct {
+	ReservationID string       `thrift:"reservation_id,1" db:"reservation_id" json:"reservation_id"`
+	Lines         []*StockLine `thrift:"lines,2" db:"lines" json:"lines,omitempty"`
+}
+
+func NewReserveStockRequest() *ReserveStockRequest {
+	return &ReserveStockRequest{}
+}
+
+func (p *ReserveStockRequest) GetReservationID() string {
+	return p.ReservationID
+}
+
+var ReserveStockRequest_Lines_DEFAULT []*StockLine
+
+func (p *ReserveStockRequest) GetLines() []*StockLine {
+	return p.Lines
+}
+func (p *ReserveStockRequest) IsSetLines() bool {
+	return p.Lines != nil
+}
+
+func (p *ReserveStockRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ReserveStockRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.ReservationID = v
+	}
+	return nil
+}
+
+func (p *ReserveStockRequest) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*StockLine, 0, size)
+	p.Lines = tSlice
+	for i := 0; i < size; i++ {
+		_elem32 := &StockLine{}
+		if err := _elem32.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem32), err)
+		}
+		p.Lines = append(p.Lines, _elem32)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *ReserveStockRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "ReserveStockRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ReserveStockRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "reservation_id", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:reservation_id: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.ReservationID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.reservation_id (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:reservation_id: ", p), err)
+	}
+	return err
+}
+
+func (p *ReserveStockRequest) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetLines() {
+		if err := oprot.WriteFieldBegin(ctx, "lines", thrift.LIST, 2); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:lines: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Lines)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Lines {
+			if err := v.Write(ctx, oprot); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:lines: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ReserveStockRequest) Equals(other *ReserveStockRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.ReservationID != other.ReservationID {
+		return false
+	}
+	if len(p.Lines) != len(other.Lines) {
+		return false
+	}
+	for i, _tgt := range p.Lines {
+		_src33 := other.Lines[i]
+		if !_tgt.Equals(_src33) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *ReserveStockRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ReserveStockRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - ReservationID
+type ConfirmReservationRequest struct {
+	ReservationID string `thrift:"reservation_id,1" db:"reservation_id" json:"reservation_id"`
+}
+
+func NewConfirmReservationRequest() *ConfirmReservationRequest {
+	return &ConfirmReservationRequest{}
+}
+
+func (p *ConfirmReservationRequest) GetReservationID() string {
+	return p.ReservationID
+}
+func (p *ConfirmReservationRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ConfirmReservationRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.ReservationID = v
+	}
+	return nil
+}
+
+func (p *ConfirmReservationRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "ConfirmReservationRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ConfirmReservationRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "reservation_id", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:reservation_id: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.ReservationID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.reservation_id (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:reservation_id: ", p), err)
+	}
+	return err
+}
+
+func (p *ConfirmReservationRequest) Equals(other *ConfirmReservationRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.ReservationID != other.ReservationID {
+		return false
+	}
+	return true
+}
+
+func (p *ConfirmReservationRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ConfirmReservationRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - ReservationID
+type ReleaseReservationRequest struct {
+	ReservationID string `thrift:"reservation_id,1" db:"reservation_id" json:"reservation_id"`
+}
+
+func NewReleaseReservationRequest() *ReleaseReservationRequest {
+	return &ReleaseReservationRequest{}
+}
+
+func (p *ReleaseReservationRequest) GetReservationID() string {
+	return p.ReservationID
+}
+func (p *ReleaseReservationRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ReleaseReservationRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.ReservationID = v
+	}
+	return nil
+}
+
+func (p *ReleaseReservationRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "ReleaseReservationRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ReleaseReservationRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "reservation_id", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:reservation_id: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.ReservationID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.reservation_id (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:reservation_id: ", p), err)
+	}
+	return err
+}
+
+func (p *ReleaseReservationRequest) Equals(other *ReleaseReservationRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.ReservationID != other.ReservationID {
+		return false
+	}
+	return true
+}
+
+func (p *ReleaseReservationRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ReleaseReservationRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - AfterProductID
+//   - Limit
+type StreamProductRowsRequest struct {
+	AfterProductID int64 `thrift:"after_product_id,1" db:"after_product_id" json:"after_product_id"`
+	Limit          int32 `thrift:"limit,2" db:"limit" json:"limit"`
+}
+
+func NewStreamProductRowsRequest() *StreamProductRowsRequest {
+	return &StreamProductRowsRequest{}
+}
+
+func (p *StreamProductRowsRequest) GetAfterProductID() int64 {
+	return p.AfterProductID
+}
+
+func (p *StreamProductRowsRequest) GetLimit() int32 {
+	return p.Limit
+}
+func (p *StreamProductRowsRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *StreamProductRowsRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.AfterProductID = v
+	}
+	return nil
+}
+
+func (p *StreamProductRowsRequest) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Limit = v
+	}
+	return nil
+}
+
+func (p *StreamProductRowsRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "StreamProductRowsRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *StreamProductRowsRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "after_product_id", thrift.I64, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:after_product_id: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.AfterProductID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.after_product_id (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:after_product_id: ", p), err)
+	}
+	return err
+}
+
+func (p *StreamProductRowsRequest) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "limit", thrift.I32, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:limit: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Limit)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.limit (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:limit: ", p), err)
+	}
+	return err
+}
+
+func (p *StreamProductRowsRequest) Equals(other *StreamProductRowsRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.AfterProductID != other.AfterProductID {
+		return false
+	}
+	if p.Limit != other.Limit {
+		return false
+	}
+	return true
+}
+
+func (p *StreamProductRowsRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("StreamProductRowsRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - Email
+//   - Password
+type LoginRequest struct {
+	Email    string `thrift:"email,1" db:"email" json:"email"`
+	Password string `thrift:"password,2" db:"password" json:"password"`
+}
+
+func NewLoginRequest() *LoginRequest {
+	return &LoginRequest{}
+}
+
+func (p *LoginRequest) GetEmail() string {
+	return p.Email
+}
+
+func (p *LoginRequest) GetPassword() string {
+	return p.Password
+}
+func (p *LoginRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *LoginRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Email = v
+	}
+	return nil
+}
+
+func (p *LoginRequest) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Password = v
+	}
+	return nil
+}
+
+func (p *LoginRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "LoginRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *LoginRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "email", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:email: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Email)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.email (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:email: ", p), err)
+	}
+	return err
+}
+
+func (p *LoginRequest) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "password", thrift.STRING, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:password: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Password)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.password (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:password: ", p), err)
+	}
+	return err
+}
+
+func (p *LoginRequest) Equals(other *LoginRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Email != other.Email {
+		return false
+	}
+	if p.Password != other.Password {
+		return false
+	}
+	return true
+}
+
+func (p *LoginRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("LoginRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - ID
+type GetUserRequest struct {
+	ID int64 `thrift:"id,1" db:"id" json:"id"`
+}
+
+func NewGetUserRequest() *GetUserRequest {
+	return &GetUserRequest{}
+}
+
+func (p *GetUserRequest) GetID() int64 {
+	return p.ID
+}
+func (p *GetUserRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *GetUserRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.ID = v
+	}
+	return nil
+}
+
+func (p *GetUserRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "GetUserRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *GetUserRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "id", thrift.I64, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:id: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.ID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.id (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:id: ", p), err)
+	}
+	return err
+}
+
+func (p *GetUserRequest) Equals(other *GetUserRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.ID != other.ID {
+		return false
+	}
+	return true
+}
+
+func (p *GetUserRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("GetUserRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - Ids
+type BatchGetUsersRequest struct {
+	Ids []int64 `thrift:"ids,1" db:"ids" json:"ids,omitempty"`
+}
+
+func NewBatchGetUsersRequest() *BatchGetUsersRequest {
+	return &BatchGetUsersRequest{}
+}
+
+var BatchGetUsersRequest_Ids_DEFAULT []int64
+
+func (p *BatchGetUsersRequest) GetIds() []int64 {
+	return p.Ids
+}
+func (p *BatchGetUsersRequest) IsSetIds() bool {
+	return p.Ids != nil
+}
+
+func (p *BatchGetUsersRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *BatchGetUsersRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]int64, 0, size)
+	p.Ids = tSlice
+	for i := 0; i < size; i++ {
+		var _elem34 int64
+		if v, err := iprot.ReadI64(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem34 = v
+		}
+		p.Ids = append(p.Ids, _elem34)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *BatchGetUsersRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "BatchGetUsersRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *BatchGetUsersRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetIds() {
+		if err := oprot.WriteFieldBegin(ctx, "ids", thrift.LIST, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:ids: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.I64, len(p.Ids)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Ids {
+			if err := oprot.WriteI64(ctx, int64(v)); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:ids: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *BatchGetUsersRequest) Equals(other *BatchGetUsersRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if len(p.Ids) != len(other.Ids) {
+		return false
+	}
+	for i, _tgt := range p.Ids {
+		_src35 := other.Ids[i]
+		if _tgt != _src35 {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *BatchGetUsersRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("BatchGetUsersRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - PageSize
+//   - PageToken
+type ListUsersRequest struct {
+	PageSize  int32  `thrift:"page_size,1" db:"page_size" json:"page_size"`
+	PageToken string `thrift:"page_token,2" db:"page_token" json:"page_token"`
+}
+
+func NewListUsersRequest() *ListUsersRequest {
+	return &ListUsersRequest{}
+}
+
+func (p *ListUsersRequest) GetPageSize() int32 {
+	return p.PageSize
+}
+
+func (p *ListUsersRequest) GetPageToken() string {
+	return p.PageToken
+}
+func (p *ListUsersRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ListUsersRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.PageSize = v
+	}
+	return nil
+}
+
+func (p *ListUsersRequest) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.PageToken = v
+	}
+	return nil
+}
+
+func (p *ListUsersRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "ListUsersRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ListUsersRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "page_size", thrift.I32, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:page_size: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.PageSize)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.page_size (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:page_size: ", p), err)
+	}
+	return err
+}
+
+func (p *ListUsersRequest) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "page_token", thrift.STRING, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:page_token: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.PageToken)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.page_token (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:page_token: ", p), err)
+	}
+	return err
+}
+
+func (p *ListUsersRequest) Equals(other *ListUsersRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.PageSize != other.PageSize {
+		return false
+	}
+	if p.PageToken != other.PageToken {
+		return false
+	}
+	return true
+}
+
+func (p *ListUsersRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ListUsersRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - User
+//   - Password
+type CreateUserRequest struct {
+	User     *User  `thrift:"user,1" db:"user" json:"user,omitempty"`
+	Password string `thrift:"password,2" db:"password" json:"password"`
+}
+
+func NewCreateUserRequest() *CreateUserRequest {
+	return &CreateUserRequest{}
+}
+
+var CreateUserRequest_User_DEFAULT *User
+
+func (p *CreateUserRequest) GetUser() *User {
+	if !p.IsSetUser() {
+		return CreateUserRequest_User_DEFAULT
+	}
+	return p.User
+}
+
+func (p *CreateUserRequest) GetPassword() string {
+	return p.Password
+}
+func (p *CreateUserRequest) IsSetUser() bool {
+	return p.User != nil
+}
+
+func (p *CreateUserRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *CreateUserRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.User = &User{}
+	if err := p.User.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.User), err)
+	}
+	return nil
+}
+
+func (p *CreateUserRequest) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Password = v
+	}
+	return nil
+}
+
+func (p *CreateUserRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "CreateUserRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *CreateUserRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetUser() {
+		if err := oprot.WriteFieldBegin(ctx, "user", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:user: ", p), err)
+		}
+		if err := p.User.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.User), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:user: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *CreateUserRequest) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "password", thrift.STRING, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:password: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Password)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.password (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:password: ", p), err)
+	}
+	return err
+}
+
+func (p *CreateUserRequest) Equals(other *CreateUserRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if !p.User.Equals(other.User) {
+		return false
+	}
+	if p.Password != other.Password {
+		return false
+	}
+	return true
+}
+
+func (p *CreateUserRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("CreateUserRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - User
+//   - UpdateMask
+type UpdateUserRequest struct {
+	User       *User    `thrift:"user,1" db:"user" json:"user,omitempty"`
+	UpdateMask []string `thrift:"update_mask,2" db:"update_mask" json:"update_mask,omitempty"`
+}
+
+func NewUpdateUserRequest() *UpdateUserRequest {
+	return &UpdateUserRequest{}
+}
+
+var UpdateUserRequest_User_DEFAULT *User
+
+func (p *UpdateUserRequest) GetUser() *User {
+	if !p.IsSetUser() {
+		return UpdateUserRequest_User_DEFAULT
+	}
+	return p.User
+}
+
+var UpdateUserRequest_UpdateMask_DEFAULT []string
+
+func (p *UpdateUserRequest) GetUpdateMask() []string {
+	return p.UpdateMask
+}
+func (p *UpdateUserRequest) IsSetUser() bool {
+	return p.User != nil
+}
+
+func (p *UpdateUserRequest) IsSetUpdateMask() bool {
+	return p.UpdateMask != nil
+}
+
+func (p *UpdateUserRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *UpdateUserRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.User = &User{}
+	if err := p.User.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.User), err)
+	}
+	return nil
+}
+
+func (p *UpdateUserRequest) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]string, 0, size)
+	p.UpdateMask = tSlice
+	for i := 0; i < size; i++ {
+		var _elem36 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem36 = v
+		}
+		p.UpdateMask = append(p.UpdateMask, _elem36)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *UpdateUserRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "UpdateUserRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *UpdateUserRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetUser() {
+		if err := oprot.WriteFieldBegin(ctx, "user", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:user: ", p), err)
+		}
+		if err := p.User.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.User), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:user: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *UpdateUserRequest) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetUpdateMask() {
+		if err := oprot.WriteFieldBegin(ctx, "update_mask", thrift.LIST, 2); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:update_mask: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRING, len(p.UpdateMask)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.UpdateMask {
+			if err := oprot.WriteString(ctx, string(v)); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:update_mask: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *UpdateUserRequest) Equals(other *UpdateUserRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if !p.User.Equals(other.User) {
+		return false
+	}
+	if len(p.UpdateMask) != len(other.UpdateMask) {
+		return false
+	}
+	for i, _tgt := range p.UpdateMask {
+		_src37 := other.UpdateMask[i]
+		if _tgt != _src37 {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *UpdateUserRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("UpdateUserRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - ID
+type DeleteUserRequest struct {
+	ID int64 `thrift:"id,1" db:"id" json:"id"`
+}
+
+func NewDeleteUserRequest() *DeleteUserRequest {
+	return &DeleteUserRequest{}
+}
+
+func (p *DeleteUserRequest) GetID() int64 {
+	return p.ID
+}
+func (p *DeleteUserRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *DeleteUserRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.ID = v
+	}
+	return nil
+}
+
+func (p *DeleteUserRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "DeleteUserRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *DeleteUserRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "id", thrift.I64, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:id: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.ID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.id (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:id: ", p), err)
+	}
+	return err
+}
+
+func (p *DeleteUserRequest) Equals(other *DeleteUserRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.ID != other.ID {
+		return false
+	}
+	return true
+}
+
+func (p *DeleteUserRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("DeleteUserRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - ProductID
+//   - Quantity
+type CheckoutLine struct {
+	ProductID int64 `thrift:"product_id,1" db:"product_id" json:"product_id"`
+	Quantity  int32 `thrift:"quantity,2" db:"quantity" json:"quantity"`
+}
+
+func NewCheckoutLine() *CheckoutLine {
+	return &CheckoutLine{}
+}
+
+func (p *CheckoutLine) GetProductID() int64 {
+	return p.ProductID
+}
+
+func (p *CheckoutLine) GetQuantity() int32 {
+	return p.Quantity
+}
+func (p *CheckoutLine) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *CheckoutLine) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.ProductID = v
+	}
+	return nil
+}
+
+func (p *CheckoutLine) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Quantity = v
+	}
+	return nil
+}
+
+func (p *CheckoutLine) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "CheckoutLine"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *CheckoutLine) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "product_id", thrift.I64, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:product_id: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.ProductID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.product_id (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:product_id: ", p), err)
+	}
+	return err
+}
+
+func (p *CheckoutLine) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "quantity", thrift.I32, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:quantity: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Quantity)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.quantity (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:quantity: ", p), err)
+	}
+	return err
+}
+
+func (p *CheckoutLine) Equals(other *CheckoutLine) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.ProductID != other.ProductID {
+		return false
+	}
+	if p.Quantity != other.Quantity {
+		return false
+	}
+	return true
+}
+
+func (p *CheckoutLine) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("CheckoutLine(%+v)", *p)
+}
+
+// Attributes:
+//   - UserID
+//   - Lines
+//   - PaymentToken
+//   - IdempotencyKey
+type CheckoutRequest struct {
+	UserID         int64           `thrift:"user_id,1" db:"user_id" json:"user_id"`
+	Lines          []*CheckoutLine `thrift:"lines,2" db:"lines" json:"lines,omitempty"`
+	PaymentToken   string          `thrift:"payment_token,3" db:"payment_token" json:"payment_token"`
+	IdempotencyKey string          `thrift:"idempotency_key,4" db:"idempotency_key" json:"idempotency_key"`
+}
+
+func NewCheckoutRequest() *CheckoutRequest {
+	return &CheckoutRequest{}
+}
+
+func (p *CheckoutRequest) GetUserID() int64 {
+	return p.UserID
+}
+
+var CheckoutRequest_Lines_DEFAULT []*CheckoutLine
+
+func (p *CheckoutRequest) GetLines() []*CheckoutLine {
+	return p.Lines
+}
+
+func (p *CheckoutRequest) GetPaymentToken() string {
+	return p.PaymentToken
+}
+
+func (p *CheckoutRequest) GetIdempotencyKey() string {
+	return p.IdempotencyKey
+}
+func (p *CheckoutRequest) IsSetLines() bool {
+	return p.Lines != nil
+}
+
+func (p *CheckoutRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *CheckoutRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.UserID = v
+	}
+	return nil
+}
+
+func (p *CheckoutRequest) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*CheckoutLine, 0, size)
+	p.Lines = tSlice
+	for i := 0; i < size; i++ {
+		_elem38 := &CheckoutLine{}
+		if err := _elem38.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem38), err)
+		}
+		p.Lines = append(p.Lines, _elem38)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *CheckoutRequest) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.PaymentToken = v
+	}
+	return nil
+}
+
+func (p *CheckoutRequest) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.IdempotencyKey = v
+	}
+	return nil
+}
+
+func (p *CheckoutRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "CheckoutRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *CheckoutRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "user_id", thrift.I64, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:user_id: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.UserID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.user_id (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:user_id: ", p), err)
+	}
+	return err
+}
+
+func (p *CheckoutRequest) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetLines() {
+		if err := oprot.WriteFieldBegin(ctx, "lines", thrift.LIST, 2); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:lines: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Lines)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Lines {
+			if err := v.Write(ctx, oprot); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:lines: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *CheckoutRequest) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "payment_token", thrift.STRING, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:payment_token: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.PaymentToken)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.payment_token (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:payment_token: ", p), err)
+	}
+	return err
+}
+
+func (p *CheckoutRequest) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "idempotency_key", thrift.STRING, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:idempotency_key: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.IdempotencyKey)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.idempotency_key (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:idempotency_key: ", p), err)
+	}
+	return err
+}
+
+func (p *CheckoutRequest) Equals(other *CheckoutRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.UserID != other.UserID {
+		return false
+	}
+	if len(p.Lines) != len(other.Lines) {
+		return false
+	}
+	for i, _tgt := range p.Lines {
+		_src39 := other.Lines[i]
+		if !_tgt.Equals(_src39) {
+			return false
+		}
+	}
+	if p.PaymentToken != other.PaymentToken {
+		return false
+	}
+	if p.IdempotencyKey != other.IdempotencyKey {
+		return false
+	}
+	return true
+}
+
+func (p *CheckoutRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("CheckoutRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - ID
+type GetOrderRequest struct {
+	ID int64 `thrift:"id,1" db:"id" json:"id"`
+}
+
+func NewGetOrderRequest() *GetOrderRequest {
+	return &GetOrderRequest{}
+}
+
+func (p *GetOrderRequest) GetID() int64 {
+	return p.ID
+}
+func (p *GetOrderRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *GetOrderRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.ID = v
+	}
+	return nil
+}
+
+func (p *GetOrderRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "GetOrderRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *GetOrderRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "id", thrift.I64, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:id: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.ID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.id (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:id: ", p), err)
+	}
+	return err
+}
+
+func (p *GetOrderRequest) Equals(other *GetOrderRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.ID != other.ID {
+		return false
+	}
+	return true
+}
+
+func (p *GetOrderRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("GetOrderRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - Ids
+type BatchGetOrdersRequest struct {
+	Ids []int64 `thrift:"ids,1" db:"ids" json:"ids,omitempty"`
+}
+
+func NewBatchGetOrdersRequest() *BatchGetOrdersRequest {
+	return &BatchGetOrdersRequest{}
+}
+
+var BatchGetOrdersRequest_Ids_DEFAULT []int64
+
+func (p *BatchGetOrdersRequest) GetIds() []int64 {
+	return p.Ids
+}
+func (p *BatchGetOrdersRequest) IsSetIds() bool {
+	return p.Ids != nil
+}
+
+func (p *BatchGetOrdersRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *BatchGetOrdersRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]int64, 0, size)
+	p.Ids = tSlice
+	for i := 0; i < size; i++ {
+		var _elem40 int64
+		if v, err := iprot.ReadI64(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem40 = v
+		}
+		p.Ids = append(p.Ids, _elem40)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *BatchGetOrdersRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "BatchGetOrdersRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *BatchGetOrdersRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetIds() {
+		if err := oprot.WriteFieldBegin(ctx, "ids", thrift.LIST, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:ids: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.I64, len(p.Ids)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Ids {
+			if err := oprot.WriteI64(ctx, int64(v)); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:ids: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *BatchGetOrdersRequest) Equals(other *BatchGetOrdersRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if len(p.Ids) != len(other.Ids) {
+		return false
+	}
+	for i, _tgt := range p.Ids {
+		_src41 := other.Ids[i]
+		if _tgt != _src41 {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *BatchGetOrdersRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("BatchGetOrdersRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - UserID
+//   - PageSize
+//   - PageToken
+type ListOrdersByUserRequest struct {
+	UserID    int64  `thrift:"user_id,1" db:"user_id" json:"user_id"`
+	PageSize  int32  `thrift:"page_size,2" db:"page_size" json:"page_size"`
+	PageToken string `thrift:"page_token,3" db:"page_token" json:"page_token"`
+}
+
+func NewListOrdersByUserRequest() *ListOrdersByUserRequest {
+	return &ListOrdersByUserRequest{}
+}
+
+func (p *ListOrdersByUserRequest) GetUserID() int64 {
+	return p.UserID
+}
+
+func (p *ListOrdersByUserRequest) GetPageSize() int32 {
+	return p.PageSize
+}
+
+func (p *ListOrdersByUserRequest) GetPageToken() string {
+	return p.PageToken
+}
+func (p *ListOrdersByUserRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ListOrdersByUserRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.UserID = v
+	}
+	return nil
+}
+
+func (p *ListOrdersByUserRequest) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.PageSize = v
+	}
+	return nil
+}
+
+func (p *ListOrdersByUserRequest) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.PageToken = v
+	}
+	return nil
+}
+
+func (p *ListOrdersByUserRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "ListOrdersByUserRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ListOrdersByUserRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "user_id", thrift.I64, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:user_id: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.UserID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.user_id (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:user_id: ", p), err)
+	}
+	return err
+}
+
+func (p *ListOrdersByUserRequest) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "page_size", thrift.I32, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:page_size: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.PageSize)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.page_size (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:page_size: ", p), err)
+	}
+	return err
+}
+
+func (p *ListOrdersByUserRequest) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "page_token", thrift.STRING, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:page_token: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.PageToken)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.page_token (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:page_token: ", p), err)
+	}
+	return err
+}
+
+func (p *ListOrdersByUserRequest) Equals(other *ListOrdersByUserRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.UserID != other.UserID {
+		return false
+	}
+	if p.PageSize != other.PageSize {
+		return false
+	}
+	if p.PageToken != other.PageToken {
+		return false
+	}
+	return true
+}
+
+func (p *ListOrdersByUserRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ListOrdersByUserRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - ID
+//   - Status
+type UpdateOrderStatusRequest struct {
+	ID     int64       `thrift:"id,1" db:"id" json:"id"`
+	Status OrderStatus `thrift:"status,2" db:"status" json:"status"`
+}
+
+func NewUpdateOrderStatusRequest() *UpdateOrderStatusRequest {
+	return &UpdateOrderStatusRequest{}
+}
+
+func (p *UpdateOrderStatusRequest) GetID() int64 {
+	return p.ID
+}
+
+func (p *UpdateOrderStatusRequest) GetStatus() OrderStatus {
+	return p.Status
+}
+func (p *UpdateOrderStatusRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *UpdateOrderStatusRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.ID = v
+	}
+	return nil
+}
+
+func (p *UpdateOrderStatusRequest) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		temp := OrderStatus(v)
+		p.Status = temp
+	}
+	return nil
+}
+
+func (p *UpdateOrderStatusRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "UpdateOrderStatusRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *UpdateOrderStatusRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "id", thrift.I64, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:id: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.ID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.id (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:id: ", p), err)
+	}
+	return err
+}
+
+func (p *UpdateOrderStatusRequest) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "status", thrift.I32, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:status: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Status)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.status (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:status: ", p), err)
+	}
+	return err
+}
+
+func (p *UpdateOrderStatusRequest) Equals(other *UpdateOrderStatusRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.ID != other.ID {
+		return false
+	}
+	if p.Status != other.Status {
+		return false
+	}
+	return true
+}
+
+func (p *UpdateOrderStatusRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("UpdateOrderStatusRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - ID
+type CancelOrderRequest struct {
+	ID int64 `thrift:"id,1" db:"id" json:"id"`
+}
+
+func NewCancelOrderRequest() *CancelOrderRequest {
+	return &CancelOrderRequest{}
+}
+
+func (p *CancelOrderRequest) GetID() int64 {
+	return p.ID
+}
+func (p *CancelOrderRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *CancelOrderRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.ID = v
+	}
+	return nil
+}
+
+func (p *CancelOrderRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "CancelOrderRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *CancelOrderRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "id", thrift.I64, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:id: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.ID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.id (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:id: ", p), err)
+	}
+	return err
+}
+
+func (p *CancelOrderRequest) Equals(other *CancelOrderRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.ID != other.ID {
+		return false
+	}
+	return true
+}
+
+func (p *CancelOrderRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("CancelOrderRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - AfterLineID
+//   - Limit
+type StreamOrderLinesRequest struct {
+	AfterLineID int64 `thrift:"after_line_id,1" db:"after_line_id" json:"after_line_id"`
+	Limit       int32 `thrift:"limit,2" db:"limit" json:"limit"`
+}
+
+func NewStreamOrderLinesRequest() *StreamOrderLinesRequest {
+	return &StreamOrderLinesRequest{}
+}
+
+func (p *StreamOrderLinesRequest) GetAfterLineID() int64 {
+	return p.AfterLineID
+}
+
+func (p *StreamOrderLinesRequest) GetLimit() int32 {
+	return p.Limit
+}
+func (p *StreamOrderLinesRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *StreamOrderLinesRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.AfterLineID = v
+	}
+	return nil
+}
+
+func (p *StreamOrderLinesRequest) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Limit = v
+	}
+	return nil
+}
+
+func (p *StreamOrderLinesRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "StreamOrderLinesRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *StreamOrderLinesRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "after_line_id", thrift.I64, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:after_line_id: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.AfterLineID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.after_line_id (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:after_line_id: ", p), err)
+	}
+	return err
+}
+
+func (p *StreamOrderLinesRequest) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "limit", thrift.I32, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:limit: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.Limit)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.limit (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:limit: ", p), err)
+	}
+	return err
+}
+
+func (p *StreamOrderLinesRequest) Equals(other *StreamOrderLinesRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.AfterLineID != other.AfterLineID {
+		return false
+	}
+	if p.Limit != other.Limit {
+		return false
+	}
+	return true
+}
+
+func (p *StreamOrderLinesRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("StreamOrderLinesRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - CheckoutID
+//   - Amount
+//   - PaymentToken
+//   - UserID
+type AuthorizePaymentRequest struct {
+	CheckoutID   string `thrift:"checkout_id,1" db:"checkout_id" json:"checkout_id"`
+	Amount       *Money `thrift:"amount,2" db:"amount" json:"amount,omitempty"`
+	PaymentToken string `thrift:"payment_token,3" db:"payment_token" json:"payment_token"`
+	UserID       int64  `thrift:"user_id,4" db:"user_id" json:"user_id"`
+}
+
+func NewAuthorizePaymentRequest() *AuthorizePaymentRequest {
+	return &AuthorizePaymentRequest{}
+}
+
+func (p *AuthorizePaymentRequest) GetCheckoutID() string {
+	return p.CheckoutID
+}
+
+var AuthorizePaymentRequest_Amount_DEFAULT *Money
+
+func (p *AuthorizePaymentRequest) GetAmount() *Money {
+	if !p.IsSetAmount() {
+		return AuthorizePaymentRequest_Amount_DEFAULT
+	}
+	return p.Amount
+}
+
+func (p *AuthorizePaymentRequest) GetPaymentToken() string {
+	return p.PaymentToken
+}
+
+func (p *AuthorizePaymentRequest) GetUserID() int64 {
+	return p.UserID
+}
+func (p *AuthorizePaymentRequest) IsSetAmount() bool {
+	return p.Amount != nil
+}
+
+func (p *AuthorizePaymentRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *AuthorizePaymentRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.CheckoutID = v
+	}
+	return nil
+}
+
+func (p *AuthorizePaymentRequest) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Amount = &Money{}
+	if err := p.Amount.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Amount), err)
+	}
+	return nil
+}
+
+func (p *AuthorizePaymentRequest) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.PaymentToken = v
+	}
+	return nil
+}
+
+func (p *AuthorizePaymentRequest) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.UserID = v
+	}
+	return nil
+}
+
+func (p *AuthorizePaymentRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "AuthorizePaymentRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *AuthorizePaymentRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "checkout_id", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:checkout_id: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.CheckoutID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.checkout_id (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:checkout_id: ", p), err)
+	}
+	return err
+}
+
+func (p *AuthorizePaymentRequest) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetAmount() {
+		if err := oprot.WriteFieldBegin(ctx, "amount", thrift.STRUCT, 2); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:amount: ", p), err)
+		}
+		if err := p.Amount.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Amount), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:amount: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *AuthorizePaymentRequest) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "payment_token", thrift.STRING, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:payment_token: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.PaymentToken)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.payment_token (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:payment_token: ", p), err)
+	}
+	return err
+}
+
+func (p *AuthorizePaymentRequest) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "user_id", thrift.I64, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:user_id: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.UserID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.user_id (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:user_id: ", p), err)
+	}
+	return err
+}
+
+func (p *AuthorizePaymentRequest) Equals(other *AuthorizePaymentRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.CheckoutID != other.CheckoutID {
+		return false
+	}
+	if !p.Amount.Equals(other.Amount) {
+		return false
+	}
+	if p.PaymentToken != other.PaymentToken {
+		return false
+	}
+	if p.UserID != other.UserID {
+		return false
+	}
+	return true
+}
+
+func (p *AuthorizePaymentRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("AuthorizePaymentRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - CheckoutID
+//   - OrderID
+type CapturePaymentRequest struct {
+	CheckoutID string `thrift:"checkout_id,1" db:"checkout_id" json:"checkout_id"`
+	OrderID    int64  `thrift:"order_id,2" db:"order_id" json:"order_id"`
+}
+
+func NewCapturePaymentRequest() *CapturePaymentRequest {
+	return &CapturePaymentRequest{}
+}
+
+func (p *CapturePaymentRequest) GetCheckoutID() string {
+	return p.CheckoutID
+}
+
+func (p *CapturePaymentRequest) GetOrderID() int64 {
+	return p.OrderID
+}
+func (p *CapturePaymentRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *CapturePaymentRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.CheckoutID = v
+	}
+	return nil
+}
+
+func (p *CapturePaymentRequest) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.OrderID = v
+	}
+	return nil
+}
+
+func (p *CapturePaymentRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "CapturePaymentRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *CapturePaymentRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "checkout_id", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:checkout_id: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.CheckoutID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.checkout_id (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:checkout_id: ", p), err)
+	}
+	return err
+}
+
+func (p *CapturePaymentRequest) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "order_id", thrift.I64, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:order_id: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.OrderID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.order_id (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:order_id: ", p), err)
+	}
+	return err
+}
+
+func (p *CapturePaymentRequest) Equals(other *CapturePaymentRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.CheckoutID != other.CheckoutID {
+		return false
+	}
+	if p.OrderID != other.OrderID {
+		return false
+	}
+	return true
+}
+
+func (p *CapturePaymentRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("CapturePaymentRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - CheckoutID
+type VoidPaymentRequest struct {
+	CheckoutID string `thrift:"checkout_id,1" db:"checkout_id" json:"checkout_id"`
+}
+
+func NewVoidPaymentRequest() *VoidPaymentRequest {
+	return &VoidPaymentRequest{}
+}
+
+func (p *VoidPaymentRequest) GetCheckoutID() string {
+	return p.CheckoutID
+}
+func (p *VoidPaymentRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *VoidPaymentRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.CheckoutID = v
+	}
+	return nil
+}
+
+func (p *VoidPaymentRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "VoidPaymentRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *VoidPaymentRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "checkout_id", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:checkout_id: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.CheckoutID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.checkout_id (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:checkout_id: ", p), err)
+	}
+	return err
+}
+
+func (p *VoidPaymentRequest) Equals(other *VoidPaymentRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.CheckoutID != other.CheckoutID {
+		return false
+	}
+	return true
+}
+
+func (p *VoidPaymentRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("VoidPaymentRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - ID
+type GetPaymentRequest struct {
+	ID int64 `thrift:"id,1" db:"id" json:"id"`
+}
+
+func NewGetPaymentRequest() *GetPaymentRequest {
+	return &GetPaymentRequest{}
+}
+
+func (p *GetPaymentRequest) GetID() int64 {
+	return p.ID
+}
+func (p *GetPaymentRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *GetPaymentRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.ID = v
+	}
+	return nil
+}
+
+func (p *GetPaymentRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "GetPaymentRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *GetPaymentRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "id", thrift.I64, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:id: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.ID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.id (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:id: ", p), err)
+	}
+	return err
+}
+
+func (p *GetPaymentRequest) Equals(other *GetPaymentRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.ID != other.ID {
+		return false
+	}
+	return true
+}
+
+func (p *GetPaymentRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("GetPaymentRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - OrderIds
+type BatchGetPaymentsByOrderRequest struct {
+	OrderIds []int64 `thrift:"order_ids,1" db:"order_ids" json:"order_ids,omitempty"`
+}
+
+func NewBatchGetPaymentsByOrderRequest() *BatchGetPaymentsByOrderRequest {
+	return &BatchGetPaymentsByOrderRequest{}
+}
+
+var BatchGetPaymentsByOrderRequest_OrderIds_DEFAULT []int64
+
+func (p *BatchGetPaymentsByOrderRequest) GetOrderIds() []int64 {
+	return p.OrderIds
+}
+func (p *BatchGetPaymentsByOrderRequest) IsSetOrderIds() bool {
+	return p.OrderIds != nil
+}
+
+func (p *BatchGetPaymentsByOrderRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *BatchGetPaymentsByOrderRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]int64, 0, size)
+	p.OrderIds = tSlice
+	for i := 0; i < size; i++ {
+		var _elem42 int64
+		if v, err := iprot.ReadI64(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem42 = v
+		}
+		p.OrderIds = append(p.OrderIds, _elem42)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *BatchGetPaymentsByOrderRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "BatchGetPaymentsByOrderRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *BatchGetPaymentsByOrderRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetOrderIds() {
+		if err := oprot.WriteFieldBegin(ctx, "order_ids", thrift.LIST, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:order_ids: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.I64, len(p.OrderIds)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.OrderIds {
+			if err := oprot.WriteI64(ctx, int64(v)); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:order_ids: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *BatchGetPaymentsByOrderRequest) Equals(other *BatchGetPaymentsByOrderRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if len(p.OrderIds) != len(other.OrderIds) {
+		return false
+	}
+	for i, _tgt := range p.OrderIds {
+		_src43 := other.OrderIds[i]
+		if _tgt != _src43 {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *BatchGetPaymentsByOrderRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("BatchGetPaymentsByOrderRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - Code
+//   - Message
+//   - Field
+//   - RetryAfterS
+type ShopError struct {
+	Code        string  `thrift:"code,1" db:"code" json:"code"`
+	Message     string  `thrift:"message,2" db:"message" json:"message"`
+	Field       *string `thrift:"field,3" db:"field" json:"field,omitempty"`
+	RetryAfterS *int32  `thrift:"retry_after_s,4" db:"retry_after_s" json:"retry_after_s,omitempty"`
+}
+
+func NewShopError() *ShopError {
+	return &ShopError{}
+}
+
+func (p *ShopError) GetCode() string {
+	return p.Code
+}
+
+func (p *ShopError) GetMessage() string {
+	return p.Message
+}
+
+var ShopError_Field_DEFAULT string
+
+func (p *ShopError) GetField() string {
+	if !p.IsSetField() {
+		return ShopError_Field_DEFAULT
+	}
+	return *p.Field
+}
+
+var ShopError_RetryAfterS_DEFAULT int32
+
+func (p *ShopError) GetRetryAfterS() int32 {
+	if !p.IsSetRetryAfterS() {
+		return ShopError_RetryAfterS_DEFAULT
+	}
+	return *p.RetryAfterS
+}
+func (p *ShopError) IsSetField() bool {
+	return p.Field != nil
+}
+
+func (p *ShopError) IsSetRetryAfterS() bool {
+	return p.RetryAfterS != nil
+}
+
+func (p *ShopError) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ShopError) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Code = v
+	}
+	return nil
+}
+
+func (p *ShopError) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Message = v
+	}
+	return nil
+}
+
+func (p *ShopError) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Field = &v
+	}
+	return nil
+}
+
+func (p *ShopError) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.RetryAfterS = &v
+	}
+	return nil
+}
+
+func (p *ShopError) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "ShopError"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ShopError) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "code", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:code: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Code)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.code (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:code: ", p), err)
+	}
+	return err
+}
+
+func (p *ShopError) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "message", thrift.STRING, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:message: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Message)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.message (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:message: ", p), err)
+	}
+	return err
+}
+
+func (p *ShopError) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetField() {
+		if err := oprot.WriteFieldBegin(ctx, "field", thrift.STRING, 3); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:field: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(*p.Field)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.field (3) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 3:field: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ShopError) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetRetryAfterS() {
+		if err := oprot.WriteFieldBegin(ctx, "retry_after_s", thrift.I32, 4); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:retry_after_s: ", p), err)
+		}
+		if err := oprot.WriteI32(ctx, int32(*p.RetryAfterS)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.retry_after_s (4) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 4:retry_after_s: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ShopError) Equals(other *ShopError) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Code != other.Code {
+		return false
+	}
+	if p.Message != other.Message {
+		return false
+	}
+	if p.Field != other.Field {
+		if p.Field == nil || other.Field == nil {
+			return false
+		}
+		if (*p.Field) != (*other.Field) {
+			return false
+		}
+	}
+	if p.RetryAfterS != other.RetryAfterS {
+		if p.RetryAfterS == nil || other.RetryAfterS == nil {
+			return false
+		}
+		if (*p.RetryAfterS) != (*other.RetryAfterS) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *ShopError) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ShopError(%+v)", *p)
+}
+
+func (p *ShopError) Error() string {
+	return p.String()
+}
+
+func (ShopError) TExceptionType() thrift.TExceptionType {
+	return thrift.TExceptionTypeCompiled
+}
+
+var _ thrift.TException = (*ShopError)(nil)
+
+type ProductService interface {
+	// Parameters:
+	//  - Headers
+	//  - Request
+	GetProduct(ctx context.Context, headers map[string]string, request *GetProductRequest) (_r *Product, _err error)
+	// Parameters:
+	//  - Headers
+	//  - Request
+	BatchGetProducts(ctx context.Context, headers map[string]string, request *BatchGetProductsRequest) (_r *BatchGetProductsResponse, _err error)
+	// Parameters:
+	//  - Headers
+	//  - Request
+	ListProducts(ctx context.Context, headers map[string]string, request *ListProductsRequest) (_r *ListProductsResponse, _err error)
+	// Parameters:
+	//  - Headers
+	//  - Request
+	CreateProduct(ctx context.Context, headers map[string]string, request *CreateProductRequest) (_r *Product, _err error)
+	// Parameters:
+	//  - Headers
+	//  - Request
+	UpdateProduct(ctx context.Context, headers map[string]string, request *UpdateProductRequest) (_r *Product, _err error)
+	// Parameters:
+	//  - Headers
+	//  - Request
+	DeleteProduct(ctx context.Context, headers map[string]string, request *DeleteProductRequest) (_err error)
+	// Parameters:
+	//  - Headers
+	//  - Request
+	BatchListReviews(ctx context.Context, headers map[string]string, request *BatchListReviewsRequest) (_r *BatchListReviewsResponse, _err error)
+	// Parameters:
+	//  - Headers
+	//  - Request
+	ReserveStock(ctx context.Context, headers map[string]string, request *ReserveStockRequest) (_r *Reservation, _err error)
+	// Parameters:
+	//  - Headers
+	//  - Request
+	ConfirmReservation(ctx context.Context, headers map[string]string, request *ConfirmReservationRequest) (_r *Reservation, _err error)
+	// Parameters:
+	//  - Headers
+	//  - Request
+	ReleaseReservation(ctx context.Context, headers map[string]string, request *ReleaseReservationRequest) (_r *Reservation, _err error)
+	// Parameters:
+	//  - Headers
+	//  - Request
+	StreamProductRows(ctx context.Context, headers map[string]string, request *StreamProductRowsRequest) (_r *StreamProductRowsResponse, _err error)
+}
+
+type ProductServiceClient struct {
+	c    thrift.TClient
+	meta thrift.ResponseMeta
+}
+
+func NewProductServiceClientFactory(t thrift.TTransport, f thrift.TProtocolFactory) *ProductServiceClient {
+	return &ProductServiceClient{
+		c: thrift.NewTStandardClient(f.GetProtocol(t), f.GetProtocol(t)),
+	}
+}
+
+func NewProductServiceClientProtocol(t thrift.TTransport, iprot thrift.TProtocol, oprot thrift.TProtocol) *ProductServiceClient {
+	return &ProductServiceClient{
+		c: thrift.NewTStandardClient(iprot, oprot),
+	}
+}
+
+func NewProductServiceClient(c thrift.TClient) *ProductServiceClient {
+	return &ProductServiceClient{
+		c: c,
+	}
+}
+
+func (p *ProductServiceClient) Client_() thrift.TClient {
+	return p.c
+}
+
+func (p *ProductServiceClient) LastResponseMeta_() thrift.ResponseMeta {
+	return p.meta
+}
+
+func (p *ProductServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
+	p.meta = meta
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *ProductServiceClient) GetProduct(ctx context.Context, headers map[string]string, request *GetProductRequest) (_r *Product, _err error) {
+	var _args44 ProductServiceGetProductArgs
+	_args44.Headers = headers
+	_args44.Request = request
+	var _result46 ProductServiceGetProductResult
+	var _meta45 thrift.ResponseMeta
+	_meta45, _err = p.Client_().Call(ctx, "GetProduct", &_args44, &_result46)
+	p.SetLastResponseMeta_(_meta45)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result46.Error != nil:
+		return _r, _result46.Error
+	}
+
+	if _ret47 := _result46.GetSuccess(); _ret47 != nil {
+		return _ret47, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "GetProduct failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *ProductServiceClient) BatchGetProducts(ctx context.Context, headers map[string]string, request *BatchGetProductsRequest) (_r *BatchGetProductsResponse, _err error) {
+	var _args48 ProductServiceBatchGetProductsArgs
+	_args48.Headers = headers
+	_args48.Request = request
+	var _result50 ProductServiceBatchGetProductsResult
+	var _meta49 thrift.ResponseMeta
+	_meta49, _err = p.Client_().Call(ctx, "BatchGetProducts", &_args48, &_result50)
+	p.SetLastResponseMeta_(_meta49)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result50.Error != nil:
+		return _r, _result50.Error
+	}
+
+	if _ret51 := _result50.GetSuccess(); _ret51 != nil {
+		return _ret51, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "BatchGetProducts failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *ProductServiceClient) ListProducts(ctx context.Context, headers map[string]string, request *ListProductsRequest) (_r *ListProductsResponse, _err error) {
+	var _args52 ProductServiceListProductsArgs
+	_args52.Headers = headers
+	_args52.Request = request
+	var _result54 ProductServiceListProductsResult
+	var _meta53 thrift.ResponseMeta
+	_meta53, _err = p.Client_().Call(ctx, "ListProducts", &_args52, &_result54)
+	p.SetLastResponseMeta_(_meta53)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result54.Error != nil:
+		return _r, _result54.Error
+	}
+
+	if _ret55 := _result54.GetSuccess(); _ret55 != nil {
+		return _ret55, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ListProducts failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *ProductServiceClient) CreateProduct(ctx context.Context, headers map[string]string, request *CreateProductRequest) (_r *Product, _err error) {
+	var _args56 ProductServiceCreateProductArgs
+	_args56.Headers = headers
+	_args56.Request = request
+	var _result58 ProductServiceCreateProductResult
+	var _meta57 thrift.ResponseMeta
+	_meta57, _err = p.Client_().Call(ctx, "CreateProduct", &_args56, &_result58)
+	p.SetLastResponseMeta_(_meta57)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result58.Error != nil:
+		return _r, _result58.Error
+	}
+
+	if _ret59 := _result58.GetSuccess(); _ret59 != nil {
+		return _ret59, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "CreateProduct failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *ProductServiceClient) UpdateProduct(ctx context.Context, headers map[string]string, request *UpdateProductRequest) (_r *Product, _err error) {
+	var _args60 ProductServiceUpdateProductArgs
+	_args60.Headers = headers
+	_args60.Request = request
+	var _result62 ProductServiceUpdateProductResult
+	var _meta61 thrift.ResponseMeta
+	_meta61, _err = p.Client_().Call(ctx, "UpdateProduct", &_args60, &_result62)
+	p.SetLastResponseMeta_(_meta61)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result62.Error != nil:
+		return _r, _result62.Error
+	}
+
+	if _ret63 := _result62.GetSuccess(); _ret63 != nil {
+		return _ret63, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "UpdateProduct failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *ProductServiceClient) DeleteProduct(ctx context.Context, headers map[string]string, request *DeleteProductRequest) (_err error) {
+	var _args64 ProductServiceDeleteProductArgs
+	_args64.Headers = headers
+	_args64.Request = request
+	var _result66 ProductServiceDeleteProductResult
+	var _meta65 thrift.ResponseMeta
+	_meta65, _err = p.Client_().Call(ctx, "DeleteProduct", &_args64, &_result66)
+	p.SetLastResponseMeta_(_meta65)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result66.Error != nil:
+		return _result66.Error
+	}
+
+	return nil
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *ProductServiceClient) BatchListReviews(ctx context.Context, headers map[string]string, request *BatchListReviewsRequest) (_r *BatchListReviewsResponse, _err error) {
+	var _args67 ProductServiceBatchListReviewsArgs
+	_args67.Headers = headers
+	_args67.Request = request
+	var _result69 ProductServiceBatchListReviewsResult
+	var _meta68 thrift.ResponseMeta
+	_meta68, _err = p.Client_().Call(ctx, "BatchListReviews", &_args67, &_result69)
+	p.SetLastResponseMeta_(_meta68)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result69.Error != nil:
+		return _r, _result69.Error
+	}
+
+	if _ret70 := _result69.GetSuccess(); _ret70 != nil {
+		return _ret70, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "BatchListReviews failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *ProductServiceClient) ReserveStock(ctx context.Context, headers map[string]string, request *ReserveStockRequest) (_r *Reservation, _err error) {
+	var _args71 ProductServiceReserveStockArgs
+	_args71.Headers = headers
+	_args71.Request = request
+	var _result73 ProductServiceReserveStockResult
+	var _meta72 thrift.ResponseMeta
+	_meta72, _err = p.Client_().Call(ctx, "ReserveStock", &_args71, &_result73)
+	p.SetLastResponseMeta_(_meta72)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result73.Error != nil:
+		return _r, _result73.Error
+	}
+
+	if _ret74 := _result73.GetSuccess(); _ret74 != nil {
+		return _ret74, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ReserveStock failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *ProductServiceClient) ConfirmReservation(ctx context.Context, headers map[string]string, request *ConfirmReservationRequest) (_r *Reservation, _err error) {
+	var _args75 ProductServiceConfirmReservationArgs
+	_args75.Headers = headers
+	_args75.Request = request
+	var _result77 ProductServiceConfirmReservationResult
+	var _meta76 thrift.ResponseMeta
+	_meta76, _err = p.Client_().Call(ctx, "ConfirmReservation", &_args75, &_result77)
+	p.SetLastResponseMeta_(_meta76)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result77.Error != nil:
+		return _r, _result77.Error
+	}
+
+	if _ret78 := _result77.GetSuccess(); _ret78 != nil {
+		return _ret78, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ConfirmReservation failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *ProductServiceClient) ReleaseReservation(ctx context.Context, headers map[string]string, request *ReleaseReservationRequest) (_r *Reservation, _err error) {
+	var _args79 ProductServiceReleaseReservationArgs
+	_args79.Headers = headers
+	_args79.Request = request
+	var _result81 ProductServiceReleaseReservationResult
+	var _meta80 thrift.ResponseMeta
+	_meta80, _err = p.Client_().Call(ctx, "ReleaseReservation", &_args79, &_result81)
+	p.SetLastResponseMeta_(_meta80)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result81.Error != nil:
+		return _r, _result81.Error
+	}
+
+	if _ret82 := _result81.GetSuccess(); _ret82 != nil {
+		return _ret82, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ReleaseReservation failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *ProductServiceClient) StreamProductRows(ctx context.Context, headers map[string]string, request *StreamProductRowsRequest) (_r *StreamProductRowsResponse, _err error) {
+	var _args83 ProductServiceStreamProductRowsArgs
+	_args83.Headers = headers
+	_args83.Request = request
+	var _result85 ProductServiceStreamProductRowsResult
+	var _meta84 thrift.ResponseMeta
+	_meta84, _err = p.Client_().Call(ctx, "StreamProductRows", &_args83, &_result85)
+	p.SetLastResponseMeta_(_meta84)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result85.Error != nil:
+		return _r, _result85.Error
+	}
+
+	if _ret86 := _result85.GetSuccess(); _ret86 != nil {
+		return _ret86, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "StreamProductRows failed: unknown result")
+}
+
+type ProductServiceProcessor struct {
+	processorMap map[string]thrift.TProcessorFunction
+	handler      ProductService
+}
+
+func (p *ProductServiceProcessor) AddToProcessorMap(key string, processor thrift.TProcessorFunction) {
+	p.processorMap[key] = processor
+}
+
+func (p *ProductServiceProcessor) GetProcessorFunction(key string) (processor thrift.TProcessorFunction, ok bool) {
+	processor, ok = p.processorMap[key]
+	return processor, ok
+}
+
+func (p *ProductServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFunction {
+	return p.processorMap
+}
+
+func NewProductServiceProcessor(handler ProductService) *ProductServiceProcessor {
+
+	self87 := &ProductServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self87.processorMap["GetProduct"] = &productServiceProcessorGetProduct{handler: handler}
+	self87.processorMap["BatchGetProducts"] = &productServiceProcessorBatchGetProducts{handler: handler}
+	self87.processorMap["ListProducts"] = &productServiceProcessorListProducts{handler: handler}
+	self87.processorMap["CreateProduct"] = &productServiceProcessorCreateProduct{handler: handler}
+	self87.processorMap["UpdateProduct"] = &productServiceProcessorUpdateProduct{handler: handler}
+	self87.processorMap["DeleteProduct"] = &productServiceProcessorDeleteProduct{handler: handler}
+	self87.processorMap["BatchListReviews"] = &productServiceProcessorBatchListReviews{handler: handler}
+	self87.processorMap["ReserveStock"] = &productServiceProcessorReserveStock{handler: handler}
+	self87.processorMap["ConfirmReservation"] = &productServiceProcessorConfirmReservation{handler: handler}
+	self87.processorMap["ReleaseReservation"] = &productServiceProcessorReleaseReservation{handler: handler}
+	self87.processorMap["StreamProductRows"] = &productServiceProcessorStreamProductRows{handler: handler}
+	return self87
+}
+
+func (p *ProductServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	name, _, seqId, err2 := iprot.ReadMessageBegin(ctx)
+	if err2 != nil {
+		return false, thrift.WrapTException(err2)
+	}
+	if processor, ok := p.GetProcessorFunction(name); ok {
+		return processor.Process(ctx, seqId, iprot, oprot)
+	}
+	iprot.Skip(ctx, thrift.STRUCT)
+	iprot.ReadMessageEnd(ctx)
+	x88 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
+	x88.Write(ctx, oprot)
+	oprot.WriteMessageEnd(ctx)
+	oprot.Flush(ctx)
+	return false, x88
+
+}
+
+type productServiceProcessorGetProduct struct {
+	handler ProductService
+}
+
+func (p *productServiceProcessorGetProduct) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err89 error
+	args := ProductServiceGetProductArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "GetProduct", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := ProductServiceGetProductResult{}
+	if retval, err2 := p.handler.GetProduct(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc90 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing GetProduct: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "GetProduct", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err89 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc90.Write(ctx, oprot); _write_err89 == nil && err2 != nil {
+				_write_err89 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err89 == nil && err2 != nil {
+				_write_err89 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err89 == nil && err2 != nil {
+				_write_err89 = thrift.WrapTException(err2)
+			}
+			if _write_err89 != nil {
+				return false, thrift.WrapTException(_write_err89)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "GetProduct", thrift.REPLY, seqId); err2 != nil {
+		_write_err89 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err89 == nil && err2 != nil {
+		_write_err89 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err89 == nil && err2 != nil {
+		_write_err89 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err89 == nil && err2 != nil {
+		_write_err89 = thrift.WrapTException(err2)
+	}
+	if _write_err89 != nil {
+		return false, thrift.WrapTException(_write_err89)
+	}
+	return true, err
+}
+
+type productServiceProcessorBatchGetProducts struct {
+	handler ProductService
+}
+
+func (p *productServiceProcessorBatchGetProducts) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err91 error
+	args := ProductServiceBatchGetProductsArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "BatchGetProducts", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := ProductServiceBatchGetProductsResult{}
+	if retval, err2 := p.handler.BatchGetProducts(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc92 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing BatchGetProducts: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "BatchGetProducts", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err91 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc92.Write(ctx, oprot); _write_err91 == nil && err2 != nil {
+				_write_err91 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err91 == nil && err2 != nil {
+				_write_err91 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err91 == nil && err2 != nil {
+				_write_err91 = thrift.WrapTException(err2)
+			}
+			if _write_err91 != nil {
+				return false, thrift.WrapTException(_write_err91)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "BatchGetProducts", thrift.REPLY, seqId); err2 != nil {
+		_write_err91 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err91 == nil && err2 != nil {
+		_write_err91 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err91 == nil && err2 != nil {
+		_write_err91 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err91 == nil && err2 != nil {
+		_write_err91 = thrift.WrapTException(err2)
+	}
+	if _write_err91 != nil {
+		return false, thrift.WrapTException(_write_err91)
+	}
+	return true, err
+}
+
+type productServiceProcessorListProducts struct {
+	handler ProductService
+}
+
+func (p *productServiceProcessorListProducts) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err93 error
+	args := ProductServiceListProductsArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "ListProducts", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := ProductServiceListProductsResult{}
+	if retval, err2 := p.handler.ListProducts(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc94 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ListProducts: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "ListProducts", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err93 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc94.Write(ctx, oprot); _write_err93 == nil && err2 != nil {
+				_write_err93 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err93 == nil && err2 != nil {
+				_write_err93 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err93 == nil && err2 != nil {
+				_write_err93 = thrift.WrapTException(err2)
+			}
+			if _write_err93 != nil {
+				return false, thrift.WrapTException(_write_err93)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "ListProducts", thrift.REPLY, seqId); err2 != nil {
+		_write_err93 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err93 == nil && err2 != nil {
+		_write_err93 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err93 == nil && err2 != nil {
+		_write_err93 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err93 == nil && err2 != nil {
+		_write_err93 = thrift.WrapTException(err2)
+	}
+	if _write_err93 != nil {
+		return false, thrift.WrapTException(_write_err93)
+	}
+	return true, err
+}
+
+type productServiceProcessorCreateProduct struct {
+	handler ProductService
+}
+
+func (p *productServiceProcessorCreateProduct) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err95 error
+	args := ProductServiceCreateProductArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "CreateProduct", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := ProductServiceCreateProductResult{}
+	if retval, err2 := p.handler.CreateProduct(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc96 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing CreateProduct: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "CreateProduct", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err95 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc96.Write(ctx, oprot); _write_err95 == nil && err2 != nil {
+				_write_err95 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err95 == nil && err2 != nil {
+				_write_err95 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err95 == nil && err2 != nil {
+				_write_err95 = thrift.WrapTException(err2)
+			}
+			if _write_err95 != nil {
+				return false, thrift.WrapTException(_write_err95)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "CreateProduct", thrift.REPLY, seqId); err2 != nil {
+		_write_err95 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err95 == nil && err2 != nil {
+		_write_err95 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err95 == nil && err2 != nil {
+		_write_err95 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err95 == nil && err2 != nil {
+		_write_err95 = thrift.WrapTException(err2)
+	}
+	if _write_err95 != nil {
+		return false, thrift.WrapTException(_write_err95)
+	}
+	return true, err
+}
+
+type productServiceProcessorUpdateProduct struct {
+	handler ProductService
+}
+
+func (p *productServiceProcessorUpdateProduct) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err97 error
+	args := ProductServiceUpdateProductArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "UpdateProduct", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := ProductServiceUpdateProductResult{}
+	if retval, err2 := p.handler.UpdateProduct(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc98 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing UpdateProduct: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "UpdateProduct", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err97 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc98.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
+				_write_err97 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
+				_write_err97 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
+				_write_err97 = thrift.WrapTException(err2)
+			}
+			if _write_err97 != nil {
+				return false, thrift.WrapTException(_write_err97)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "UpdateProduct", thrift.REPLY, seqId); err2 != nil {
+		_write_err97 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
+		_write_err97 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
+		_write_err97 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
+		_write_err97 = thrift.WrapTException(err2)
+	}
+	if _write_err97 != nil {
+		return false, thrift.WrapTException(_write_err97)
+	}
+	return true, err
+}
+
+type productServiceProcessorDeleteProduct struct {
+	handler ProductService
+}
+
+func (p *productServiceProcessorDeleteProduct) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err99 error
+	args := ProductServiceDeleteProductArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "DeleteProduct", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := ProductServiceDeleteProductResult{}
+	if err2 := p.handler.DeleteProduct(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc100 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing DeleteProduct: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "DeleteProduct", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err99 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc100.Write(ctx, oprot); _write_err99 == nil && err2 != nil {
+				_write_err99 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err99 == nil && err2 != nil {
+				_write_err99 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err99 == nil && err2 != nil {
+				_write_err99 = thrift.WrapTException(err2)
+			}
+			if _write_err99 != nil {
+				return false, thrift.WrapTException(_write_err99)
+			}
+			return true, err
+		}
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "DeleteProduct", thrift.REPLY, seqId); err2 != nil {
+		_write_err99 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err99 == nil && err2 != nil {
+		_write_err99 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err99 == nil && err2 != nil {
+		_write_err99 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err99 == nil && err2 != nil {
+		_write_err99 = thrift.WrapTException(err2)
+	}
+	if _write_err99 != nil {
+		return false, thrift.WrapTException(_write_err99)
+	}
+	return true, err
+}
+
+type productServiceProcessorBatchListReviews struct {
+	handler ProductService
+}
+
+func (p *productServiceProcessorBatchListReviews) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err101 error
+	args := ProductServiceBatchListReviewsArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "BatchListReviews", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := ProductServiceBatchListReviewsResult{}
+	if retval, err2 := p.handler.BatchListReviews(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc102 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing BatchListReviews: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "BatchListReviews", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err101 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc102.Write(ctx, oprot); _write_err101 == nil && err2 != nil {
+				_write_err101 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err101 == nil && err2 != nil {
+				_write_err101 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err101 == nil && err2 != nil {
+				_write_err101 = thrift.WrapTException(err2)
+			}
+			if _write_err101 != nil {
+				return false, thrift.WrapTException(_write_err101)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "BatchListReviews", thrift.REPLY, seqId); err2 != nil {
+		_write_err101 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err101 == nil && err2 != nil {
+		_write_err101 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err101 == nil && err2 != nil {
+		_write_err101 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err101 == nil && err2 != nil {
+		_write_err101 = thrift.WrapTException(err2)
+	}
+	if _write_err101 != nil {
+		return false, thrift.WrapTException(_write_err101)
+	}
+	return true, err
+}
+
+type productServiceProcessorReserveStock struct {
+	handler ProductService
+}
+
+func (p *productServiceProcessorReserveStock) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err103 error
+	args := ProductServiceReserveStockArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "ReserveStock", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := ProductServiceReserveStockResult{}
+	if retval, err2 := p.handler.ReserveStock(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc104 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ReserveStock: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "ReserveStock", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err103 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc104.Write(ctx, oprot); _write_err103 == nil && err2 != nil {
+				_write_err103 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err103 == nil && err2 != nil {
+				_write_err103 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err103 == nil && err2 != nil {
+				_write_err103 = thrift.WrapTException(err2)
+			}
+			if _write_err103 != nil {
+				return false, thrift.WrapTException(_write_err103)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "ReserveStock", thrift.REPLY, seqId); err2 != nil {
+		_write_err103 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err103 == nil && err2 != nil {
+		_write_err103 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err103 == nil && err2 != nil {
+		_write_err103 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err103 == nil && err2 != nil {
+		_write_err103 = thrift.WrapTException(err2)
+	}
+	if _write_err103 != nil {
+		return false, thrift.WrapTException(_write_err103)
+	}
+	return true, err
+}
+
+type productServiceProcessorConfirmReservation struct {
+	handler ProductService
+}
+
+func (p *productServiceProcessorConfirmReservation) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err105 error
+	args := ProductServiceConfirmReservationArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "ConfirmReservation", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := ProductServiceConfirmReservationResult{}
+	if retval, err2 := p.handler.ConfirmReservation(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc106 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ConfirmReservation: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "ConfirmReservation", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err105 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc106.Write(ctx, oprot); _write_err105 == nil && err2 != nil {
+				_write_err105 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err105 == nil && err2 != nil {
+				_write_err105 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err105 == nil && err2 != nil {
+				_write_err105 = thrift.WrapTException(err2)
+			}
+			if _write_err105 != nil {
+				return false, thrift.WrapTException(_write_err105)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "ConfirmReservation", thrift.REPLY, seqId); err2 != nil {
+		_write_err105 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err105 == nil && err2 != nil {
+		_write_err105 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err105 == nil && err2 != nil {
+		_write_err105 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err105 == nil && err2 != nil {
+		_write_err105 = thrift.WrapTException(err2)
+	}
+	if _write_err105 != nil {
+		return false, thrift.WrapTException(_write_err105)
+	}
+	return true, err
+}
+
+type productServiceProcessorReleaseReservation struct {
+	handler ProductService
+}
+
+func (p *productServiceProcessorReleaseReservation) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err107 error
+	args := ProductServiceReleaseReservationArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "ReleaseReservation", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := ProductServiceReleaseReservationResult{}
+	if retval, err2 := p.handler.ReleaseReservation(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc108 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ReleaseReservation: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "ReleaseReservation", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err107 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc108.Write(ctx, oprot); _write_err107 == nil && err2 != nil {
+				_write_err107 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err107 == nil && err2 != nil {
+				_write_err107 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err107 == nil && err2 != nil {
+				_write_err107 = thrift.WrapTException(err2)
+			}
+			if _write_err107 != nil {
+				return false, thrift.WrapTException(_write_err107)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "ReleaseReservation", thrift.REPLY, seqId); err2 != nil {
+		_write_err107 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err107 == nil && err2 != nil {
+		_write_err107 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err107 == nil && err2 != nil {
+		_write_err107 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err107 == nil && err2 != nil {
+		_write_err107 = thrift.WrapTException(err2)
+	}
+	if _write_err107 != nil {
+		return false, thrift.WrapTException(_write_err107)
+	}
+	return true, err
+}
+
+type productServiceProcessorStreamProductRows struct {
+	handler ProductService
+}
+
+func (p *productServiceProcessorStreamProductRows) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err109 error
+	args := ProductServiceStreamProductRowsArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "StreamProductRows", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := ProductServiceStreamProductRowsResult{}
+	if retval, err2 := p.handler.StreamProductRows(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc110 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing StreamProductRows: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "StreamProductRows", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err109 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc110.Write(ctx, oprot); _write_err109 == nil && err2 != nil {
+				_write_err109 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err109 == nil && err2 != nil {
+				_write_err109 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err109 == nil && err2 != nil {
+				_write_err109 = thrift.WrapTException(err2)
+			}
+			if _write_err109 != nil {
+				return false, thrift.WrapTException(_write_err109)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "StreamProductRows", thrift.REPLY, seqId); err2 != nil {
+		_write_err109 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err109 == nil && err2 != nil {
+		_write_err109 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err109 == nil && err2 != nil {
+		_write_err109 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err109 == nil && err2 != nil {
+		_write_err109 = thrift.WrapTException(err2)
+	}
+	if _write_err109 != nil {
+		return false, thrift.WrapTException(_write_err109)
+	}
+	return true, err
+}
+
+// HELPER FUNCTIONS AND STRUCTURES
+
+// Attributes:
+//   - Headers
+//   - Request
+type ProductServiceGetProductArgs struct {
+	Headers map[string]string  `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *GetProductRequest `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewProductServiceGetProductArgs() *ProductServiceGetProductArgs {
+	return &ProductServiceGetProductArgs{}
+}
+
+func (p *ProductServiceGetProductArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var ProductServiceGetProductArgs_Request_DEFAULT *GetProductRequest
+
+func (p *ProductServiceGetProductArgs) GetRequest() *GetProductRequest {
+	if !p.IsSetRequest() {
+		return ProductServiceGetProductArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *ProductServiceGetProductArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *ProductServiceGetProductArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceGetProductArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key111 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key111 = v
+		}
+		var _val112 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val112 = v
+		}
+		p.Headers[_key111] = _val112
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceGetProductArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &GetProductRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceGetProductArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "GetProduct_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceGetProductArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductServiceGetProductArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductServiceGetProductArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ProductServiceGetProductArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type ProductServiceGetProductResult struct {
+	Success *Product   `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewProductServiceGetProductResult() *ProductServiceGetProductResult {
+	return &ProductServiceGetProductResult{}
+}
+
+var ProductServiceGetProductResult_Success_DEFAULT *Product
+
+func (p *ProductServiceGetProductResult) GetSuccess() *Product {
+	if !p.IsSetSuccess() {
+		return ProductServiceGetProductResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var ProductServiceGetProductResult_Error_DEFAULT *ShopError
+
+func (p *ProductServiceGetProductResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return ProductServiceGetProductResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *ProductServiceGetProductResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *ProductServiceGetProductResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *ProductServiceGetProductResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceGetProductResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &Product{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceGetProductResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceGetProductResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "GetProduct_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceGetProductResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ProductServiceGetProductResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ProductServiceGetProductResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ProductServiceGetProductResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Headers
+//   - Request
+type ProductServiceBatchGetProductsArgs struct {
+	Headers map[string]string        `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *BatchGetProductsRequest `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewProductServiceBatchGetProductsArgs() *ProductServiceBatchGetProductsArgs {
+	return &ProductServiceBatchGetProductsArgs{}
+}
+
+func (p *ProductServiceBatchGetProductsArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var ProductServiceBatchGetProductsArgs_Request_DEFAULT *BatchGetProductsRequest
+
+func (p *ProductServiceBatchGetProductsArgs) GetRequest() *BatchGetProductsRequest {
+	if !p.IsSetRequest() {
+		return ProductServiceBatchGetProductsArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *ProductServiceBatchGetProductsArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *ProductServiceBatchGetProductsArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceBatchGetProductsArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key113 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key113 = v
+		}
+		var _val114 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val114 = v
+		}
+		p.Headers[_key113] = _val114
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceBatchGetProductsArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &BatchGetProductsRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceBatchGetProductsArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "BatchGetProducts_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceBatchGetProductsArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductServiceBatchGetProductsArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductServiceBatchGetProductsArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ProductServiceBatchGetProductsArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type ProductServiceBatchGetProductsResult struct {
+	Success *BatchGetProductsResponse `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError                `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewProductServiceBatchGetProductsResult() *ProductServiceBatchGetProductsResult {
+	return &ProductServiceBatchGetProductsResult{}
+}
+
+var ProductServiceBatchGetProductsResult_Success_DEFAULT *BatchGetProductsResponse
+
+func (p *ProductServiceBatchGetProductsResult) GetSuccess() *BatchGetProductsResponse {
+	if !p.IsSetSuccess() {
+		return ProductServiceBatchGetProductsResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var ProductServiceBatchGetProductsResult_Error_DEFAULT *ShopError
+
+func (p *ProductServiceBatchGetProductsResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return ProductServiceBatchGetProductsResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *ProductServiceBatchGetProductsResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *ProductServiceBatchGetProductsResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *ProductServiceBatchGetProductsResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceBatchGetProductsResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &BatchGetProductsResponse{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceBatchGetProductsResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceBatchGetProductsResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "BatchGetProducts_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceBatchGetProductsResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ProductServiceBatchGetProductsResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ProductServiceBatchGetProductsResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ProductServiceBatchGetProductsResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Headers
+//   - Request
+type ProductServiceListProductsArgs struct {
+	Headers map[string]string    `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *ListProductsRequest `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewProductServiceListProductsArgs() *ProductServiceListProductsArgs {
+	return &ProductServiceListProductsArgs{}
+}
+
+func (p *ProductServiceListProductsArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var ProductServiceListProductsArgs_Request_DEFAULT *ListProductsRequest
+
+func (p *ProductServiceListProductsArgs) GetRequest() *ListProductsRequest {
+	if !p.IsSetRequest() {
+		return ProductServiceListProductsArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *ProductServiceListProductsArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *ProductServiceListProductsArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceListProductsArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key115 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key115 = v
+		}
+		var _val116 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val116 = v
+		}
+		p.Headers[_key115] = _val116
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceListProductsArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &ListProductsRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceListProductsArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "ListProducts_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceListProductsArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductServiceListProductsArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductServiceListProductsArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ProductServiceListProductsArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type ProductServiceListProductsResult struct {
+	Success *ListProductsResponse `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError            `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewProductServiceListProductsResult() *ProductServiceListProductsResult {
+	return &ProductServiceListProductsResult{}
+}
+
+var ProductServiceListProductsResult_Success_DEFAULT *ListProductsResponse
+
+func (p *ProductServiceListProductsResult) GetSuccess() *ListProductsResponse {
+	if !p.IsSetSuccess() {
+		return ProductServiceListProductsResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var ProductServiceListProductsResult_Error_DEFAULT *ShopError
+
+func (p *ProductServiceListProductsResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return ProductServiceListProductsResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *ProductServiceListProductsResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *ProductServiceListProductsResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *ProductServiceListProductsResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceListProductsResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &ListProductsResponse{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceListProductsResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceListProductsResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "ListProducts_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceListProductsResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ProductServiceListProductsResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ProductServiceListProductsResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ProductServiceListProductsResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Headers
+//   - Request
+type ProductServiceCreateProductArgs struct {
+	Headers map[string]string     `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *CreateProductRequest `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewProductServiceCreateProductArgs() *ProductServiceCreateProductArgs {
+	return &ProductServiceCreateProductArgs{}
+}
+
+func (p *ProductServiceCreateProductArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var ProductServiceCreateProductArgs_Request_DEFAULT *CreateProductRequest
+
+func (p *ProductServiceCreateProductArgs) GetRequest() *CreateProductRequest {
+	if !p.IsSetRequest() {
+		return ProductServiceCreateProductArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *ProductServiceCreateProductArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *ProductServiceCreateProductArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceCreateProductArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key117 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key117 = v
+		}
+		var _val118 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val118 = v
+		}
+		p.Headers[_key117] = _val118
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceCreateProductArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &CreateProductRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceCreateProductArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "CreateProduct_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceCreateProductArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductServiceCreateProductArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductServiceCreateProductArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ProductServiceCreateProductArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type ProductServiceCreateProductResult struct {
+	Success *Product   `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewProductServiceCreateProductResult() *ProductServiceCreateProductResult {
+	return &ProductServiceCreateProductResult{}
+}
+
+var ProductServiceCreateProductResult_Success_DEFAULT *Product
+
+func (p *ProductServiceCreateProductResult) GetSuccess() *Product {
+	if !p.IsSetSuccess() {
+		return ProductServiceCreateProductResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var ProductServiceCreateProductResult_Error_DEFAULT *ShopError
+
+func (p *ProductServiceCreateProductResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return ProductServiceCreateProductResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *ProductServiceCreateProductResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *ProductServiceCreateProductResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *ProductServiceCreateProductResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceCreateProductResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &Product{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceCreateProductResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceCreateProductResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "CreateProduct_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceCreateProductResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ProductServiceCreateProductResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ProductServiceCreateProductResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ProductServiceCreateProductResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Headers
+//   - Request
+type ProductServiceUpdateProductArgs struct {
+	Headers map[string]string     `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *UpdateProductRequest `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewProductServiceUpdateProductArgs() *ProductServiceUpdateProductArgs {
+	return &ProductServiceUpdateProductArgs{}
+}
+
+func (p *ProductServiceUpdateProductArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var ProductServiceUpdateProductArgs_Request_DEFAULT *UpdateProductRequest
+
+func (p *ProductServiceUpdateProductArgs) GetRequest() *UpdateProductRequest {
+	if !p.IsSetRequest() {
+		return ProductServiceUpdateProductArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *ProductServiceUpdateProductArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *ProductServiceUpdateProductArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceUpdateProductArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key119 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key119 = v
+		}
+		var _val120 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val120 = v
+		}
+		p.Headers[_key119] = _val120
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceUpdateProductArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &UpdateProductRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceUpdateProductArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "UpdateProduct_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceUpdateProductArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductServiceUpdateProductArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductServiceUpdateProductArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ProductServiceUpdateProductArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type ProductServiceUpdateProductResult struct {
+	Success *Product   `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewProductServiceUpdateProductResult() *ProductServiceUpdateProductResult {
+	return &ProductServiceUpdateProductResult{}
+}
+
+var ProductServiceUpdateProductResult_Success_DEFAULT *Product
+
+func (p *ProductServiceUpdateProductResult) GetSuccess() *Product {
+	if !p.IsSetSuccess() {
+		return ProductServiceUpdateProductResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var ProductServiceUpdateProductResult_Error_DEFAULT *ShopError
+
+func (p *ProductServiceUpdateProductResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return ProductServiceUpdateProductResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *ProductServiceUpdateProductResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *ProductServiceUpdateProductResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *ProductServiceUpdateProductResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceUpdateProductResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &Product{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceUpdateProductResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceUpdateProductResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "UpdateProduct_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceUpdateProductResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ProductServiceUpdateProductResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ProductServiceUpdateProductResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ProductServiceUpdateProductResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Headers
+//   - Request
+type ProductServiceDeleteProductArgs struct {
+	Headers map[string]string     `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *DeleteProductRequest `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewProductServiceDeleteProductArgs() *ProductServiceDeleteProductArgs {
+	return &ProductServiceDeleteProductArgs{}
+}
+
+func (p *ProductServiceDeleteProductArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var ProductServiceDeleteProductArgs_Request_DEFAULT *DeleteProductRequest
+
+func (p *ProductServiceDeleteProductArgs) GetRequest() *DeleteProductRequest {
+	if !p.IsSetRequest() {
+		return ProductServiceDeleteProductArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *ProductServiceDeleteProductArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *ProductServiceDeleteProductArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceDeleteProductArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key121 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key121 = v
+		}
+		var _val122 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val122 = v
+		}
+		p.Headers[_key121] = _val122
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceDeleteProductArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &DeleteProductRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceDeleteProductArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "DeleteProduct_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceDeleteProductArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductServiceDeleteProductArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductServiceDeleteProductArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ProductServiceDeleteProductArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Error
+type ProductServiceDeleteProductResult struct {
+	Error *ShopError `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewProductServiceDeleteProductResult() *ProductServiceDeleteProductResult {
+	return &ProductServiceDeleteProductResult{}
+}
+
+var ProductServiceDeleteProductResult_Error_DEFAULT *ShopError
+
+func (p *ProductServiceDeleteProductResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return ProductServiceDeleteProductResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *ProductServiceDeleteProductResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *ProductServiceDeleteProductResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceDeleteProductResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceDeleteProductResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "DeleteProduct_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceDeleteProductResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ProductServiceDeleteProductResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ProductServiceDeleteProductResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Headers
+//   - Request
+type ProductServiceBatchListReviewsArgs struct {
+	Headers map[string]string        `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *BatchListReviewsRequest `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewProductServiceBatchListReviewsArgs() *ProductServiceBatchListReviewsArgs {
+	return &ProductServiceBatchListReviewsArgs{}
+}
+
+func (p *ProductServiceBatchListReviewsArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var ProductServiceBatchListReviewsArgs_Request_DEFAULT *BatchListReviewsRequest
+
+func (p *ProductServiceBatchListReviewsArgs) GetRequest() *BatchListReviewsRequest {
+	if !p.IsSetRequest() {
+		return ProductServiceBatchListReviewsArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *ProductServiceBatchListReviewsArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *ProductServiceBatchListReviewsArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceBatchListReviewsArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key123 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key123 = v
+		}
+		var _val124 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val124 = v
+		}
+		p.Headers[_key123] = _val124
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceBatchListReviewsArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &BatchListReviewsRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceBatchListReviewsArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "BatchListReviews_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceBatchListReviewsArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductServiceBatchListReviewsArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductServiceBatchListReviewsArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ProductServiceBatchListReviewsArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type ProductServiceBatchListReviewsResult struct {
+	Success *BatchListReviewsResponse `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError                `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewProductServiceBatchListReviewsResult() *ProductServiceBatchListReviewsResult {
+	return &ProductServiceBatchListReviewsResult{}
+}
+
+var ProductServiceBatchListReviewsResult_Success_DEFAULT *BatchListReviewsResponse
+
+func (p *ProductServiceBatchListReviewsResult) GetSuccess() *BatchListReviewsResponse {
+	if !p.IsSetSuccess() {
+		return ProductServiceBatchListReviewsResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var ProductServiceBatchListReviewsResult_Error_DEFAULT *ShopError
+
+func (p *ProductServiceBatchListReviewsResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return ProductServiceBatchListReviewsResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *ProductServiceBatchListReviewsResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *ProductServiceBatchListReviewsResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *ProductServiceBatchListReviewsResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceBatchListReviewsResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &BatchListReviewsResponse{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceBatchListReviewsResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceBatchListReviewsResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "BatchListReviews_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceBatchListReviewsResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ProductServiceBatchListReviewsResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ProductServiceBatchListReviewsResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ProductServiceBatchListReviewsResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Headers
+//   - Request
+type ProductServiceReserveStockArgs struct {
+	Headers map[string]string    `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *ReserveStockRequest `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewProductServiceReserveStockArgs() *ProductServiceReserveStockArgs {
+	return &ProductServiceReserveStockArgs{}
+}
+
+func (p *ProductServiceReserveStockArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var ProductServiceReserveStockArgs_Request_DEFAULT *ReserveStockRequest
+
+func (p *ProductServiceReserveStockArgs) GetRequest() *ReserveStockRequest {
+	if !p.IsSetRequest() {
+		return ProductServiceReserveStockArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *ProductServiceReserveStockArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *ProductServiceReserveStockArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceReserveStockArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key125 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key125 = v
+		}
+		var _val126 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val126 = v
+		}
+		p.Headers[_key125] = _val126
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceReserveStockArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &ReserveStockRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceReserveStockArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "ReserveStock_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceReserveStockArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductServiceReserveStockArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductServiceReserveStockArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ProductServiceReserveStockArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type ProductServiceReserveStockResult struct {
+	Success *Reservation `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError   `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewProductServiceReserveStockResult() *ProductServiceReserveStockResult {
+	return &ProductServiceReserveStockResult{}
+}
+
+var ProductServiceReserveStockResult_Success_DEFAULT *Reservation
+
+func (p *ProductServiceReserveStockResult) GetSuccess() *Reservation {
+	if !p.IsSetSuccess() {
+		return ProductServiceReserveStockResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var ProductServiceReserveStockResult_Error_DEFAULT *ShopError
+
+func (p *ProductServiceReserveStockResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return ProductServiceReserveStockResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *ProductServiceReserveStockResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *ProductServiceReserveStockResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *ProductServiceReserveStockResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceReserveStockResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &Reservation{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceReserveStockResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceReserveStockResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "ReserveStock_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceReserveStockResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ProductServiceReserveStockResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ProductServiceReserveStockResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ProductServiceReserveStockResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Headers
+//   - Request
+type ProductServiceConfirmReservationArgs struct {
+	Headers map[string]string          `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *ConfirmReservationRequest `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewProductServiceConfirmReservationArgs() *ProductServiceConfirmReservationArgs {
+	return &ProductServiceConfirmReservationArgs{}
+}
+
+func (p *ProductServiceConfirmReservationArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var ProductServiceConfirmReservationArgs_Request_DEFAULT *ConfirmReservationRequest
+
+func (p *ProductServiceConfirmReservationArgs) GetRequest() *ConfirmReservationRequest {
+	if !p.IsSetRequest() {
+		return ProductServiceConfirmReservationArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *ProductServiceConfirmReservationArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *ProductServiceConfirmReservationArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceConfirmReservationArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key127 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key127 = v
+		}
+		var _val128 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val128 = v
+		}
+		p.Headers[_key127] = _val128
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceConfirmReservationArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &ConfirmReservationRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceConfirmReservationArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "ConfirmReservation_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceConfirmReservationArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductServiceConfirmReservationArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductServiceConfirmReservationArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ProductServiceConfirmReservationArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type ProductServiceConfirmReservationResult struct {
+	Success *Reservation `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError   `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewProductServiceConfirmReservationResult() *ProductServiceConfirmReservationResult {
+	return &ProductServiceConfirmReservationResult{}
+}
+
+var ProductServiceConfirmReservationResult_Success_DEFAULT *Reservation
+
+func (p *ProductServiceConfirmReservationResult) GetSuccess() *Reservation {
+	if !p.IsSetSuccess() {
+		return ProductServiceConfirmReservationResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var ProductServiceConfirmReservationResult_Error_DEFAULT *ShopError
+
+func (p *ProductServiceConfirmReservationResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return ProductServiceConfirmReservationResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *ProductServiceConfirmReservationResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *ProductServiceConfirmReservationResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *ProductServiceConfirmReservationResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceConfirmReservationResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &Reservation{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceConfirmReservationResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceConfirmReservationResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "ConfirmReservation_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceConfirmReservationResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ProductServiceConfirmReservationResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ProductServiceConfirmReservationResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ProductServiceConfirmReservationResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Headers
+//   - Request
+type ProductServiceReleaseReservationArgs struct {
+	Headers map[string]string          `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *ReleaseReservationRequest `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewProductServiceReleaseReservationArgs() *ProductServiceReleaseReservationArgs {
+	return &ProductServiceReleaseReservationArgs{}
+}
+
+func (p *ProductServiceReleaseReservationArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var ProductServiceReleaseReservationArgs_Request_DEFAULT *ReleaseReservationRequest
+
+func (p *ProductServiceReleaseReservationArgs) GetRequest() *ReleaseReservationRequest {
+	if !p.IsSetRequest() {
+		return ProductServiceReleaseReservationArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *ProductServiceReleaseReservationArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *ProductServiceReleaseReservationArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceReleaseReservationArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key129 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key129 = v
+		}
+		var _val130 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val130 = v
+		}
+		p.Headers[_key129] = _val130
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceReleaseReservationArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &ReleaseReservationRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceReleaseReservationArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "ReleaseReservation_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceReleaseReservationArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductServiceReleaseReservationArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductServiceReleaseReservationArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ProductServiceReleaseReservationArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type ProductServiceReleaseReservationResult struct {
+	Success *Reservation `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError   `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewProductServiceReleaseReservationResult() *ProductServiceReleaseReservationResult {
+	return &ProductServiceReleaseReservationResult{}
+}
+
+var ProductServiceReleaseReservationResult_Success_DEFAULT *Reservation
+
+func (p *ProductServiceReleaseReservationResult) GetSuccess() *Reservation {
+	if !p.IsSetSuccess() {
+		return ProductServiceReleaseReservationResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var ProductServiceReleaseReservationResult_Error_DEFAULT *ShopError
+
+func (p *ProductServiceReleaseReservationResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return ProductServiceReleaseReservationResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *ProductServiceReleaseReservationResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *ProductServiceReleaseReservationResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *ProductServiceReleaseReservationResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceReleaseReservationResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &Reservation{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceReleaseReservationResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceReleaseReservationResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "ReleaseReservation_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceReleaseReservationResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ProductServiceReleaseReservationResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ProductServiceReleaseReservationResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ProductServiceReleaseReservationResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Headers
+//   - Request
+type ProductServiceStreamProductRowsArgs struct {
+	Headers map[string]string         `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *StreamProductRowsRequest `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewProductServiceStreamProductRowsArgs() *ProductServiceStreamProductRowsArgs {
+	return &ProductServiceStreamProductRowsArgs{}
+}
+
+func (p *ProductServiceStreamProductRowsArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var ProductServiceStreamProductRowsArgs_Request_DEFAULT *StreamProductRowsRequest
+
+func (p *ProductServiceStreamProductRowsArgs) GetRequest() *StreamProductRowsRequest {
+	if !p.IsSetRequest() {
+		return ProductServiceStreamProductRowsArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *ProductServiceStreamProductRowsArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *ProductServiceStreamProductRowsArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceStreamProductRowsArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key131 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key131 = v
+		}
+		var _val132 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val132 = v
+		}
+		p.Headers[_key131] = _val132
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceStreamProductRowsArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &StreamProductRowsRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceStreamProductRowsArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "StreamProductRows_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceStreamProductRowsArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductServiceStreamProductRowsArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductServiceStreamProductRowsArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ProductServiceStreamProductRowsArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type ProductServiceStreamProductRowsResult struct {
+	Success *StreamProductRowsResponse `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError                 `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewProductServiceStreamProductRowsResult() *ProductServiceStreamProductRowsResult {
+	return &ProductServiceStreamProductRowsResult{}
+}
+
+var ProductServiceStreamProductRowsResult_Success_DEFAULT *StreamProductRowsResponse
+
+func (p *ProductServiceStreamProductRowsResult) GetSuccess() *StreamProductRowsResponse {
+	if !p.IsSetSuccess() {
+		return ProductServiceStreamProductRowsResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var ProductServiceStreamProductRowsResult_Error_DEFAULT *ShopError
+
+func (p *ProductServiceStreamProductRowsResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return ProductServiceStreamProductRowsResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *ProductServiceStreamProductRowsResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *ProductServiceStreamProductRowsResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *ProductServiceStreamProductRowsResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceStreamProductRowsResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &StreamProductRowsResponse{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceStreamProductRowsResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceStreamProductRowsResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "StreamProductRows_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceStreamProductRowsResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ProductServiceStreamProductRowsResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ProductServiceStreamProductRowsResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ProductServiceStreamProductRowsResult(%+v)", *p)
+}
+
+type UserService interface {
+	// Parameters:
+	//  - Headers
+	//  - Request
+	Login(ctx context.Context, headers map[string]string, request *LoginRequest) (_r *LoginResponse, _err error)
+	// Parameters:
+	//  - Headers
+	//  - Request
+	GetUser(ctx context.Context, headers map[string]string, request *GetUserRequest) (_r *User, _err error)
+	// Parameters:
+	//  - Headers
+	//  - Request
+	BatchGetUsers(ctx context.Context, headers map[string]string, request *BatchGetUsersRequest) (_r *BatchGetUsersResponse, _err error)
+	// Parameters:
+	//  - Headers
+	//  - Request
+	ListUsers(ctx context.Context, headers map[string]string, request *ListUsersRequest) (_r *ListUsersResponse, _err error)
+	// Parameters:
+	//  - Headers
+	//  - Request
+	CreateUser(ctx context.Context, headers map[string]string, request *CreateUserRequest) (_r *User, _err error)
+	// Parameters:
+	//  - Headers
+	//  - Request
+	UpdateUser(ctx context.Context, headers map[string]string, request *UpdateUserRequest) (_r *User, _err error)
+	// Parameters:
+	//  - Headers
+	//  - Request
+	DeleteUser(ctx context.Context, headers map[string]string, request *DeleteUserRequest) (_err error)
+}
+
+type UserServiceClient struct {
+	c    thrift.TClient
+	meta thrift.ResponseMeta
+}
+
+func NewUserServiceClientFactory(t thrift.TTransport, f thrift.TProtocolFactory) *UserServiceClient {
+	return &UserServiceClient{
+		c: thrift.NewTStandardClient(f.GetProtocol(t), f.GetProtocol(t)),
+	}
+}
+
+func NewUserServiceClientProtocol(t thrift.TTransport, iprot thrift.TProtocol, oprot thrift.TProtocol) *UserServiceClient {
+	return &UserServiceClient{
+		c: thrift.NewTStandardClient(iprot, oprot),
+	}
+}
+
+func NewUserServiceClient(c thrift.TClient) *UserServiceClient {
+	return &UserServiceClient{
+		c: c,
+	}
+}
+
+func (p *UserServiceClient) Client_() thrift.TClient {
+	return p.c
+}
+
+func (p *UserServiceClient) LastResponseMeta_() thrift.ResponseMeta {
+	return p.meta
+}
+
+func (p *UserServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
+	p.meta = meta
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *UserServiceClient) Login(ctx context.Context, headers map[string]string, request *LoginRequest) (_r *LoginResponse, _err error) {
+	var _args133 UserServiceLoginArgs
+	_args133.Headers = headers
+	_args133.Request = request
+	var _result135 UserServiceLoginResult
+	var _meta134 thrift.ResponseMeta
+	_meta134, _err = p.Client_().Call(ctx, "Login", &_args133, &_result135)
+	p.SetLastResponseMeta_(_meta134)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result135.Error != nil:
+		return _r, _result135.Error
+	}
+
+	if _ret136 := _result135.GetSuccess(); _ret136 != nil {
+		return _ret136, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "Login failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *UserServiceClient) GetUser(ctx context.Context, headers map[string]string, request *GetUserRequest) (_r *User, _err error) {
+	var _args137 UserServiceGetUserArgs
+	_args137.Headers = headers
+	_args137.Request = request
+	var _result139 UserServiceGetUserResult
+	var _meta138 thrift.ResponseMeta
+	_meta138, _err = p.Client_().Call(ctx, "GetUser", &_args137, &_result139)
+	p.SetLastResponseMeta_(_meta138)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result139.Error != nil:
+		return _r, _result139.Error
+	}
+
+	if _ret140 := _result139.GetSuccess(); _ret140 != nil {
+		return _ret140, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "GetUser failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *UserServiceClient) BatchGetUsers(ctx context.Context, headers map[string]string, request *BatchGetUsersRequest) (_r *BatchGetUsersResponse, _err error) {
+	var _args141 UserServiceBatchGetUsersArgs
+	_args141.Headers = headers
+	_args141.Request = request
+	var _result143 UserServiceBatchGetUsersResult
+	var _meta142 thrift.ResponseMeta
+	_meta142, _err = p.Client_().Call(ctx, "BatchGetUsers", &_args141, &_result143)
+	p.SetLastResponseMeta_(_meta142)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result143.Error != nil:
+		return _r, _result143.Error
+	}
+
+	if _ret144 := _result143.GetSuccess(); _ret144 != nil {
+		return _ret144, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "BatchGetUsers failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *UserServiceClient) ListUsers(ctx context.Context, headers map[string]string, request *ListUsersRequest) (_r *ListUsersResponse, _err error) {
+	var _args145 UserServiceListUsersArgs
+	_args145.Headers = headers
+	_args145.Request = request
+	var _result147 UserServiceListUsersResult
+	var _meta146 thrift.ResponseMeta
+	_meta146, _err = p.Client_().Call(ctx, "ListUsers", &_args145, &_result147)
+	p.SetLastResponseMeta_(_meta146)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result147.Error != nil:
+		return _r, _result147.Error
+	}
+
+	if _ret148 := _result147.GetSuccess(); _ret148 != nil {
+		return _ret148, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ListUsers failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *UserServiceClient) CreateUser(ctx context.Context, headers map[string]string, request *CreateUserRequest) (_r *User, _err error) {
+	var _args149 UserServiceCreateUserArgs
+	_args149.Headers = headers
+	_args149.Request = request
+	var _result151 UserServiceCreateUserResult
+	var _meta150 thrift.ResponseMeta
+	_meta150, _err = p.Client_().Call(ctx, "CreateUser", &_args149, &_result151)
+	p.SetLastResponseMeta_(_meta150)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result151.Error != nil:
+		return _r, _result151.Error
+	}
+
+	if _ret152 := _result151.GetSuccess(); _ret152 != nil {
+		return _ret152, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "CreateUser failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *UserServiceClient) UpdateUser(ctx context.Context, headers map[string]string, request *UpdateUserRequest) (_r *User, _err error) {
+	var _args153 UserServiceUpdateUserArgs
+	_args153.Headers = headers
+	_args153.Request = request
+	var _result155 UserServiceUpdateUserResult
+	var _meta154 thrift.ResponseMeta
+	_meta154, _err = p.Client_().Call(ctx, "UpdateUser", &_args153, &_result155)
+	p.SetLastResponseMeta_(_meta154)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result155.Error != nil:
+		return _r, _result155.Error
+	}
+
+	if _ret156 := _result155.GetSuccess(); _ret156 != nil {
+		return _ret156, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "UpdateUser failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *UserServiceClient) DeleteUser(ctx context.Context, headers map[string]string, request *DeleteUserRequest) (_err error) {
+	var _args157 UserServiceDeleteUserArgs
+	_args157.Headers = headers
+	_args157.Request = request
+	var _result159 UserServiceDeleteUserResult
+	var _meta158 thrift.ResponseMeta
+	_meta158, _err = p.Client_().Call(ctx, "DeleteUser", &_args157, &_result159)
+	p.SetLastResponseMeta_(_meta158)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result159.Error != nil:
+		return _result159.Error
+	}
+
+	return nil
+}
+
+type UserServiceProcessor struct {
+	processorMap map[string]thrift.TProcessorFunction
+	handler      UserService
+}
+
+func (p *UserServiceProcessor) AddToProcessorMap(key string, processor thrift.TProcessorFunction) {
+	p.processorMap[key] = processor
+}
+
+func (p *UserServiceProcessor) GetProcessorFunction(key string) (processor thrift.TProcessorFunction, ok bool) {
+	processor, ok = p.processorMap[key]
+	return processor, ok
+}
+
+func (p *UserServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFunction {
+	return p.processorMap
+}
+
+func NewUserServiceProcessor(handler UserService) *UserServiceProcessor {
+
+	self160 := &UserServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self160.processorMap["Login"] = &userServiceProcessorLogin{handler: handler}
+	self160.processorMap["GetUser"] = &userServiceProcessorGetUser{handler: handler}
+	self160.processorMap["BatchGetUsers"] = &userServiceProcessorBatchGetUsers{handler: handler}
+	self160.processorMap["ListUsers"] = &userServiceProcessorListUsers{handler: handler}
+	self160.processorMap["CreateUser"] = &userServiceProcessorCreateUser{handler: handler}
+	self160.processorMap["UpdateUser"] = &userServiceProcessorUpdateUser{handler: handler}
+	self160.processorMap["DeleteUser"] = &userServiceProcessorDeleteUser{handler: handler}
+	return self160
+}
+
+func (p *UserServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	name, _, seqId, err2 := iprot.ReadMessageBegin(ctx)
+	if err2 != nil {
+		return false, thrift.WrapTException(err2)
+	}
+	if processor, ok := p.GetProcessorFunction(name); ok {
+		return processor.Process(ctx, seqId, iprot, oprot)
+	}
+	iprot.Skip(ctx, thrift.STRUCT)
+	iprot.ReadMessageEnd(ctx)
+	x161 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
+	x161.Write(ctx, oprot)
+	oprot.WriteMessageEnd(ctx)
+	oprot.Flush(ctx)
+	return false, x161
+
+}
+
+type userServiceProcessorLogin struct {
+	handler UserService
+}
+
+func (p *userServiceProcessorLogin) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err162 error
+	args := UserServiceLoginArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "Login", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := UserServiceLoginResult{}
+	if retval, err2 := p.handler.Login(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc163 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing Login: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "Login", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err162 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc163.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
+				_write_err162 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
+				_write_err162 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
+				_write_err162 = thrift.WrapTException(err2)
+			}
+			if _write_err162 != nil {
+				return false, thrift.WrapTException(_write_err162)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "Login", thrift.REPLY, seqId); err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
+		_write_err162 = thrift.WrapTException(err2)
+	}
+	if _write_err162 != nil {
+		return false, thrift.WrapTException(_write_err162)
+	}
+	return true, err
+}
+
+type userServiceProcessorGetUser struct {
+	handler UserService
+}
+
+func (p *userServiceProcessorGetUser) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err164 error
+	args := UserServiceGetUserArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "GetUser", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := UserServiceGetUserResult{}
+	if retval, err2 := p.handler.GetUser(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc165 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing GetUser: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "GetUser", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err164 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc165.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
+				_write_err164 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
+				_write_err164 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
+				_write_err164 = thrift.WrapTException(err2)
+			}
+			if _write_err164 != nil {
+				return false, thrift.WrapTException(_write_err164)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "GetUser", thrift.REPLY, seqId); err2 != nil {
+		_write_err164 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
+		_write_err164 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
+		_write_err164 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
+		_write_err164 = thrift.WrapTException(err2)
+	}
+	if _write_err164 != nil {
+		return false, thrift.WrapTException(_write_err164)
+	}
+	return true, err
+}
+
+type userServiceProcessorBatchGetUsers struct {
+	handler UserService
+}
+
+func (p *userServiceProcessorBatchGetUsers) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err166 error
+	args := UserServiceBatchGetUsersArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "BatchGetUsers", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := UserServiceBatchGetUsersResult{}
+	if retval, err2 := p.handler.BatchGetUsers(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc167 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing BatchGetUsers: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "BatchGetUsers", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err166 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc167.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
+				_write_err166 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
+				_write_err166 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
+				_write_err166 = thrift.WrapTException(err2)
+			}
+			if _write_err166 != nil {
+				return false, thrift.WrapTException(_write_err166)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "BatchGetUsers", thrift.REPLY, seqId); err2 != nil {
+		_write_err166 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
+		_write_err166 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
+		_write_err166 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
+		_write_err166 = thrift.WrapTException(err2)
+	}
+	if _write_err166 != nil {
+		return false, thrift.WrapTException(_write_err166)
+	}
+	return true, err
+}
+
+type userServiceProcessorListUsers struct {
+	handler UserService
+}
+
+func (p *userServiceProcessorListUsers) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err168 error
+	args := UserServiceListUsersArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "ListUsers", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := UserServiceListUsersResult{}
+	if retval, err2 := p.handler.ListUsers(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc169 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ListUsers: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "ListUsers", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err168 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc169.Write(ctx, oprot); _write_err168 == nil && err2 != nil {
+				_write_err168 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err168 == nil && err2 != nil {
+				_write_err168 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err168 == nil && err2 != nil {
+				_write_err168 = thrift.WrapTException(err2)
+			}
+			if _write_err168 != nil {
+				return false, thrift.WrapTException(_write_err168)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "ListUsers", thrift.REPLY, seqId); err2 != nil {
+		_write_err168 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err168 == nil && err2 != nil {
+		_write_err168 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err168 == nil && err2 != nil {
+		_write_err168 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err168 == nil && err2 != nil {
+		_write_err168 = thrift.WrapTException(err2)
+	}
+	if _write_err168 != nil {
+		return false, thrift.WrapTException(_write_err168)
+	}
+	return true, err
+}
+
+type userServiceProcessorCreateUser struct {
+	handler UserService
+}
+
+func (p *userServiceProcessorCreateUser) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err170 error
+	args := UserServiceCreateUserArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "CreateUser", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := UserServiceCreateUserResult{}
+	if retval, err2 := p.handler.CreateUser(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc171 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing CreateUser: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "CreateUser", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err170 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc171.Write(ctx, oprot); _write_err170 == nil && err2 != nil {
+				_write_err170 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err170 == nil && err2 != nil {
+				_write_err170 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err170 == nil && err2 != nil {
+				_write_err170 = thrift.WrapTException(err2)
+			}
+			if _write_err170 != nil {
+				return false, thrift.WrapTException(_write_err170)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "CreateUser", thrift.REPLY, seqId); err2 != nil {
+		_write_err170 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err170 == nil && err2 != nil {
+		_write_err170 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err170 == nil && err2 != nil {
+		_write_err170 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err170 == nil && err2 != nil {
+		_write_err170 = thrift.WrapTException(err2)
+	}
+	if _write_err170 != nil {
+		return false, thrift.WrapTException(_write_err170)
+	}
+	return true, err
+}
+
+type userServiceProcessorUpdateUser struct {
+	handler UserService
+}
+
+func (p *userServiceProcessorUpdateUser) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err172 error
+	args := UserServiceUpdateUserArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "UpdateUser", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := UserServiceUpdateUserResult{}
+	if retval, err2 := p.handler.UpdateUser(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc173 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing UpdateUser: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "UpdateUser", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err172 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc173.Write(ctx, oprot); _write_err172 == nil && err2 != nil {
+				_write_err172 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err172 == nil && err2 != nil {
+				_write_err172 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err172 == nil && err2 != nil {
+				_write_err172 = thrift.WrapTException(err2)
+			}
+			if _write_err172 != nil {
+				return false, thrift.WrapTException(_write_err172)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "UpdateUser", thrift.REPLY, seqId); err2 != nil {
+		_write_err172 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err172 == nil && err2 != nil {
+		_write_err172 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err172 == nil && err2 != nil {
+		_write_err172 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err172 == nil && err2 != nil {
+		_write_err172 = thrift.WrapTException(err2)
+	}
+	if _write_err172 != nil {
+		return false, thrift.WrapTException(_write_err172)
+	}
+	return true, err
+}
+
+type userServiceProcessorDeleteUser struct {
+	handler UserService
+}
+
+func (p *userServiceProcessorDeleteUser) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err174 error
+	args := UserServiceDeleteUserArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "DeleteUser", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := UserServiceDeleteUserResult{}
+	if err2 := p.handler.DeleteUser(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc175 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing DeleteUser: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "DeleteUser", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err174 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc175.Write(ctx, oprot); _write_err174 == nil && err2 != nil {
+				_write_err174 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err174 == nil && err2 != nil {
+				_write_err174 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err174 == nil && err2 != nil {
+				_write_err174 = thrift.WrapTException(err2)
+			}
+			if _write_err174 != nil {
+				return false, thrift.WrapTException(_write_err174)
+			}
+			return true, err
+		}
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "DeleteUser", thrift.REPLY, seqId); err2 != nil {
+		_write_err174 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err174 == nil && err2 != nil {
+		_write_err174 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err174 == nil && err2 != nil {
+		_write_err174 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err174 == nil && err2 != nil {
+		_write_err174 = thrift.WrapTException(err2)
+	}
+	if _write_err174 != nil {
+		return false, thrift.WrapTException(_write_err174)
+	}
+	return true, err
+}
+
+// HELPER FUNCTIONS AND STRUCTURES
+
+// Attributes:
+//   - Headers
+//   - Request
+type UserServiceLoginArgs struct {
+	Headers map[string]string `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *LoginRequest     `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewUserServiceLoginArgs() *UserServiceLoginArgs {
+	return &UserServiceLoginArgs{}
+}
+
+func (p *UserServiceLoginArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var UserServiceLoginArgs_Request_DEFAULT *LoginRequest
+
+func (p *UserServiceLoginArgs) GetRequest() *LoginRequest {
+	if !p.IsSetRequest() {
+		return UserServiceLoginArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *UserServiceLoginArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *UserServiceLoginArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *UserServiceLoginArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key176 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key176 = v
+		}
+		var _val177 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val177 = v
+		}
+		p.Headers[_key176] = _val177
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *UserServiceLoginArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &LoginRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *UserServiceLoginArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "Login_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *UserServiceLoginArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *UserServiceLoginArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *UserServiceLoginArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("UserServiceLoginArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type UserServiceLoginResult struct {
+	Success *LoginResponse `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError     `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewUserServiceLoginResult() *UserServiceLoginResult {
+	return &UserServiceLoginResult{}
+}
+
+var UserServiceLoginResult_Success_DEFAULT *LoginResponse
+
+func (p *UserServiceLoginResult) GetSuccess() *LoginResponse {
+	if !p.IsSetSuccess() {
+		return UserServiceLoginResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var UserServiceLoginResult_Error_DEFAULT *ShopError
+
+func (p *UserServiceLoginResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return UserServiceLoginResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *UserServiceLoginResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *UserServiceLoginResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *UserServiceLoginResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *UserServiceLoginResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &LoginResponse{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *UserServiceLoginResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *UserServiceLoginResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "Login_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *UserServiceLoginResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *UserServiceLoginResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *UserServiceLoginResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("UserServiceLoginResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Headers
+//   - Request
+type UserServiceGetUserArgs struct {
+	Headers map[string]string `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *GetUserRequest   `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewUserServiceGetUserArgs() *UserServiceGetUserArgs {
+	return &UserServiceGetUserArgs{}
+}
+
+func (p *UserServiceGetUserArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var UserServiceGetUserArgs_Request_DEFAULT *GetUserRequest
+
+func (p *UserServiceGetUserArgs) GetRequest() *GetUserRequest {
+	if !p.IsSetRequest() {
+		return UserServiceGetUserArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *UserServiceGetUserArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *UserServiceGetUserArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *UserServiceGetUserArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key178 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key178 = v
+		}
+		var _val179 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val179 = v
+		}
+		p.Headers[_key178] = _val179
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *UserServiceGetUserArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &GetUserRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *UserServiceGetUserArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "GetUser_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *UserServiceGetUserArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *UserServiceGetUserArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *UserServiceGetUserArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("UserServiceGetUserArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type UserServiceGetUserResult struct {
+	Success *User      `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewUserServiceGetUserResult() *UserServiceGetUserResult {
+	return &UserServiceGetUserResult{}
+}
+
+var UserServiceGetUserResult_Success_DEFAULT *User
+
+func (p *UserServiceGetUserResult) GetSuccess() *User {
+	if !p.IsSetSuccess() {
+		return UserServiceGetUserResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var UserServiceGetUserResult_Error_DEFAULT *ShopError
+
+func (p *UserServiceGetUserResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return UserServiceGetUserResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *UserServiceGetUserResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *UserServiceGetUserResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *UserServiceGetUserResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *UserServiceGetUserResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &User{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *UserServiceGetUserResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *UserServiceGetUserResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "GetUser_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *UserServiceGetUserResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *UserServiceGetUserResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *UserServiceGetUserResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("UserServiceGetUserResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Headers
+//   - Request
+type UserServiceBatchGetUsersArgs struct {
+	Headers map[string]string     `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *BatchGetUsersRequest `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewUserServiceBatchGetUsersArgs() *UserServiceBatchGetUsersArgs {
+	return &UserServiceBatchGetUsersArgs{}
+}
+
+func (p *UserServiceBatchGetUsersArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var UserServiceBatchGetUsersArgs_Request_DEFAULT *BatchGetUsersRequest
+
+func (p *UserServiceBatchGetUsersArgs) GetRequest() *BatchGetUsersRequest {
+	if !p.IsSetRequest() {
+		return UserServiceBatchGetUsersArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *UserServiceBatchGetUsersArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *UserServiceBatchGetUsersArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *UserServiceBatchGetUsersArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key180 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key180 = v
+		}
+		var _val181 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val181 = v
+		}
+		p.Headers[_key180] = _val181
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *UserServiceBatchGetUsersArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &BatchGetUsersRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *UserServiceBatchGetUsersArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "BatchGetUsers_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *UserServiceBatchGetUsersArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *UserServiceBatchGetUsersArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *UserServiceBatchGetUsersArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("UserServiceBatchGetUsersArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type UserServiceBatchGetUsersResult struct {
+	Success *BatchGetUsersResponse `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError             `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewUserServiceBatchGetUsersResult() *UserServiceBatchGetUsersResult {
+	return &UserServiceBatchGetUsersResult{}
+}
+
+var UserServiceBatchGetUsersResult_Success_DEFAULT *BatchGetUsersResponse
+
+func (p *UserServiceBatchGetUsersResult) GetSuccess() *BatchGetUsersResponse {
+	if !p.IsSetSuccess() {
+		return UserServiceBatchGetUsersResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var UserServiceBatchGetUsersResult_Error_DEFAULT *ShopError
+
+func (p *UserServiceBatchGetUsersResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return UserServiceBatchGetUsersResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *UserServiceBatchGetUsersResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *UserServiceBatchGetUsersResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *UserServiceBatchGetUsersResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *UserServiceBatchGetUsersResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &BatchGetUsersResponse{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *UserServiceBatchGetUsersResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *UserServiceBatchGetUsersResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "BatchGetUsers_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *UserServiceBatchGetUsersResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *UserServiceBatchGetUsersResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *UserServiceBatchGetUsersResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("UserServiceBatchGetUsersResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Headers
+//   - Request
+type UserServiceListUsersArgs struct {
+	Headers map[string]string `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *ListUsersRequest `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewUserServiceListUsersArgs() *UserServiceListUsersArgs {
+	return &UserServiceListUsersArgs{}
+}
+
+func (p *UserServiceListUsersArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var UserServiceListUsersArgs_Request_DEFAULT *ListUsersRequest
+
+func (p *UserServiceListUsersArgs) GetRequest() *ListUsersRequest {
+	if !p.IsSetRequest() {
+		return UserServiceListUsersArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *UserServiceListUsersArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *UserServiceListUsersArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *UserServiceListUsersArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key182 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key182 = v
+		}
+		var _val183 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val183 = v
+		}
+		p.Headers[_key182] = _val183
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *UserServiceListUsersArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &ListUsersRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *UserServiceListUsersArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "ListUsers_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *UserServiceListUsersArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *UserServiceListUsersArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *UserServiceListUsersArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("UserServiceListUsersArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type UserServiceListUsersResult struct {
+	Success *ListUsersResponse `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError         `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewUserServiceListUsersResult() *UserServiceListUsersResult {
+	return &UserServiceListUsersResult{}
+}
+
+var UserServiceListUsersResult_Success_DEFAULT *ListUsersResponse
+
+func (p *UserServiceListUsersResult) GetSuccess() *ListUsersResponse {
+	if !p.IsSetSuccess() {
+		return UserServiceListUsersResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var UserServiceListUsersResult_Error_DEFAULT *ShopError
+
+func (p *UserServiceListUsersResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return UserServiceListUsersResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *UserServiceListUsersResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *UserServiceListUsersResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *UserServiceListUsersResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *UserServiceListUsersResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &ListUsersResponse{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *UserServiceListUsersResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *UserServiceListUsersResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "ListUsers_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *UserServiceListUsersResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *UserServiceListUsersResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *UserServiceListUsersResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("UserServiceListUsersResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Headers
+//   - Request
+type UserServiceCreateUserArgs struct {
+	Headers map[string]string  `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *CreateUserRequest `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewUserServiceCreateUserArgs() *UserServiceCreateUserArgs {
+	return &UserServiceCreateUserArgs{}
+}
+
+func (p *UserServiceCreateUserArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var UserServiceCreateUserArgs_Request_DEFAULT *CreateUserRequest
+
+func (p *UserServiceCreateUserArgs) GetRequest() *CreateUserRequest {
+	if !p.IsSetRequest() {
+		return UserServiceCreateUserArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *UserServiceCreateUserArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *UserServiceCreateUserArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *UserServiceCreateUserArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key184 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key184 = v
+		}
+		var _val185 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val185 = v
+		}
+		p.Headers[_key184] = _val185
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *UserServiceCreateUserArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &CreateUserRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *UserServiceCreateUserArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "CreateUser_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *UserServiceCreateUserArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *UserServiceCreateUserArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *UserServiceCreateUserArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("UserServiceCreateUserArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type UserServiceCreateUserResult struct {
+	Success *User      `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewUserServiceCreateUserResult() *UserServiceCreateUserResult {
+	return &UserServiceCreateUserResult{}
+}
+
+var UserServiceCreateUserResult_Success_DEFAULT *User
+
+func (p *UserServiceCreateUserResult) GetSuccess() *User {
+	if !p.IsSetSuccess() {
+		return UserServiceCreateUserResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var UserServiceCreateUserResult_Error_DEFAULT *ShopError
+
+func (p *UserServiceCreateUserResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return UserServiceCreateUserResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *UserServiceCreateUserResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *UserServiceCreateUserResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *UserServiceCreateUserResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *UserServiceCreateUserResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &User{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *UserServiceCreateUserResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *UserServiceCreateUserResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "CreateUser_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *UserServiceCreateUserResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *UserServiceCreateUserResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *UserServiceCreateUserResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("UserServiceCreateUserResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Headers
+//   - Request
+type UserServiceUpdateUserArgs struct {
+	Headers map[string]string  `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *UpdateUserRequest `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewUserServiceUpdateUserArgs() *UserServiceUpdateUserArgs {
+	return &UserServiceUpdateUserArgs{}
+}
+
+func (p *UserServiceUpdateUserArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var UserServiceUpdateUserArgs_Request_DEFAULT *UpdateUserRequest
+
+func (p *UserServiceUpdateUserArgs) GetRequest() *UpdateUserRequest {
+	if !p.IsSetRequest() {
+		return UserServiceUpdateUserArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *UserServiceUpdateUserArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *UserServiceUpdateUserArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *UserServiceUpdateUserArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key186 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key186 = v
+		}
+		var _val187 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val187 = v
+		}
+		p.Headers[_key186] = _val187
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *UserServiceUpdateUserArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &UpdateUserRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *UserServiceUpdateUserArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "UpdateUser_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *UserServiceUpdateUserArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *UserServiceUpdateUserArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *UserServiceUpdateUserArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("UserServiceUpdateUserArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type UserServiceUpdateUserResult struct {
+	Success *User      `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewUserServiceUpdateUserResult() *UserServiceUpdateUserResult {
+	return &UserServiceUpdateUserResult{}
+}
+
+var UserServiceUpdateUserResult_Success_DEFAULT *User
+
+func (p *UserServiceUpdateUserResult) GetSuccess() *User {
+	if !p.IsSetSuccess() {
+		return UserServiceUpdateUserResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var UserServiceUpdateUserResult_Error_DEFAULT *ShopError
+
+func (p *UserServiceUpdateUserResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return UserServiceUpdateUserResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *UserServiceUpdateUserResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *UserServiceUpdateUserResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *UserServiceUpdateUserResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *UserServiceUpdateUserResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &User{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *UserServiceUpdateUserResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *UserServiceUpdateUserResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "UpdateUser_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *UserServiceUpdateUserResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *UserServiceUpdateUserResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *UserServiceUpdateUserResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("UserServiceUpdateUserResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Headers
+//   - Request
+type UserServiceDeleteUserArgs struct {
+	Headers map[string]string  `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *DeleteUserRequest `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewUserServiceDeleteUserArgs() *UserServiceDeleteUserArgs {
+	return &UserServiceDeleteUserArgs{}
+}
+
+func (p *UserServiceDeleteUserArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var UserServiceDeleteUserArgs_Request_DEFAULT *DeleteUserRequest
+
+func (p *UserServiceDeleteUserArgs) GetRequest() *DeleteUserRequest {
+	if !p.IsSetRequest() {
+		return UserServiceDeleteUserArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *UserServiceDeleteUserArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *UserServiceDeleteUserArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *UserServiceDeleteUserArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key188 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key188 = v
+		}
+		var _val189 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val189 = v
+		}
+		p.Headers[_key188] = _val189
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *UserServiceDeleteUserArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &DeleteUserRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *UserServiceDeleteUserArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "DeleteUser_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *UserServiceDeleteUserArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *UserServiceDeleteUserArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *UserServiceDeleteUserArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("UserServiceDeleteUserArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Error
+type UserServiceDeleteUserResult struct {
+	Error *ShopError `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewUserServiceDeleteUserResult() *UserServiceDeleteUserResult {
+	return &UserServiceDeleteUserResult{}
+}
+
+var UserServiceDeleteUserResult_Error_DEFAULT *ShopError
+
+func (p *UserServiceDeleteUserResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return UserServiceDeleteUserResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *UserServiceDeleteUserResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *UserServiceDeleteUserResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *UserServiceDeleteUserResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *UserServiceDeleteUserResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "DeleteUser_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *UserServiceDeleteUserResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *UserServiceDeleteUserResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("UserServiceDeleteUserResult(%+v)", *p)
+}
+
+type OrderService interface {
+	// Parameters:
+	//  - Headers
+	//  - Request
+	Checkout(ctx context.Context, headers map[string]string, request *CheckoutRequest) (_r *Order, _err error)
+	// Parameters:
+	//  - Headers
+	//  - Request
+	GetOrder(ctx context.Context, headers map[string]string, request *GetOrderRequest) (_r *Order, _err error)
+	// Parameters:
+	//  - Headers
+	//  - Request
+	BatchGetOrders(ctx context.Context, headers map[string]string, request *BatchGetOrdersRequest) (_r *BatchGetOrdersResponse, _err error)
+	// Parameters:
+	//  - Headers
+	//  - Request
+	ListOrdersByUser(ctx context.Context, headers map[string]string, request *ListOrdersByUserRequest) (_r *ListOrdersByUserResponse, _err error)
+	// Parameters:
+	//  - Headers
+	//  - Request
+	UpdateOrderStatus(ctx context.Context, headers map[string]string, request *UpdateOrderStatusRequest) (_r *Order, _err error)
+	// Parameters:
+	//  - Headers
+	//  - Request
+	CancelOrder(ctx context.Context, headers map[string]string, request *CancelOrderRequest) (_r *Order, _err error)
+	// Parameters:
+	//  - Headers
+	//  - Request
+	StreamOrderLines(ctx context.Context, headers map[string]string, request *StreamOrderLinesRequest) (_r *StreamOrderLinesResponse, _err error)
+}
+
+type OrderServiceClient struct {
+	c    thrift.TClient
+	meta thrift.ResponseMeta
+}
+
+func NewOrderServiceClientFactory(t thrift.TTransport, f thrift.TProtocolFactory) *OrderServiceClient {
+	return &OrderServiceClient{
+		c: thrift.NewTStandardClient(f.GetProtocol(t), f.GetProtocol(t)),
+	}
+}
+
+func NewOrderServiceClientProtocol(t thrift.TTransport, iprot thrift.TProtocol, oprot thrift.TProtocol) *OrderServiceClient {
+	return &OrderServiceClient{
+		c: thrift.NewTStandardClient(iprot, oprot),
+	}
+}
+
+func NewOrderServiceClient(c thrift.TClient) *OrderServiceClient {
+	return &OrderServiceClient{
+		c: c,
+	}
+}
+
+func (p *OrderServiceClient) Client_() thrift.TClient {
+	return p.c
+}
+
+func (p *OrderServiceClient) LastResponseMeta_() thrift.ResponseMeta {
+	return p.meta
+}
+
+func (p *OrderServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
+	p.meta = meta
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *OrderServiceClient) Checkout(ctx context.Context, headers map[string]string, request *CheckoutRequest) (_r *Order, _err error) {
+	var _args190 OrderServiceCheckoutArgs
+	_args190.Headers = headers
+	_args190.Request = request
+	var _result192 OrderServiceCheckoutResult
+	var _meta191 thrift.ResponseMeta
+	_meta191, _err = p.Client_().Call(ctx, "Checkout", &_args190, &_result192)
+	p.SetLastResponseMeta_(_meta191)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result192.Error != nil:
+		return _r, _result192.Error
+	}
+
+	if _ret193 := _result192.GetSuccess(); _ret193 != nil {
+		return _ret193, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "Checkout failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *OrderServiceClient) GetOrder(ctx context.Context, headers map[string]string, request *GetOrderRequest) (_r *Order, _err error) {
+	var _args194 OrderServiceGetOrderArgs
+	_args194.Headers = headers
+	_args194.Request = request
+	var _result196 OrderServiceGetOrderResult
+	var _meta195 thrift.ResponseMeta
+	_meta195, _err = p.Client_().Call(ctx, "GetOrder", &_args194, &_result196)
+	p.SetLastResponseMeta_(_meta195)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result196.Error != nil:
+		return _r, _result196.Error
+	}
+
+	if _ret197 := _result196.GetSuccess(); _ret197 != nil {
+		return _ret197, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "GetOrder failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *OrderServiceClient) BatchGetOrders(ctx context.Context, headers map[string]string, request *BatchGetOrdersRequest) (_r *BatchGetOrdersResponse, _err error) {
+	var _args198 OrderServiceBatchGetOrdersArgs
+	_args198.Headers = headers
+	_args198.Request = request
+	var _result200 OrderServiceBatchGetOrdersResult
+	var _meta199 thrift.ResponseMeta
+	_meta199, _err = p.Client_().Call(ctx, "BatchGetOrders", &_args198, &_result200)
+	p.SetLastResponseMeta_(_meta199)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result200.Error != nil:
+		return _r, _result200.Error
+	}
+
+	if _ret201 := _result200.GetSuccess(); _ret201 != nil {
+		return _ret201, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "BatchGetOrders failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *OrderServiceClient) ListOrdersByUser(ctx context.Context, headers map[string]string, request *ListOrdersByUserRequest) (_r *ListOrdersByUserResponse, _err error) {
+	var _args202 OrderServiceListOrdersByUserArgs
+	_args202.Headers = headers
+	_args202.Request = request
+	var _result204 OrderServiceListOrdersByUserResult
+	var _meta203 thrift.ResponseMeta
+	_meta203, _err = p.Client_().Call(ctx, "ListOrdersByUser", &_args202, &_result204)
+	p.SetLastResponseMeta_(_meta203)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result204.Error != nil:
+		return _r, _result204.Error
+	}
+
+	if _ret205 := _result204.GetSuccess(); _ret205 != nil {
+		return _ret205, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ListOrdersByUser failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *OrderServiceClient) UpdateOrderStatus(ctx context.Context, headers map[string]string, request *UpdateOrderStatusRequest) (_r *Order, _err error) {
+	var _args206 OrderServiceUpdateOrderStatusArgs
+	_args206.Headers = headers
+	_args206.Request = request
+	var _result208 OrderServiceUpdateOrderStatusResult
+	var _meta207 thrift.ResponseMeta
+	_meta207, _err = p.Client_().Call(ctx, "UpdateOrderStatus", &_args206, &_result208)
+	p.SetLastResponseMeta_(_meta207)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result208.Error != nil:
+		return _r, _result208.Error
+	}
+
+	if _ret209 := _result208.GetSuccess(); _ret209 != nil {
+		return _ret209, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "UpdateOrderStatus failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *OrderServiceClient) CancelOrder(ctx context.Context, headers map[string]string, request *CancelOrderRequest) (_r *Order, _err error) {
+	var _args210 OrderServiceCancelOrderArgs
+	_args210.Headers = headers
+	_args210.Request = request
+	var _result212 OrderServiceCancelOrderResult
+	var _meta211 thrift.ResponseMeta
+	_meta211, _err = p.Client_().Call(ctx, "CancelOrder", &_args210, &_result212)
+	p.SetLastResponseMeta_(_meta211)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result212.Error != nil:
+		return _r, _result212.Error
+	}
+
+	if _ret213 := _result212.GetSuccess(); _ret213 != nil {
+		return _ret213, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "CancelOrder failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *OrderServiceClient) StreamOrderLines(ctx context.Context, headers map[string]string, request *StreamOrderLinesRequest) (_r *StreamOrderLinesResponse, _err error) {
+	var _args214 OrderServiceStreamOrderLinesArgs
+	_args214.Headers = headers
+	_args214.Request = request
+	var _result216 OrderServiceStreamOrderLinesResult
+	var _meta215 thrift.ResponseMeta
+	_meta215, _err = p.Client_().Call(ctx, "StreamOrderLines", &_args214, &_result216)
+	p.SetLastResponseMeta_(_meta215)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result216.Error != nil:
+		return _r, _result216.Error
+	}
+
+	if _ret217 := _result216.GetSuccess(); _ret217 != nil {
+		return _ret217, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "StreamOrderLines failed: unknown result")
+}
+
+type OrderServiceProcessor struct {
+	processorMap map[string]thrift.TProcessorFunction
+	handler      OrderService
+}
+
+func (p *OrderServiceProcessor) AddToProcessorMap(key string, processor thrift.TProcessorFunction) {
+	p.processorMap[key] = processor
+}
+
+func (p *OrderServiceProcessor) GetProcessorFunction(key string) (processor thrift.TProcessorFunction, ok bool) {
+	processor, ok = p.processorMap[key]
+	return processor, ok
+}
+
+func (p *OrderServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFunction {
+	return p.processorMap
+}
+
+func NewOrderServiceProcessor(handler OrderService) *OrderServiceProcessor {
+
+	self218 := &OrderServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self218.processorMap["Checkout"] = &orderServiceProcessorCheckout{handler: handler}
+	self218.processorMap["GetOrder"] = &orderServiceProcessorGetOrder{handler: handler}
+	self218.processorMap["BatchGetOrders"] = &orderServiceProcessorBatchGetOrders{handler: handler}
+	self218.processorMap["ListOrdersByUser"] = &orderServiceProcessorListOrdersByUser{handler: handler}
+	self218.processorMap["UpdateOrderStatus"] = &orderServiceProcessorUpdateOrderStatus{handler: handler}
+	self218.processorMap["CancelOrder"] = &orderServiceProcessorCancelOrder{handler: handler}
+	self218.processorMap["StreamOrderLines"] = &orderServiceProcessorStreamOrderLines{handler: handler}
+	return self218
+}
+
+func (p *OrderServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	name, _, seqId, err2 := iprot.ReadMessageBegin(ctx)
+	if err2 != nil {
+		return false, thrift.WrapTException(err2)
+	}
+	if processor, ok := p.GetProcessorFunction(name); ok {
+		return processor.Process(ctx, seqId, iprot, oprot)
+	}
+	iprot.Skip(ctx, thrift.STRUCT)
+	iprot.ReadMessageEnd(ctx)
+	x219 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
+	x219.Write(ctx, oprot)
+	oprot.WriteMessageEnd(ctx)
+	oprot.Flush(ctx)
+	return false, x219
+
+}
+
+type orderServiceProcessorCheckout struct {
+	handler OrderService
+}
+
+func (p *orderServiceProcessorCheckout) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err220 error
+	args := OrderServiceCheckoutArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "Checkout", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := OrderServiceCheckoutResult{}
+	if retval, err2 := p.handler.Checkout(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc221 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing Checkout: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "Checkout", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err220 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc221.Write(ctx, oprot); _write_err220 == nil && err2 != nil {
+				_write_err220 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err220 == nil && err2 != nil {
+				_write_err220 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err220 == nil && err2 != nil {
+				_write_err220 = thrift.WrapTException(err2)
+			}
+			if _write_err220 != nil {
+				return false, thrift.WrapTException(_write_err220)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "Checkout", thrift.REPLY, seqId); err2 != nil {
+		_write_err220 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err220 == nil && err2 != nil {
+		_write_err220 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err220 == nil && err2 != nil {
+		_write_err220 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err220 == nil && err2 != nil {
+		_write_err220 = thrift.WrapTException(err2)
+	}
+	if _write_err220 != nil {
+		return false, thrift.WrapTException(_write_err220)
+	}
+	return true, err
+}
+
+type orderServiceProcessorGetOrder struct {
+	handler OrderService
+}
+
+func (p *orderServiceProcessorGetOrder) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err222 error
+	args := OrderServiceGetOrderArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "GetOrder", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := OrderServiceGetOrderResult{}
+	if retval, err2 := p.handler.GetOrder(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc223 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing GetOrder: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "GetOrder", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err222 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc223.Write(ctx, oprot); _write_err222 == nil && err2 != nil {
+				_write_err222 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err222 == nil && err2 != nil {
+				_write_err222 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err222 == nil && err2 != nil {
+				_write_err222 = thrift.WrapTException(err2)
+			}
+			if _write_err222 != nil {
+				return false, thrift.WrapTException(_write_err222)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "GetOrder", thrift.REPLY, seqId); err2 != nil {
+		_write_err222 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err222 == nil && err2 != nil {
+		_write_err222 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err222 == nil && err2 != nil {
+		_write_err222 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err222 == nil && err2 != nil {
+		_write_err222 = thrift.WrapTException(err2)
+	}
+	if _write_err222 != nil {
+		return false, thrift.WrapTException(_write_err222)
+	}
+	return true, err
+}
+
+type orderServiceProcessorBatchGetOrders struct {
+	handler OrderService
+}
+
+func (p *orderServiceProcessorBatchGetOrders) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err224 error
+	args := OrderServiceBatchGetOrdersArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "BatchGetOrders", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := OrderServiceBatchGetOrdersResult{}
+	if retval, err2 := p.handler.BatchGetOrders(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc225 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing BatchGetOrders: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "BatchGetOrders", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err224 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc225.Write(ctx, oprot); _write_err224 == nil && err2 != nil {
+				_write_err224 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err224 == nil && err2 != nil {
+				_write_err224 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err224 == nil && err2 != nil {
+				_write_err224 = thrift.WrapTException(err2)
+			}
+			if _write_err224 != nil {
+				return false, thrift.WrapTException(_write_err224)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "BatchGetOrders", thrift.REPLY, seqId); err2 != nil {
+		_write_err224 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err224 == nil && err2 != nil {
+		_write_err224 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err224 == nil && err2 != nil {
+		_write_err224 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err224 == nil && err2 != nil {
+		_write_err224 = thrift.WrapTException(err2)
+	}
+	if _write_err224 != nil {
+		return false, thrift.WrapTException(_write_err224)
+	}
+	return true, err
+}
+
+type orderServiceProcessorListOrdersByUser struct {
+	handler OrderService
+}
+
+func (p *orderServiceProcessorListOrdersByUser) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err226 error
+	args := OrderServiceListOrdersByUserArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "ListOrdersByUser", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := OrderServiceListOrdersByUserResult{}
+	if retval, err2 := p.handler.ListOrdersByUser(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc227 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ListOrdersByUser: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "ListOrdersByUser", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err226 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc227.Write(ctx, oprot); _write_err226 == nil && err2 != nil {
+				_write_err226 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err226 == nil && err2 != nil {
+				_write_err226 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err226 == nil && err2 != nil {
+				_write_err226 = thrift.WrapTException(err2)
+			}
+			if _write_err226 != nil {
+				return false, thrift.WrapTException(_write_err226)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "ListOrdersByUser", thrift.REPLY, seqId); err2 != nil {
+		_write_err226 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err226 == nil && err2 != nil {
+		_write_err226 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err226 == nil && err2 != nil {
+		_write_err226 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err226 == nil && err2 != nil {
+		_write_err226 = thrift.WrapTException(err2)
+	}
+	if _write_err226 != nil {
+		return false, thrift.WrapTException(_write_err226)
+	}
+	return true, err
+}
+
+type orderServiceProcessorUpdateOrderStatus struct {
+	handler OrderService
+}
+
+func (p *orderServiceProcessorUpdateOrderStatus) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err228 error
+	args := OrderServiceUpdateOrderStatusArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "UpdateOrderStatus", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := OrderServiceUpdateOrderStatusResult{}
+	if retval, err2 := p.handler.UpdateOrderStatus(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc229 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing UpdateOrderStatus: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "UpdateOrderStatus", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err228 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc229.Write(ctx, oprot); _write_err228 == nil && err2 != nil {
+				_write_err228 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err228 == nil && err2 != nil {
+				_write_err228 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err228 == nil && err2 != nil {
+				_write_err228 = thrift.WrapTException(err2)
+			}
+			if _write_err228 != nil {
+				return false, thrift.WrapTException(_write_err228)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "UpdateOrderStatus", thrift.REPLY, seqId); err2 != nil {
+		_write_err228 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err228 == nil && err2 != nil {
+		_write_err228 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err228 == nil && err2 != nil {
+		_write_err228 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err228 == nil && err2 != nil {
+		_write_err228 = thrift.WrapTException(err2)
+	}
+	if _write_err228 != nil {
+		return false, thrift.WrapTException(_write_err228)
+	}
+	return true, err
+}
+
+type orderServiceProcessorCancelOrder struct {
+	handler OrderService
+}
+
+func (p *orderServiceProcessorCancelOrder) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err230 error
+	args := OrderServiceCancelOrderArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "CancelOrder", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := OrderServiceCancelOrderResult{}
+	if retval, err2 := p.handler.CancelOrder(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc231 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing CancelOrder: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "CancelOrder", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err230 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc231.Write(ctx, oprot); _write_err230 == nil && err2 != nil {
+				_write_err230 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err230 == nil && err2 != nil {
+				_write_err230 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err230 == nil && err2 != nil {
+				_write_err230 = thrift.WrapTException(err2)
+			}
+			if _write_err230 != nil {
+				return false, thrift.WrapTException(_write_err230)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "CancelOrder", thrift.REPLY, seqId); err2 != nil {
+		_write_err230 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err230 == nil && err2 != nil {
+		_write_err230 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err230 == nil && err2 != nil {
+		_write_err230 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err230 == nil && err2 != nil {
+		_write_err230 = thrift.WrapTException(err2)
+	}
+	if _write_err230 != nil {
+		return false, thrift.WrapTException(_write_err230)
+	}
+	return true, err
+}
+
+type orderServiceProcessorStreamOrderLines struct {
+	handler OrderService
+}
+
+func (p *orderServiceProcessorStreamOrderLines) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err232 error
+	args := OrderServiceStreamOrderLinesArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "StreamOrderLines", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := OrderServiceStreamOrderLinesResult{}
+	if retval, err2 := p.handler.StreamOrderLines(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc233 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing StreamOrderLines: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "StreamOrderLines", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err232 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc233.Write(ctx, oprot); _write_err232 == nil && err2 != nil {
+				_write_err232 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err232 == nil && err2 != nil {
+				_write_err232 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err232 == nil && err2 != nil {
+				_write_err232 = thrift.WrapTException(err2)
+			}
+			if _write_err232 != nil {
+				return false, thrift.WrapTException(_write_err232)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "StreamOrderLines", thrift.REPLY, seqId); err2 != nil {
+		_write_err232 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err232 == nil && err2 != nil {
+		_write_err232 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err232 == nil && err2 != nil {
+		_write_err232 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err232 == nil && err2 != nil {
+		_write_err232 = thrift.WrapTException(err2)
+	}
+	if _write_err232 != nil {
+		return false, thrift.WrapTException(_write_err232)
+	}
+	return true, err
+}
+
+// HELPER FUNCTIONS AND STRUCTURES
+
+// Attributes:
+//   - Headers
+//   - Request
+type OrderServiceCheckoutArgs struct {
+	Headers map[string]string `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *CheckoutRequest  `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewOrderServiceCheckoutArgs() *OrderServiceCheckoutArgs {
+	return &OrderServiceCheckoutArgs{}
+}
+
+func (p *OrderServiceCheckoutArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var OrderServiceCheckoutArgs_Request_DEFAULT *CheckoutRequest
+
+func (p *OrderServiceCheckoutArgs) GetRequest() *CheckoutRequest {
+	if !p.IsSetRequest() {
+		return OrderServiceCheckoutArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *OrderServiceCheckoutArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *OrderServiceCheckoutArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceCheckoutArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key234 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key234 = v
+		}
+		var _val235 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val235 = v
+		}
+		p.Headers[_key234] = _val235
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *OrderServiceCheckoutArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &CheckoutRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceCheckoutArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "Checkout_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *OrderServiceCheckoutArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *OrderServiceCheckoutArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *OrderServiceCheckoutArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("OrderServiceCheckoutArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type OrderServiceCheckoutResult struct {
+	Success *Order     `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewOrderServiceCheckoutResult() *OrderServiceCheckoutResult {
+	return &OrderServiceCheckoutResult{}
+}
+
+var OrderServiceCheckoutResult_Success_DEFAULT *Order
+
+func (p *OrderServiceCheckoutResult) GetSuccess() *Order {
+	if !p.IsSetSuccess() {
+		return OrderServiceCheckoutResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var OrderServiceCheckoutResult_Error_DEFAULT *ShopError
+
+func (p *OrderServiceCheckoutResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return OrderServiceCheckoutResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *OrderServiceCheckoutResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *OrderServiceCheckoutResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *OrderServiceCheckoutResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceCheckoutResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &Order{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceCheckoutResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceCheckoutResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "Checkout_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *OrderServiceCheckoutResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *OrderServiceCheckoutResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *OrderServiceCheckoutResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("OrderServiceCheckoutResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Headers
+//   - Request
+type OrderServiceGetOrderArgs struct {
+	Headers map[string]string `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *GetOrderRequest  `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewOrderServiceGetOrderArgs() *OrderServiceGetOrderArgs {
+	return &OrderServiceGetOrderArgs{}
+}
+
+func (p *OrderServiceGetOrderArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var OrderServiceGetOrderArgs_Request_DEFAULT *GetOrderRequest
+
+func (p *OrderServiceGetOrderArgs) GetRequest() *GetOrderRequest {
+	if !p.IsSetRequest() {
+		return OrderServiceGetOrderArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *OrderServiceGetOrderArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *OrderServiceGetOrderArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceGetOrderArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key236 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key236 = v
+		}
+		var _val237 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val237 = v
+		}
+		p.Headers[_key236] = _val237
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *OrderServiceGetOrderArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &GetOrderRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceGetOrderArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "GetOrder_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *OrderServiceGetOrderArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *OrderServiceGetOrderArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *OrderServiceGetOrderArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("OrderServiceGetOrderArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type OrderServiceGetOrderResult struct {
+	Success *Order     `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewOrderServiceGetOrderResult() *OrderServiceGetOrderResult {
+	return &OrderServiceGetOrderResult{}
+}
+
+var OrderServiceGetOrderResult_Success_DEFAULT *Order
+
+func (p *OrderServiceGetOrderResult) GetSuccess() *Order {
+	if !p.IsSetSuccess() {
+		return OrderServiceGetOrderResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var OrderServiceGetOrderResult_Error_DEFAULT *ShopError
+
+func (p *OrderServiceGetOrderResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return OrderServiceGetOrderResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *OrderServiceGetOrderResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *OrderServiceGetOrderResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *OrderServiceGetOrderResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceGetOrderResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &Order{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceGetOrderResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceGetOrderResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "GetOrder_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *OrderServiceGetOrderResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *OrderServiceGetOrderResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *OrderServiceGetOrderResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("OrderServiceGetOrderResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Headers
+//   - Request
+type OrderServiceBatchGetOrdersArgs struct {
+	Headers map[string]string      `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *BatchGetOrdersRequest `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewOrderServiceBatchGetOrdersArgs() *OrderServiceBatchGetOrdersArgs {
+	return &OrderServiceBatchGetOrdersArgs{}
+}
+
+func (p *OrderServiceBatchGetOrdersArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var OrderServiceBatchGetOrdersArgs_Request_DEFAULT *BatchGetOrdersRequest
+
+func (p *OrderServiceBatchGetOrdersArgs) GetRequest() *BatchGetOrdersRequest {
+	if !p.IsSetRequest() {
+		return OrderServiceBatchGetOrdersArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *OrderServiceBatchGetOrdersArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *OrderServiceBatchGetOrdersArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceBatchGetOrdersArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key238 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key238 = v
+		}
+		var _val239 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val239 = v
+		}
+		p.Headers[_key238] = _val239
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *OrderServiceBatchGetOrdersArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &BatchGetOrdersRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceBatchGetOrdersArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "BatchGetOrders_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *OrderServiceBatchGetOrdersArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *OrderServiceBatchGetOrdersArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *OrderServiceBatchGetOrdersArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("OrderServiceBatchGetOrdersArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type OrderServiceBatchGetOrdersResult struct {
+	Success *BatchGetOrdersResponse `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError              `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewOrderServiceBatchGetOrdersResult() *OrderServiceBatchGetOrdersResult {
+	return &OrderServiceBatchGetOrdersResult{}
+}
+
+var OrderServiceBatchGetOrdersResult_Success_DEFAULT *BatchGetOrdersResponse
+
+func (p *OrderServiceBatchGetOrdersResult) GetSuccess() *BatchGetOrdersResponse {
+	if !p.IsSetSuccess() {
+		return OrderServiceBatchGetOrdersResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var OrderServiceBatchGetOrdersResult_Error_DEFAULT *ShopError
+
+func (p *OrderServiceBatchGetOrdersResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return OrderServiceBatchGetOrdersResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *OrderServiceBatchGetOrdersResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *OrderServiceBatchGetOrdersResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *OrderServiceBatchGetOrdersResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceBatchGetOrdersResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &BatchGetOrdersResponse{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceBatchGetOrdersResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceBatchGetOrdersResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "BatchGetOrders_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *OrderServiceBatchGetOrdersResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *OrderServiceBatchGetOrdersResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *OrderServiceBatchGetOrdersResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("OrderServiceBatchGetOrdersResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Headers
+//   - Request
+type OrderServiceListOrdersByUserArgs struct {
+	Headers map[string]string        `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *ListOrdersByUserRequest `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewOrderServiceListOrdersByUserArgs() *OrderServiceListOrdersByUserArgs {
+	return &OrderServiceListOrdersByUserArgs{}
+}
+
+func (p *OrderServiceListOrdersByUserArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var OrderServiceListOrdersByUserArgs_Request_DEFAULT *ListOrdersByUserRequest
+
+func (p *OrderServiceListOrdersByUserArgs) GetRequest() *ListOrdersByUserRequest {
+	if !p.IsSetRequest() {
+		return OrderServiceListOrdersByUserArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *OrderServiceListOrdersByUserArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *OrderServiceListOrdersByUserArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceListOrdersByUserArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key240 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key240 = v
+		}
+		var _val241 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val241 = v
+		}
+		p.Headers[_key240] = _val241
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *OrderServiceListOrdersByUserArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &ListOrdersByUserRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceListOrdersByUserArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "ListOrdersByUser_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *OrderServiceListOrdersByUserArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *OrderServiceListOrdersByUserArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *OrderServiceListOrdersByUserArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("OrderServiceListOrdersByUserArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type OrderServiceListOrdersByUserResult struct {
+	Success *ListOrdersByUserResponse `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError                `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewOrderServiceListOrdersByUserResult() *OrderServiceListOrdersByUserResult {
+	return &OrderServiceListOrdersByUserResult{}
+}
+
+var OrderServiceListOrdersByUserResult_Success_DEFAULT *ListOrdersByUserResponse
+
+func (p *OrderServiceListOrdersByUserResult) GetSuccess() *ListOrdersByUserResponse {
+	if !p.IsSetSuccess() {
+		return OrderServiceListOrdersByUserResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var OrderServiceListOrdersByUserResult_Error_DEFAULT *ShopError
+
+func (p *OrderServiceListOrdersByUserResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return OrderServiceListOrdersByUserResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *OrderServiceListOrdersByUserResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *OrderServiceListOrdersByUserResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *OrderServiceListOrdersByUserResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceListOrdersByUserResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &ListOrdersByUserResponse{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceListOrdersByUserResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceListOrdersByUserResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "ListOrdersByUser_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *OrderServiceListOrdersByUserResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *OrderServiceListOrdersByUserResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *OrderServiceListOrdersByUserResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("OrderServiceListOrdersByUserResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Headers
+//   - Request
+type OrderServiceUpdateOrderStatusArgs struct {
+	Headers map[string]string         `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *UpdateOrderStatusRequest `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewOrderServiceUpdateOrderStatusArgs() *OrderServiceUpdateOrderStatusArgs {
+	return &OrderServiceUpdateOrderStatusArgs{}
+}
+
+func (p *OrderServiceUpdateOrderStatusArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var OrderServiceUpdateOrderStatusArgs_Request_DEFAULT *UpdateOrderStatusRequest
+
+func (p *OrderServiceUpdateOrderStatusArgs) GetRequest() *UpdateOrderStatusRequest {
+	if !p.IsSetRequest() {
+		return OrderServiceUpdateOrderStatusArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *OrderServiceUpdateOrderStatusArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *OrderServiceUpdateOrderStatusArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceUpdateOrderStatusArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key242 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key242 = v
+		}
+		var _val243 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val243 = v
+		}
+		p.Headers[_key242] = _val243
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *OrderServiceUpdateOrderStatusArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &UpdateOrderStatusRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceUpdateOrderStatusArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "UpdateOrderStatus_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *OrderServiceUpdateOrderStatusArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *OrderServiceUpdateOrderStatusArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *OrderServiceUpdateOrderStatusArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("OrderServiceUpdateOrderStatusArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type OrderServiceUpdateOrderStatusResult struct {
+	Success *Order     `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewOrderServiceUpdateOrderStatusResult() *OrderServiceUpdateOrderStatusResult {
+	return &OrderServiceUpdateOrderStatusResult{}
+}
+
+var OrderServiceUpdateOrderStatusResult_Success_DEFAULT *Order
+
+func (p *OrderServiceUpdateOrderStatusResult) GetSuccess() *Order {
+	if !p.IsSetSuccess() {
+		return OrderServiceUpdateOrderStatusResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var OrderServiceUpdateOrderStatusResult_Error_DEFAULT *ShopError
+
+func (p *OrderServiceUpdateOrderStatusResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return OrderServiceUpdateOrderStatusResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *OrderServiceUpdateOrderStatusResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *OrderServiceUpdateOrderStatusResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *OrderServiceUpdateOrderStatusResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceUpdateOrderStatusResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &Order{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceUpdateOrderStatusResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceUpdateOrderStatusResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "UpdateOrderStatus_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *OrderServiceUpdateOrderStatusResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *OrderServiceUpdateOrderStatusResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *OrderServiceUpdateOrderStatusResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("OrderServiceUpdateOrderStatusResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Headers
+//   - Request
+type OrderServiceCancelOrderArgs struct {
+	Headers map[string]string   `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *CancelOrderRequest `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewOrderServiceCancelOrderArgs() *OrderServiceCancelOrderArgs {
+	return &OrderServiceCancelOrderArgs{}
+}
+
+func (p *OrderServiceCancelOrderArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var OrderServiceCancelOrderArgs_Request_DEFAULT *CancelOrderRequest
+
+func (p *OrderServiceCancelOrderArgs) GetRequest() *CancelOrderRequest {
+	if !p.IsSetRequest() {
+		return OrderServiceCancelOrderArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *OrderServiceCancelOrderArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *OrderServiceCancelOrderArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceCancelOrderArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key244 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key244 = v
+		}
+		var _val245 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val245 = v
+		}
+		p.Headers[_key244] = _val245
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *OrderServiceCancelOrderArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &CancelOrderRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceCancelOrderArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "CancelOrder_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *OrderServiceCancelOrderArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *OrderServiceCancelOrderArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *OrderServiceCancelOrderArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("OrderServiceCancelOrderArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type OrderServiceCancelOrderResult struct {
+	Success *Order     `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewOrderServiceCancelOrderResult() *OrderServiceCancelOrderResult {
+	return &OrderServiceCancelOrderResult{}
+}
+
+var OrderServiceCancelOrderResult_Success_DEFAULT *Order
+
+func (p *OrderServiceCancelOrderResult) GetSuccess() *Order {
+	if !p.IsSetSuccess() {
+		return OrderServiceCancelOrderResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var OrderServiceCancelOrderResult_Error_DEFAULT *ShopError
+
+func (p *OrderServiceCancelOrderResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return OrderServiceCancelOrderResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *OrderServiceCancelOrderResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *OrderServiceCancelOrderResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *OrderServiceCancelOrderResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceCancelOrderResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &Order{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceCancelOrderResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceCancelOrderResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "CancelOrder_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *OrderServiceCancelOrderResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *OrderServiceCancelOrderResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *OrderServiceCancelOrderResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("OrderServiceCancelOrderResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Headers
+//   - Request
+type OrderServiceStreamOrderLinesArgs struct {
+	Headers map[string]string        `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *StreamOrderLinesRequest `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewOrderServiceStreamOrderLinesArgs() *OrderServiceStreamOrderLinesArgs {
+	return &OrderServiceStreamOrderLinesArgs{}
+}
+
+func (p *OrderServiceStreamOrderLinesArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var OrderServiceStreamOrderLinesArgs_Request_DEFAULT *StreamOrderLinesRequest
+
+func (p *OrderServiceStreamOrderLinesArgs) GetRequest() *StreamOrderLinesRequest {
+	if !p.IsSetRequest() {
+		return OrderServiceStreamOrderLinesArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *OrderServiceStreamOrderLinesArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *OrderServiceStreamOrderLinesArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceStreamOrderLinesArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key246 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key246 = v
+		}
+		var _val247 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val247 = v
+		}
+		p.Headers[_key246] = _val247
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *OrderServiceStreamOrderLinesArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &StreamOrderLinesRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceStreamOrderLinesArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "StreamOrderLines_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *OrderServiceStreamOrderLinesArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *OrderServiceStreamOrderLinesArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *OrderServiceStreamOrderLinesArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("OrderServiceStreamOrderLinesArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type OrderServiceStreamOrderLinesResult struct {
+	Success *StreamOrderLinesResponse `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError                `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewOrderServiceStreamOrderLinesResult() *OrderServiceStreamOrderLinesResult {
+	return &OrderServiceStreamOrderLinesResult{}
+}
+
+var OrderServiceStreamOrderLinesResult_Success_DEFAULT *StreamOrderLinesResponse
+
+func (p *OrderServiceStreamOrderLinesResult) GetSuccess() *StreamOrderLinesResponse {
+	if !p.IsSetSuccess() {
+		return OrderServiceStreamOrderLinesResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var OrderServiceStreamOrderLinesResult_Error_DEFAULT *ShopError
+
+func (p *OrderServiceStreamOrderLinesResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return OrderServiceStreamOrderLinesResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *OrderServiceStreamOrderLinesResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *OrderServiceStreamOrderLinesResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *OrderServiceStreamOrderLinesResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceStreamOrderLinesResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &StreamOrderLinesResponse{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceStreamOrderLinesResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *OrderServiceStreamOrderLinesResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "StreamOrderLines_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *OrderServiceStreamOrderLinesResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *OrderServiceStreamOrderLinesResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *OrderServiceStreamOrderLinesResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("OrderServiceStreamOrderLinesResult(%+v)", *p)
+}
+
+type PaymentService interface {
+	// Parameters:
+	//  - Headers
+	//  - Request
+	AuthorizePayment(ctx context.Context, headers map[string]string, request *AuthorizePaymentRequest) (_r *Payment, _err error)
+	// Parameters:
+	//  - Headers
+	//  - Request
+	CapturePayment(ctx context.Context, headers map[string]string, request *CapturePaymentRequest) (_r *Payment, _err error)
+	// Parameters:
+	//  - Headers
+	//  - Request
+	VoidPayment(ctx context.Context, headers map[string]string, request *VoidPaymentRequest) (_r *Payment, _err error)
+	// Parameters:
+	//  - Headers
+	//  - Request
+	GetPayment(ctx context.Context, headers map[string]string, request *GetPaymentRequest) (_r *Payment, _err error)
+	// Parameters:
+	//  - Headers
+	//  - Request
+	BatchGetPaymentsByOrder(ctx context.Context, headers map[string]string, request *BatchGetPaymentsByOrderRequest) (_r *BatchGetPaymentsByOrderResponse, _err error)
+}
+
+type PaymentServiceClient struct {
+	c    thrift.TClient
+	meta thrift.ResponseMeta
+}
+
+func NewPaymentServiceClientFactory(t thrift.TTransport, f thrift.TProtocolFactory) *PaymentServiceClient {
+	return &PaymentServiceClient{
+		c: thrift.NewTStandardClient(f.GetProtocol(t), f.GetProtocol(t)),
+	}
+}
+
+func NewPaymentServiceClientProtocol(t thrift.TTransport, iprot thrift.TProtocol, oprot thrift.TProtocol) *PaymentServiceClient {
+	return &PaymentServiceClient{
+		c: thrift.NewTStandardClient(iprot, oprot),
+	}
+}
+
+func NewPaymentServiceClient(c thrift.TClient) *PaymentServiceClient {
+	return &PaymentServiceClient{
+		c: c,
+	}
+}
+
+func (p *PaymentServiceClient) Client_() thrift.TClient {
+	return p.c
+}
+
+func (p *PaymentServiceClient) LastResponseMeta_() thrift.ResponseMeta {
+	return p.meta
+}
+
+func (p *PaymentServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
+	p.meta = meta
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *PaymentServiceClient) AuthorizePayment(ctx context.Context, headers map[string]string, request *AuthorizePaymentRequest) (_r *Payment, _err error) {
+	var _args248 PaymentServiceAuthorizePaymentArgs
+	_args248.Headers = headers
+	_args248.Request = request
+	var _result250 PaymentServiceAuthorizePaymentResult
+	var _meta249 thrift.ResponseMeta
+	_meta249, _err = p.Client_().Call(ctx, "AuthorizePayment", &_args248, &_result250)
+	p.SetLastResponseMeta_(_meta249)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result250.Error != nil:
+		return _r, _result250.Error
+	}
+
+	if _ret251 := _result250.GetSuccess(); _ret251 != nil {
+		return _ret251, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "AuthorizePayment failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *PaymentServiceClient) CapturePayment(ctx context.Context, headers map[string]string, request *CapturePaymentRequest) (_r *Payment, _err error) {
+	var _args252 PaymentServiceCapturePaymentArgs
+	_args252.Headers = headers
+	_args252.Request = request
+	var _result254 PaymentServiceCapturePaymentResult
+	var _meta253 thrift.ResponseMeta
+	_meta253, _err = p.Client_().Call(ctx, "CapturePayment", &_args252, &_result254)
+	p.SetLastResponseMeta_(_meta253)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result254.Error != nil:
+		return _r, _result254.Error
+	}
+
+	if _ret255 := _result254.GetSuccess(); _ret255 != nil {
+		return _ret255, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "CapturePayment failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *PaymentServiceClient) VoidPayment(ctx context.Context, headers map[string]string, request *VoidPaymentRequest) (_r *Payment, _err error) {
+	var _args256 PaymentServiceVoidPaymentArgs
+	_args256.Headers = headers
+	_args256.Request = request
+	var _result258 PaymentServiceVoidPaymentResult
+	var _meta257 thrift.ResponseMeta
+	_meta257, _err = p.Client_().Call(ctx, "VoidPayment", &_args256, &_result258)
+	p.SetLastResponseMeta_(_meta257)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result258.Error != nil:
+		return _r, _result258.Error
+	}
+
+	if _ret259 := _result258.GetSuccess(); _ret259 != nil {
+		return _ret259, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "VoidPayment failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *PaymentServiceClient) GetPayment(ctx context.Context, headers map[string]string, request *GetPaymentRequest) (_r *Payment, _err error) {
+	var _args260 PaymentServiceGetPaymentArgs
+	_args260.Headers = headers
+	_args260.Request = request
+	var _result262 PaymentServiceGetPaymentResult
+	var _meta261 thrift.ResponseMeta
+	_meta261, _err = p.Client_().Call(ctx, "GetPayment", &_args260, &_result262)
+	p.SetLastResponseMeta_(_meta261)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result262.Error != nil:
+		return _r, _result262.Error
+	}
+
+	if _ret263 := _result262.GetSuccess(); _ret263 != nil {
+		return _ret263, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "GetPayment failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *PaymentServiceClient) BatchGetPaymentsByOrder(ctx context.Context, headers map[string]string, request *BatchGetPaymentsByOrderRequest) (_r *BatchGetPaymentsByOrderResponse, _err error) {
+	var _args264 PaymentServiceBatchGetPaymentsByOrderArgs
+	_args264.Headers = headers
+	_args264.Request = request
+	var _result266 PaymentServiceBatchGetPaymentsByOrderResult
+	var _meta265 thrift.ResponseMeta
+	_meta265, _err = p.Client_().Call(ctx, "BatchGetPaymentsByOrder", &_args264, &_result266)
+	p.SetLastResponseMeta_(_meta265)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result266.Error != nil:
+		return _r, _result266.Error
+	}
+
+	if _ret267 := _result266.GetSuccess(); _ret267 != nil {
+		return _ret267, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "BatchGetPaymentsByOrder failed: unknown result")
+}
+
+type PaymentServiceProcessor struct {
+	processorMap map[string]thrift.TProcessorFunction
+	handler      PaymentService
+}
+
+func (p *PaymentServiceProcessor) AddToProcessorMap(key string, processor thrift.TProcessorFunction) {
+	p.processorMap[key] = processor
+}
+
+func (p *PaymentServiceProcessor) GetProcessorFunction(key string) (processor thrift.TProcessorFunction, ok bool) {
+	processor, ok = p.processorMap[key]
+	return processor, ok
+}
+
+func (p *PaymentServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFunction {
+	return p.processorMap
+}
+
+func NewPaymentServiceProcessor(handler PaymentService) *PaymentServiceProcessor {
+
+	self268 := &PaymentServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self268.processorMap["AuthorizePayment"] = &paymentServiceProcessorAuthorizePayment{handler: handler}
+	self268.processorMap["CapturePayment"] = &paymentServiceProcessorCapturePayment{handler: handler}
+	self268.processorMap["VoidPayment"] = &paymentServiceProcessorVoidPayment{handler: handler}
+	self268.processorMap["GetPayment"] = &paymentServiceProcessorGetPayment{handler: handler}
+	self268.processorMap["BatchGetPaymentsByOrder"] = &paymentServiceProcessorBatchGetPaymentsByOrder{handler: handler}
+	return self268
+}
+
+func (p *PaymentServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	name, _, seqId, err2 := iprot.ReadMessageBegin(ctx)
+	if err2 != nil {
+		return false, thrift.WrapTException(err2)
+	}
+	if processor, ok := p.GetProcessorFunction(name); ok {
+		return processor.Process(ctx, seqId, iprot, oprot)
+	}
+	iprot.Skip(ctx, thrift.STRUCT)
+	iprot.ReadMessageEnd(ctx)
+	x269 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
+	x269.Write(ctx, oprot)
+	oprot.WriteMessageEnd(ctx)
+	oprot.Flush(ctx)
+	return false, x269
+
+}
+
+type paymentServiceProcessorAuthorizePayment struct {
+	handler PaymentService
+}
+
+func (p *paymentServiceProcessorAuthorizePayment) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err270 error
+	args := PaymentServiceAuthorizePaymentArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "AuthorizePayment", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := PaymentServiceAuthorizePaymentResult{}
+	if retval, err2 := p.handler.AuthorizePayment(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc271 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing AuthorizePayment: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "AuthorizePayment", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err270 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc271.Write(ctx, oprot); _write_err270 == nil && err2 != nil {
+				_write_err270 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err270 == nil && err2 != nil {
+				_write_err270 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err270 == nil && err2 != nil {
+				_write_err270 = thrift.WrapTException(err2)
+			}
+			if _write_err270 != nil {
+				return false, thrift.WrapTException(_write_err270)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "AuthorizePayment", thrift.REPLY, seqId); err2 != nil {
+		_write_err270 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err270 == nil && err2 != nil {
+		_write_err270 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err270 == nil && err2 != nil {
+		_write_err270 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err270 == nil && err2 != nil {
+		_write_err270 = thrift.WrapTException(err2)
+	}
+	if _write_err270 != nil {
+		return false, thrift.WrapTException(_write_err270)
+	}
+	return true, err
+}
+
+type paymentServiceProcessorCapturePayment struct {
+	handler PaymentService
+}
+
+func (p *paymentServiceProcessorCapturePayment) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err272 error
+	args := PaymentServiceCapturePaymentArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "CapturePayment", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := PaymentServiceCapturePaymentResult{}
+	if retval, err2 := p.handler.CapturePayment(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc273 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing CapturePayment: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "CapturePayment", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err272 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc273.Write(ctx, oprot); _write_err272 == nil && err2 != nil {
+				_write_err272 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err272 == nil && err2 != nil {
+				_write_err272 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err272 == nil && err2 != nil {
+				_write_err272 = thrift.WrapTException(err2)
+			}
+			if _write_err272 != nil {
+				return false, thrift.WrapTException(_write_err272)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "CapturePayment", thrift.REPLY, seqId); err2 != nil {
+		_write_err272 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err272 == nil && err2 != nil {
+		_write_err272 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err272 == nil && err2 != nil {
+		_write_err272 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err272 == nil && err2 != nil {
+		_write_err272 = thrift.WrapTException(err2)
+	}
+	if _write_err272 != nil {
+		return false, thrift.WrapTException(_write_err272)
+	}
+	return true, err
+}
+
+type paymentServiceProcessorVoidPayment struct {
+	handler PaymentService
+}
+
+func (p *paymentServiceProcessorVoidPayment) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err274 error
+	args := PaymentServiceVoidPaymentArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "VoidPayment", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := PaymentServiceVoidPaymentResult{}
+	if retval, err2 := p.handler.VoidPayment(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc275 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing VoidPayment: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "VoidPayment", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err274 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc275.Write(ctx, oprot); _write_err274 == nil && err2 != nil {
+				_write_err274 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err274 == nil && err2 != nil {
+				_write_err274 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err274 == nil && err2 != nil {
+				_write_err274 = thrift.WrapTException(err2)
+			}
+			if _write_err274 != nil {
+				return false, thrift.WrapTException(_write_err274)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "VoidPayment", thrift.REPLY, seqId); err2 != nil {
+		_write_err274 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err274 == nil && err2 != nil {
+		_write_err274 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err274 == nil && err2 != nil {
+		_write_err274 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err274 == nil && err2 != nil {
+		_write_err274 = thrift.WrapTException(err2)
+	}
+	if _write_err274 != nil {
+		return false, thrift.WrapTException(_write_err274)
+	}
+	return true, err
+}
+
+type paymentServiceProcessorGetPayment struct {
+	handler PaymentService
+}
+
+func (p *paymentServiceProcessorGetPayment) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err276 error
+	args := PaymentServiceGetPaymentArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "GetPayment", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := PaymentServiceGetPaymentResult{}
+	if retval, err2 := p.handler.GetPayment(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc277 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing GetPayment: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "GetPayment", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err276 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc277.Write(ctx, oprot); _write_err276 == nil && err2 != nil {
+				_write_err276 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err276 == nil && err2 != nil {
+				_write_err276 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err276 == nil && err2 != nil {
+				_write_err276 = thrift.WrapTException(err2)
+			}
+			if _write_err276 != nil {
+				return false, thrift.WrapTException(_write_err276)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "GetPayment", thrift.REPLY, seqId); err2 != nil {
+		_write_err276 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err276 == nil && err2 != nil {
+		_write_err276 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err276 == nil && err2 != nil {
+		_write_err276 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err276 == nil && err2 != nil {
+		_write_err276 = thrift.WrapTException(err2)
+	}
+	if _write_err276 != nil {
+		return false, thrift.WrapTException(_write_err276)
+	}
+	return true, err
+}
+
+type paymentServiceProcessorBatchGetPaymentsByOrder struct {
+	handler PaymentService
+}
+
+func (p *paymentServiceProcessorBatchGetPaymentsByOrder) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err278 error
+	args := PaymentServiceBatchGetPaymentsByOrderArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "BatchGetPaymentsByOrder", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := PaymentServiceBatchGetPaymentsByOrderResult{}
+	if retval, err2 := p.handler.BatchGetPaymentsByOrder(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc279 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing BatchGetPaymentsByOrder: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "BatchGetPaymentsByOrder", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err278 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc279.Write(ctx, oprot); _write_err278 == nil && err2 != nil {
+				_write_err278 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err278 == nil && err2 != nil {
+				_write_err278 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err278 == nil && err2 != nil {
+				_write_err278 = thrift.WrapTException(err2)
+			}
+			if _write_err278 != nil {
+				return false, thrift.WrapTException(_write_err278)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "BatchGetPaymentsByOrder", thrift.REPLY, seqId); err2 != nil {
+		_write_err278 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err278 == nil && err2 != nil {
+		_write_err278 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err278 == nil && err2 != nil {
+		_write_err278 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err278 == nil && err2 != nil {
+		_write_err278 = thrift.WrapTException(err2)
+	}
+	if _write_err278 != nil {
+		return false, thrift.WrapTException(_write_err278)
+	}
+	return true, err
+}
+
+// HELPER FUNCTIONS AND STRUCTURES
+
+// Attributes:
+//   - Headers
+//   - Request
+type PaymentServiceAuthorizePaymentArgs struct {
+	Headers map[string]string        `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *AuthorizePaymentRequest `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewPaymentServiceAuthorizePaymentArgs() *PaymentServiceAuthorizePaymentArgs {
+	return &PaymentServiceAuthorizePaymentArgs{}
+}
+
+func (p *PaymentServiceAuthorizePaymentArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var PaymentServiceAuthorizePaymentArgs_Request_DEFAULT *AuthorizePaymentRequest
+
+func (p *PaymentServiceAuthorizePaymentArgs) GetRequest() *AuthorizePaymentRequest {
+	if !p.IsSetRequest() {
+		return PaymentServiceAuthorizePaymentArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *PaymentServiceAuthorizePaymentArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *PaymentServiceAuthorizePaymentArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceAuthorizePaymentArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key280 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key280 = v
+		}
+		var _val281 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val281 = v
+		}
+		p.Headers[_key280] = _val281
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceAuthorizePaymentArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &AuthorizePaymentRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceAuthorizePaymentArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "AuthorizePayment_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceAuthorizePaymentArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *PaymentServiceAuthorizePaymentArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *PaymentServiceAuthorizePaymentArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("PaymentServiceAuthorizePaymentArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type PaymentServiceAuthorizePaymentResult struct {
+	Success *Payment   `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewPaymentServiceAuthorizePaymentResult() *PaymentServiceAuthorizePaymentResult {
+	return &PaymentServiceAuthorizePaymentResult{}
+}
+
+var PaymentServiceAuthorizePaymentResult_Success_DEFAULT *Payment
+
+func (p *PaymentServiceAuthorizePaymentResult) GetSuccess() *Payment {
+	if !p.IsSetSuccess() {
+		return PaymentServiceAuthorizePaymentResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var PaymentServiceAuthorizePaymentResult_Error_DEFAULT *ShopError
+
+func (p *PaymentServiceAuthorizePaymentResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return PaymentServiceAuthorizePaymentResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *PaymentServiceAuthorizePaymentResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *PaymentServiceAuthorizePaymentResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *PaymentServiceAuthorizePaymentResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceAuthorizePaymentResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &Payment{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceAuthorizePaymentResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceAuthorizePaymentResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "AuthorizePayment_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceAuthorizePaymentResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *PaymentServiceAuthorizePaymentResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *PaymentServiceAuthorizePaymentResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("PaymentServiceAuthorizePaymentResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Headers
+//   - Request
+type PaymentServiceCapturePaymentArgs struct {
+	Headers map[string]string      `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *CapturePaymentRequest `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewPaymentServiceCapturePaymentArgs() *PaymentServiceCapturePaymentArgs {
+	return &PaymentServiceCapturePaymentArgs{}
+}
+
+func (p *PaymentServiceCapturePaymentArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var PaymentServiceCapturePaymentArgs_Request_DEFAULT *CapturePaymentRequest
+
+func (p *PaymentServiceCapturePaymentArgs) GetRequest() *CapturePaymentRequest {
+	if !p.IsSetRequest() {
+		return PaymentServiceCapturePaymentArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *PaymentServiceCapturePaymentArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *PaymentServiceCapturePaymentArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceCapturePaymentArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key282 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key282 = v
+		}
+		var _val283 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val283 = v
+		}
+		p.Headers[_key282] = _val283
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceCapturePaymentArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &CapturePaymentRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceCapturePaymentArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "CapturePayment_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceCapturePaymentArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *PaymentServiceCapturePaymentArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *PaymentServiceCapturePaymentArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("PaymentServiceCapturePaymentArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type PaymentServiceCapturePaymentResult struct {
+	Success *Payment   `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewPaymentServiceCapturePaymentResult() *PaymentServiceCapturePaymentResult {
+	return &PaymentServiceCapturePaymentResult{}
+}
+
+var PaymentServiceCapturePaymentResult_Success_DEFAULT *Payment
+
+func (p *PaymentServiceCapturePaymentResult) GetSuccess() *Payment {
+	if !p.IsSetSuccess() {
+		return PaymentServiceCapturePaymentResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var PaymentServiceCapturePaymentResult_Error_DEFAULT *ShopError
+
+func (p *PaymentServiceCapturePaymentResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return PaymentServiceCapturePaymentResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *PaymentServiceCapturePaymentResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *PaymentServiceCapturePaymentResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *PaymentServiceCapturePaymentResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceCapturePaymentResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &Payment{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceCapturePaymentResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceCapturePaymentResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "CapturePayment_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceCapturePaymentResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *PaymentServiceCapturePaymentResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *PaymentServiceCapturePaymentResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("PaymentServiceCapturePaymentResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Headers
+//   - Request
+type PaymentServiceVoidPaymentArgs struct {
+	Headers map[string]string   `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *VoidPaymentRequest `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewPaymentServiceVoidPaymentArgs() *PaymentServiceVoidPaymentArgs {
+	return &PaymentServiceVoidPaymentArgs{}
+}
+
+func (p *PaymentServiceVoidPaymentArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var PaymentServiceVoidPaymentArgs_Request_DEFAULT *VoidPaymentRequest
+
+func (p *PaymentServiceVoidPaymentArgs) GetRequest() *VoidPaymentRequest {
+	if !p.IsSetRequest() {
+		return PaymentServiceVoidPaymentArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *PaymentServiceVoidPaymentArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *PaymentServiceVoidPaymentArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceVoidPaymentArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key284 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key284 = v
+		}
+		var _val285 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val285 = v
+		}
+		p.Headers[_key284] = _val285
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceVoidPaymentArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &VoidPaymentRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceVoidPaymentArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "VoidPayment_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceVoidPaymentArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *PaymentServiceVoidPaymentArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *PaymentServiceVoidPaymentArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("PaymentServiceVoidPaymentArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type PaymentServiceVoidPaymentResult struct {
+	Success *Payment   `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewPaymentServiceVoidPaymentResult() *PaymentServiceVoidPaymentResult {
+	return &PaymentServiceVoidPaymentResult{}
+}
+
+var PaymentServiceVoidPaymentResult_Success_DEFAULT *Payment
+
+func (p *PaymentServiceVoidPaymentResult) GetSuccess() *Payment {
+	if !p.IsSetSuccess() {
+		return PaymentServiceVoidPaymentResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var PaymentServiceVoidPaymentResult_Error_DEFAULT *ShopError
+
+func (p *PaymentServiceVoidPaymentResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return PaymentServiceVoidPaymentResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *PaymentServiceVoidPaymentResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *PaymentServiceVoidPaymentResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *PaymentServiceVoidPaymentResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceVoidPaymentResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &Payment{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceVoidPaymentResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceVoidPaymentResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "VoidPayment_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceVoidPaymentResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *PaymentServiceVoidPaymentResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *PaymentServiceVoidPaymentResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("PaymentServiceVoidPaymentResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Headers
+//   - Request
+type PaymentServiceGetPaymentArgs struct {
+	Headers map[string]string  `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *GetPaymentRequest `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewPaymentServiceGetPaymentArgs() *PaymentServiceGetPaymentArgs {
+	return &PaymentServiceGetPaymentArgs{}
+}
+
+func (p *PaymentServiceGetPaymentArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var PaymentServiceGetPaymentArgs_Request_DEFAULT *GetPaymentRequest
+
+func (p *PaymentServiceGetPaymentArgs) GetRequest() *GetPaymentRequest {
+	if !p.IsSetRequest() {
+		return PaymentServiceGetPaymentArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *PaymentServiceGetPaymentArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *PaymentServiceGetPaymentArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceGetPaymentArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key286 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key286 = v
+		}
+		var _val287 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val287 = v
+		}
+		p.Headers[_key286] = _val287
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceGetPaymentArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &GetPaymentRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceGetPaymentArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "GetPayment_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceGetPaymentArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *PaymentServiceGetPaymentArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *PaymentServiceGetPaymentArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("PaymentServiceGetPaymentArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type PaymentServiceGetPaymentResult struct {
+	Success *Payment   `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewPaymentServiceGetPaymentResult() *PaymentServiceGetPaymentResult {
+	return &PaymentServiceGetPaymentResult{}
+}
+
+var PaymentServiceGetPaymentResult_Success_DEFAULT *Payment
+
+func (p *PaymentServiceGetPaymentResult) GetSuccess() *Payment {
+	if !p.IsSetSuccess() {
+		return PaymentServiceGetPaymentResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var PaymentServiceGetPaymentResult_Error_DEFAULT *ShopError
+
+func (p *PaymentServiceGetPaymentResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return PaymentServiceGetPaymentResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *PaymentServiceGetPaymentResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *PaymentServiceGetPaymentResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *PaymentServiceGetPaymentResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceGetPaymentResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &Payment{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceGetPaymentResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceGetPaymentResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "GetPayment_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceGetPaymentResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *PaymentServiceGetPaymentResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *PaymentServiceGetPaymentResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("PaymentServiceGetPaymentResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Headers
+//   - Request
+type PaymentServiceBatchGetPaymentsByOrderArgs struct {
+	Headers map[string]string               `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *BatchGetPaymentsByOrderRequest `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewPaymentServiceBatchGetPaymentsByOrderArgs() *PaymentServiceBatchGetPaymentsByOrderArgs {
+	return &PaymentServiceBatchGetPaymentsByOrderArgs{}
+}
+
+func (p *PaymentServiceBatchGetPaymentsByOrderArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var PaymentServiceBatchGetPaymentsByOrderArgs_Request_DEFAULT *BatchGetPaymentsByOrderRequest
+
+func (p *PaymentServiceBatchGetPaymentsByOrderArgs) GetRequest() *BatchGetPaymentsByOrderRequest {
+	if !p.IsSetRequest() {
+		return PaymentServiceBatchGetPaymentsByOrderArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *PaymentServiceBatchGetPaymentsByOrderArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *PaymentServiceBatchGetPaymentsByOrderArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceBatchGetPaymentsByOrderArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key288 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key288 = v
+		}
+		var _val289 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val289 = v
+		}
+		p.Headers[_key288] = _val289
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceBatchGetPaymentsByOrderArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &BatchGetPaymentsByOrderRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceBatchGetPaymentsByOrderArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "BatchGetPaymentsByOrder_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceBatchGetPaymentsByOrderArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *PaymentServiceBatchGetPaymentsByOrderArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *PaymentServiceBatchGetPaymentsByOrderArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("PaymentServiceBatchGetPaymentsByOrderArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type PaymentServiceBatchGetPaymentsByOrderResult struct {
+	Success *BatchGetPaymentsByOrderResponse `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError                       `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewPaymentServiceBatchGetPaymentsByOrderResult() *PaymentServiceBatchGetPaymentsByOrderResult {
+	return &PaymentServiceBatchGetPaymentsByOrderResult{}
+}
+
+var PaymentServiceBatchGetPaymentsByOrderResult_Success_DEFAULT *BatchGetPaymentsByOrderResponse
+
+func (p *PaymentServiceBatchGetPaymentsByOrderResult) GetSuccess() *BatchGetPaymentsByOrderResponse {
+	if !p.IsSetSuccess() {
+		return PaymentServiceBatchGetPaymentsByOrderResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var PaymentServiceBatchGetPaymentsByOrderResult_Error_DEFAULT *ShopError
+
+func (p *PaymentServiceBatchGetPaymentsByOrderResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return PaymentServiceBatchGetPaymentsByOrderResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *PaymentServiceBatchGetPaymentsByOrderResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *PaymentServiceBatchGetPaymentsByOrderResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *PaymentServiceBatchGetPaymentsByOrderResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceBatchGetPaymentsByOrderResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &BatchGetPaymentsByOrderResponse{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceBatchGetPaymentsByOrderResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceBatchGetPaymentsByOrderResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "BatchGetPaymentsByOrder_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *PaymentServiceBatchGetPaymentsByOrderResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *PaymentServiceBatchGetPaymentsByOrderResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *PaymentServiceBatchGetPaymentsByOrderResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("PaymentServiceBatchGetPaymentsByOrderResult(%+v)", *p)
 }

@@ -27,7 +27,7 @@ from mesh.sidecars.workloads import CANARY, CANARY_OF, CANARY_VERSION, STABLE, T
 IMAGE = "shop"
 CONNECTION_AGE_S = 300
 """After how long gRPC callers that choose among pods themselves look for those that have been added."""
-SPOKEN = {Protocol.GRPC: "grpc", Protocol.REST: "http", Protocol.GRAPHQL: "http"}
+SPOKEN = {**dict.fromkeys(Protocol, "http"), Protocol.GRPC: "grpc"}
 DATABASE_URL, GRAPHIQL = "SHOP_DATABASE_URL", "SHOP_GRAPHIQL"
 # Stands where a process is told its password; each place is then filled from the secret.
 _ELSEWHERE = Database("postgresql://nobody:nothing@postgres/postgres", embedded=False)

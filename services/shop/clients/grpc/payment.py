@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 import grpc.aio
 
-from shop.messages.shared import build, money_argument, money_from
+from shop.messages.payment import payment_from
+from shop.messages.shared import build, money_argument
 from shop.money import Money
 from shop.platform.grpc.client import Peer
 from shop.stubs import payment_pb2 as pb
 from shop.stubs import payment_pb2_grpc
-from shop.values.payment import Payment, PaymentStatus
-
-_STATUSES = {pb.PaymentStatus.Value(f"PAYMENT_STATUS_{status.value}"): status for status in PaymentStatus}
+from shop.values.payment import Payment
 
 
 class GrpcPaymentClient:
@@ -32,33 +30,21 @@ class GrpcPaymentClient:
             amount=money_argument(amount, "amount"),
             payment_token=payment_token,
         )
-        return _payment(await self._peer.unary(self._stub.AuthorizePayment, "AuthorizePayment", request))
+        return payment_from(await self._peer.unary(self._stub.AuthorizePayment, "AuthorizePayment", request))
 
     async def capture_payment(self, *, checkout_id: str, order_id: int) -> Payment:
         request = build(pb.CapturePaymentRequest, checkout_id=checkout_id, order_id=order_id)
-        return _payment(await self._peer.unary(self._stub.CapturePayment, "CapturePayment", request))
+        return payment_from(await self._peer.unary(self._stub.CapturePayment, "CapturePayment", request))
 
     async def void_payment(self, checkout_id: str) -> Payment:
         request = build(pb.VoidPaymentRequest, checkout_id=checkout_id)
-        return _payment(await self._peer.unary(self._stub.VoidPayment, "VoidPayment", request))
+        return payment_from(await self._peer.unary(self._stub.VoidPayment, "VoidPayment", request))
 
     async def get_payment(self, payment_id: int) -> Payment:
         request = build(pb.GetPaymentRequest, id=payment_id)
-        return _payment(await self._peer.unary(self._stub.GetPayment, "GetPayment", request))
+        return payment_from(await self._peer.unary(self._stub.GetPayment, "GetPayment", request))
 
     async def batch_get_payments_by_order(self, order_ids: Sequence[int]) -> list[Payment]:
         request = build(pb.BatchGetPaymentsByOrderRequest, order_ids=order_ids)
         response = await self._peer.unary(self._stub.BatchGetPaymentsByOrder, "BatchGetPaymentsByOrder", request)
-        return [_payment(payment) for payment in response.payments]
-
-
-def _payment(message: pb.Payment) -> Payment:
-    return Payment(
-        message.id,
-        message.checkout_id,
-        message.order_id,
-        message.user_id,
-        _STATUSES[message.status],
-        money_from(message.amount),
-        datetime.fromtimestamp(message.create_time.seconds, UTC),
-    )
+        return [payment_from(payment) for payment in response.payments]

@@ -1,1 +1,1 @@
-__all__ = ['ttypes', 'constants']
+__all__ = ['ttypes', 'constants', 'ProductService', 'UserService', 'OrderService', 'PaymentService']

@@ -70,6 +70,27 @@ class PaymentStatus(object):
     }
 
 
+class ReservationState(object):
+    RESERVATION_STATE_UNSPECIFIED = 0
+    RESERVATION_STATE_HELD = 1
+    RESERVATION_STATE_CONFIRMED = 2
+    RESERVATION_STATE_RELEASED = 3
+
+    _VALUES_TO_NAMES = {
+        0: "RESERVATION_STATE_UNSPECIFIED",
+        1: "RESERVATION_STATE_HELD",
+        2: "RESERVATION_STATE_CONFIRMED",
+        3: "RESERVATION_STATE_RELEASED",
+    }
+
+    _NAMES_TO_VALUES = {
+        "RESERVATION_STATE_UNSPECIFIED": 0,
+        "RESERVATION_STATE_HELD": 1,
+        "RESERVATION_STATE_CONFIRMED": 2,
+        "RESERVATION_STATE_RELEASED": 3,
+    }
+
+
 class Money(object):
     """
     Attributes:
@@ -467,16 +488,19 @@ class ListProductsResponse(object):
     """
     Attributes:
      - products
+     - next_page_token
 
     """
 
     __slots__ = (
         'products',
+        'next_page_token',
     )
 
 
-    def __init__(self, products=None,):
+    def __init__(self, products=None, next_page_token=None,):
         self.products = products
+        self.next_page_token = next_page_token
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -498,6 +522,11 @@ class ListProductsResponse(object):
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRING:
+                    self.next_page_token = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -514,6 +543,10 @@ class ListProductsResponse(object):
             for iter6 in self.products:
                 iter6.write(oprot)
             oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.next_page_token is not None:
+            oprot.writeFieldBegin('next_page_token', TType.STRING, 2)
+            oprot.writeString(self.next_page_token.encode('utf-8') if sys.version_info[0] == 2 else self.next_page_token)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -929,22 +962,31 @@ class Review(object):
     """
     Attributes:
      - id
+     - product_id
+     - user_id
      - rating
      - title
+     - body
 
     """
 
     __slots__ = (
         'id',
+        'product_id',
+        'user_id',
         'rating',
         'title',
+        'body',
     )
 
 
-    def __init__(self, id=None, rating=None, title=None,):
+    def __init__(self, id=None, product_id=None, user_id=None, rating=None, title=None, body=None,):
         self.id = id
+        self.product_id = product_id
+        self.user_id = user_id
         self.rating = rating
         self.title = title
+        self.body = body
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -960,6 +1002,16 @@ class Review(object):
                     self.id = iprot.readI64()
                 else:
                     iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.I64:
+                    self.product_id = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.I64:
+                    self.user_id = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
             elif fid == 4:
                 if ftype == TType.I32:
                     self.rating = iprot.readI32()
@@ -968,6 +1020,11 @@ class Review(object):
             elif fid == 5:
                 if ftype == TType.STRING:
                     self.title = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 6:
+                if ftype == TType.STRING:
+                    self.body = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
                 else:
                     iprot.skip(ftype)
             else:
@@ -984,6 +1041,14 @@ class Review(object):
             oprot.writeFieldBegin('id', TType.I64, 1)
             oprot.writeI64(self.id)
             oprot.writeFieldEnd()
+        if self.product_id is not None:
+            oprot.writeFieldBegin('product_id', TType.I64, 2)
+            oprot.writeI64(self.product_id)
+            oprot.writeFieldEnd()
+        if self.user_id is not None:
+            oprot.writeFieldBegin('user_id', TType.I64, 3)
+            oprot.writeI64(self.user_id)
+            oprot.writeFieldEnd()
         if self.rating is not None:
             oprot.writeFieldBegin('rating', TType.I32, 4)
             oprot.writeI32(self.rating)
@@ -991,6 +1056,10 @@ class Review(object):
         if self.title is not None:
             oprot.writeFieldBegin('title', TType.STRING, 5)
             oprot.writeString(self.title.encode('utf-8') if sys.version_info[0] == 2 else self.title)
+            oprot.writeFieldEnd()
+        if self.body is not None:
+            oprot.writeFieldBegin('body', TType.STRING, 6)
+            oprot.writeString(self.body.encode('utf-8') if sys.version_info[0] == 2 else self.body)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -1186,6 +1255,7 @@ class BatchListReviewsResponse(object):
 class OrderLine(object):
     """
     Attributes:
+     - id
      - line_number
      - product_id
      - quantity
@@ -1194,6 +1264,7 @@ class OrderLine(object):
     """
 
     __slots__ = (
+        'id',
         'line_number',
         'product_id',
         'quantity',
@@ -1201,7 +1272,8 @@ class OrderLine(object):
     )
 
 
-    def __init__(self, line_number=None, product_id=None, quantity=None, unit_price=None,):
+    def __init__(self, id=None, line_number=None, product_id=None, quantity=None, unit_price=None,):
+        self.id = id
         self.line_number = line_number
         self.product_id = product_id
         self.quantity = quantity
@@ -1216,7 +1288,12 @@ class OrderLine(object):
             (fname, ftype, fid) = iprot.readFieldBegin()
             if ftype == TType.STOP:
                 break
-            if fid == 2:
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.id = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
                 if ftype == TType.I32:
                     self.line_number = iprot.readI32()
                 else:
@@ -1247,6 +1324,10 @@ class OrderLine(object):
             oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
             return
         oprot.writeStructBegin('OrderLine')
+        if self.id is not None:
+            oprot.writeFieldBegin('id', TType.I64, 1)
+            oprot.writeI64(self.id)
+            oprot.writeFieldEnd()
         if self.line_number is not None:
             oprot.writeFieldBegin('line_number', TType.I32, 2)
             oprot.writeI32(self.line_number)
@@ -1431,16 +1512,19 @@ class ListOrdersByUserResponse(object):
     """
     Attributes:
      - orders
+     - next_page_token
 
     """
 
     __slots__ = (
         'orders',
+        'next_page_token',
     )
 
 
-    def __init__(self, orders=None,):
+    def __init__(self, orders=None, next_page_token=None,):
         self.orders = orders
+        self.next_page_token = next_page_token
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -1462,6 +1546,11 @@ class ListOrdersByUserResponse(object):
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRING:
+                    self.next_page_token = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -1478,6 +1567,10 @@ class ListOrdersByUserResponse(object):
             for iter55 in self.orders:
                 iter55.write(oprot)
             oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.next_page_token is not None:
+            oprot.writeFieldBegin('next_page_token', TType.STRING, 2)
+            oprot.writeString(self.next_page_token.encode('utf-8') if sys.version_info[0] == 2 else self.next_page_token)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -1738,23 +1831,35 @@ class StreamOrderLinesResponse(object):
 class Payment(object):
     """
     Attributes:
+     - id
+     - checkout_id
      - order_id
      - status
      - amount
+     - create_time
+     - user_id
 
     """
 
     __slots__ = (
+        'id',
+        'checkout_id',
         'order_id',
         'status',
         'amount',
+        'create_time',
+        'user_id',
     )
 
 
-    def __init__(self, order_id=None, status=None, amount=None,):
+    def __init__(self, id=None, checkout_id=None, order_id=None, status=None, amount=None, create_time=None, user_id=None,):
+        self.id = id
+        self.checkout_id = checkout_id
         self.order_id = order_id
         self.status = status
         self.amount = amount
+        self.create_time = create_time
+        self.user_id = user_id
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -1765,7 +1870,17 @@ class Payment(object):
             (fname, ftype, fid) = iprot.readFieldBegin()
             if ftype == TType.STOP:
                 break
-            if fid == 3:
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.id = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRING:
+                    self.checkout_id = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
                 if ftype == TType.I64:
                     self.order_id = iprot.readI64()
                 else:
@@ -1781,6 +1896,17 @@ class Payment(object):
                     self.amount.read(iprot)
                 else:
                     iprot.skip(ftype)
+            elif fid == 6:
+                if ftype == TType.STRUCT:
+                    self.create_time = Timestamp()
+                    self.create_time.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            elif fid == 7:
+                if ftype == TType.I64:
+                    self.user_id = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -1791,6 +1917,14 @@ class Payment(object):
             oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
             return
         oprot.writeStructBegin('Payment')
+        if self.id is not None:
+            oprot.writeFieldBegin('id', TType.I64, 1)
+            oprot.writeI64(self.id)
+            oprot.writeFieldEnd()
+        if self.checkout_id is not None:
+            oprot.writeFieldBegin('checkout_id', TType.STRING, 2)
+            oprot.writeString(self.checkout_id.encode('utf-8') if sys.version_info[0] == 2 else self.checkout_id)
+            oprot.writeFieldEnd()
         if self.order_id is not None:
             oprot.writeFieldBegin('order_id', TType.I64, 3)
             oprot.writeI64(self.order_id)
@@ -1802,6 +1936,14 @@ class Payment(object):
         if self.amount is not None:
             oprot.writeFieldBegin('amount', TType.STRUCT, 5)
             self.amount.write(oprot)
+            oprot.writeFieldEnd()
+        if self.create_time is not None:
+            oprot.writeFieldBegin('create_time', TType.STRUCT, 6)
+            self.create_time.write(oprot)
+            oprot.writeFieldEnd()
+        if self.user_id is not None:
+            oprot.writeFieldBegin('user_id', TType.I64, 7)
+            oprot.writeI64(self.user_id)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -2008,6 +2150,3363 @@ class User(object):
 
     def __ne__(self, other):
         return not (self == other)
+
+
+class LoginResponse(object):
+    """
+    Attributes:
+     - token
+     - user
+
+    """
+
+    __slots__ = (
+        'token',
+        'user',
+    )
+
+
+    def __init__(self, token=None, user=None,):
+        self.token = token
+        self.user = user
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRING:
+                    self.token = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRUCT:
+                    self.user = User()
+                    self.user.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('LoginResponse')
+        if self.token is not None:
+            oprot.writeFieldBegin('token', TType.STRING, 1)
+            oprot.writeString(self.token.encode('utf-8') if sys.version_info[0] == 2 else self.token)
+            oprot.writeFieldEnd()
+        if self.user is not None:
+            oprot.writeFieldBegin('user', TType.STRUCT, 2)
+            self.user.write(oprot)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class BatchGetUsersResponse(object):
+    """
+    Attributes:
+     - users
+
+    """
+
+    __slots__ = (
+        'users',
+    )
+
+
+    def __init__(self, users=None,):
+        self.users = users
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.LIST:
+                    self.users = []
+                    (_etype59, _size56) = iprot.readListBegin()
+                    for _i60 in range(_size56):
+                        _elem61 = User()
+                        _elem61.read(iprot)
+                        self.users.append(_elem61)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('BatchGetUsersResponse')
+        if self.users is not None:
+            oprot.writeFieldBegin('users', TType.LIST, 1)
+            oprot.writeListBegin(TType.STRUCT, len(self.users))
+            for iter62 in self.users:
+                iter62.write(oprot)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class ListUsersResponse(object):
+    """
+    Attributes:
+     - users
+     - next_page_token
+
+    """
+
+    __slots__ = (
+        'users',
+        'next_page_token',
+    )
+
+
+    def __init__(self, users=None, next_page_token=None,):
+        self.users = users
+        self.next_page_token = next_page_token
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.LIST:
+                    self.users = []
+                    (_etype66, _size63) = iprot.readListBegin()
+                    for _i67 in range(_size63):
+                        _elem68 = User()
+                        _elem68.read(iprot)
+                        self.users.append(_elem68)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRING:
+                    self.next_page_token = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('ListUsersResponse')
+        if self.users is not None:
+            oprot.writeFieldBegin('users', TType.LIST, 1)
+            oprot.writeListBegin(TType.STRUCT, len(self.users))
+            for iter69 in self.users:
+                iter69.write(oprot)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.next_page_token is not None:
+            oprot.writeFieldBegin('next_page_token', TType.STRING, 2)
+            oprot.writeString(self.next_page_token.encode('utf-8') if sys.version_info[0] == 2 else self.next_page_token)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class BatchGetOrdersResponse(object):
+    """
+    Attributes:
+     - orders
+
+    """
+
+    __slots__ = (
+        'orders',
+    )
+
+
+    def __init__(self, orders=None,):
+        self.orders = orders
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.LIST:
+                    self.orders = []
+                    (_etype73, _size70) = iprot.readListBegin()
+                    for _i74 in range(_size70):
+                        _elem75 = Order()
+                        _elem75.read(iprot)
+                        self.orders.append(_elem75)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('BatchGetOrdersResponse')
+        if self.orders is not None:
+            oprot.writeFieldBegin('orders', TType.LIST, 1)
+            oprot.writeListBegin(TType.STRUCT, len(self.orders))
+            for iter76 in self.orders:
+                iter76.write(oprot)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class ReservedLine(object):
+    """
+    Attributes:
+     - product_id
+     - quantity
+     - unit_price
+
+    """
+
+    __slots__ = (
+        'product_id',
+        'quantity',
+        'unit_price',
+    )
+
+
+    def __init__(self, product_id=None, quantity=None, unit_price=None,):
+        self.product_id = product_id
+        self.quantity = quantity
+        self.unit_price = unit_price
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.product_id = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.I32:
+                    self.quantity = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.STRUCT:
+                    self.unit_price = Money()
+                    self.unit_price.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('ReservedLine')
+        if self.product_id is not None:
+            oprot.writeFieldBegin('product_id', TType.I64, 1)
+            oprot.writeI64(self.product_id)
+            oprot.writeFieldEnd()
+        if self.quantity is not None:
+            oprot.writeFieldBegin('quantity', TType.I32, 2)
+            oprot.writeI32(self.quantity)
+            oprot.writeFieldEnd()
+        if self.unit_price is not None:
+            oprot.writeFieldBegin('unit_price', TType.STRUCT, 3)
+            self.unit_price.write(oprot)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class Reservation(object):
+    """
+    Attributes:
+     - id
+     - state
+     - lines
+
+    """
+
+    __slots__ = (
+        'id',
+        'state',
+        'lines',
+    )
+
+
+    def __init__(self, id=None, state=None, lines=None,):
+        self.id = id
+        self.state = state
+        self.lines = lines
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRING:
+                    self.id = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.I32:
+                    self.state = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.LIST:
+                    self.lines = []
+                    (_etype80, _size77) = iprot.readListBegin()
+                    for _i81 in range(_size77):
+                        _elem82 = ReservedLine()
+                        _elem82.read(iprot)
+                        self.lines.append(_elem82)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('Reservation')
+        if self.id is not None:
+            oprot.writeFieldBegin('id', TType.STRING, 1)
+            oprot.writeString(self.id.encode('utf-8') if sys.version_info[0] == 2 else self.id)
+            oprot.writeFieldEnd()
+        if self.state is not None:
+            oprot.writeFieldBegin('state', TType.I32, 2)
+            oprot.writeI32(self.state)
+            oprot.writeFieldEnd()
+        if self.lines is not None:
+            oprot.writeFieldBegin('lines', TType.LIST, 3)
+            oprot.writeListBegin(TType.STRUCT, len(self.lines))
+            for iter83 in self.lines:
+                iter83.write(oprot)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class ProductRow(object):
+    """
+    Attributes:
+     - product_id
+     - title
+     - price
+     - stock
+
+    """
+
+    __slots__ = (
+        'product_id',
+        'title',
+        'price',
+        'stock',
+    )
+
+
+    def __init__(self, product_id=None, title=None, price=None, stock=None,):
+        self.product_id = product_id
+        self.title = title
+        self.price = price
+        self.stock = stock
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.product_id = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRING:
+                    self.title = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.STRUCT:
+                    self.price = Money()
+                    self.price.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.I64:
+                    self.stock = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('ProductRow')
+        if self.product_id is not None:
+            oprot.writeFieldBegin('product_id', TType.I64, 1)
+            oprot.writeI64(self.product_id)
+            oprot.writeFieldEnd()
+        if self.title is not None:
+            oprot.writeFieldBegin('title', TType.STRING, 2)
+            oprot.writeString(self.title.encode('utf-8') if sys.version_info[0] == 2 else self.title)
+            oprot.writeFieldEnd()
+        if self.price is not None:
+            oprot.writeFieldBegin('price', TType.STRUCT, 3)
+            self.price.write(oprot)
+            oprot.writeFieldEnd()
+        if self.stock is not None:
+            oprot.writeFieldBegin('stock', TType.I64, 4)
+            oprot.writeI64(self.stock)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class StreamProductRowsResponse(object):
+    """
+    Attributes:
+     - rows
+
+    """
+
+    __slots__ = (
+        'rows',
+    )
+
+
+    def __init__(self, rows=None,):
+        self.rows = rows
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.LIST:
+                    self.rows = []
+                    (_etype87, _size84) = iprot.readListBegin()
+                    for _i88 in range(_size84):
+                        _elem89 = ProductRow()
+                        _elem89.read(iprot)
+                        self.rows.append(_elem89)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('StreamProductRowsResponse')
+        if self.rows is not None:
+            oprot.writeFieldBegin('rows', TType.LIST, 1)
+            oprot.writeListBegin(TType.STRUCT, len(self.rows))
+            for iter90 in self.rows:
+                iter90.write(oprot)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class GetProductRequest(object):
+    """
+    Attributes:
+     - id
+
+    """
+
+    __slots__ = (
+        'id',
+    )
+
+
+    def __init__(self, id=None,):
+        self.id = id
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.id = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('GetProductRequest')
+        if self.id is not None:
+            oprot.writeFieldBegin('id', TType.I64, 1)
+            oprot.writeI64(self.id)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class BatchGetProductsRequest(object):
+    """
+    Attributes:
+     - ids
+
+    """
+
+    __slots__ = (
+        'ids',
+    )
+
+
+    def __init__(self, ids=None,):
+        self.ids = ids
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.LIST:
+                    self.ids = []
+                    (_etype94, _size91) = iprot.readListBegin()
+                    for _i95 in range(_size91):
+                        _elem96 = iprot.readI64()
+                        self.ids.append(_elem96)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('BatchGetProductsRequest')
+        if self.ids is not None:
+            oprot.writeFieldBegin('ids', TType.LIST, 1)
+            oprot.writeListBegin(TType.I64, len(self.ids))
+            for iter97 in self.ids:
+                oprot.writeI64(iter97)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class ListProductsRequest(object):
+    """
+    Attributes:
+     - page_size
+     - page_token
+     - category
+
+    """
+
+    __slots__ = (
+        'page_size',
+        'page_token',
+        'category',
+    )
+
+
+    def __init__(self, page_size=None, page_token=None, category=None,):
+        self.page_size = page_size
+        self.page_token = page_token
+        self.category = category
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I32:
+                    self.page_size = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRING:
+                    self.page_token = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.STRING:
+                    self.category = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('ListProductsRequest')
+        if self.page_size is not None:
+            oprot.writeFieldBegin('page_size', TType.I32, 1)
+            oprot.writeI32(self.page_size)
+            oprot.writeFieldEnd()
+        if self.page_token is not None:
+            oprot.writeFieldBegin('page_token', TType.STRING, 2)
+            oprot.writeString(self.page_token.encode('utf-8') if sys.version_info[0] == 2 else self.page_token)
+            oprot.writeFieldEnd()
+        if self.category is not None:
+            oprot.writeFieldBegin('category', TType.STRING, 3)
+            oprot.writeString(self.category.encode('utf-8') if sys.version_info[0] == 2 else self.category)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class CreateProductRequest(object):
+    """
+    Attributes:
+     - product
+
+    """
+
+    __slots__ = (
+        'product',
+    )
+
+
+    def __init__(self, product=None,):
+        self.product = product
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRUCT:
+                    self.product = Product()
+                    self.product.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('CreateProductRequest')
+        if self.product is not None:
+            oprot.writeFieldBegin('product', TType.STRUCT, 1)
+            self.product.write(oprot)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class UpdateProductRequest(object):
+    """
+    Attributes:
+     - product
+     - update_mask
+
+    """
+
+    __slots__ = (
+        'product',
+        'update_mask',
+    )
+
+
+    def __init__(self, product=None, update_mask=None,):
+        self.product = product
+        self.update_mask = update_mask
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRUCT:
+                    self.product = Product()
+                    self.product.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.LIST:
+                    self.update_mask = []
+                    (_etype101, _size98) = iprot.readListBegin()
+                    for _i102 in range(_size98):
+                        _elem103 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.update_mask.append(_elem103)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('UpdateProductRequest')
+        if self.product is not None:
+            oprot.writeFieldBegin('product', TType.STRUCT, 1)
+            self.product.write(oprot)
+            oprot.writeFieldEnd()
+        if self.update_mask is not None:
+            oprot.writeFieldBegin('update_mask', TType.LIST, 2)
+            oprot.writeListBegin(TType.STRING, len(self.update_mask))
+            for iter104 in self.update_mask:
+                oprot.writeString(iter104.encode('utf-8') if sys.version_info[0] == 2 else iter104)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class DeleteProductRequest(object):
+    """
+    Attributes:
+     - id
+
+    """
+
+    __slots__ = (
+        'id',
+    )
+
+
+    def __init__(self, id=None,):
+        self.id = id
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.id = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('DeleteProductRequest')
+        if self.id is not None:
+            oprot.writeFieldBegin('id', TType.I64, 1)
+            oprot.writeI64(self.id)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class BatchListReviewsRequest(object):
+    """
+    Attributes:
+     - product_ids
+     - limit
+
+    """
+
+    __slots__ = (
+        'product_ids',
+        'limit',
+    )
+
+
+    def __init__(self, product_ids=None, limit=None,):
+        self.product_ids = product_ids
+        self.limit = limit
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.LIST:
+                    self.product_ids = []
+                    (_etype108, _size105) = iprot.readListBegin()
+                    for _i109 in range(_size105):
+                        _elem110 = iprot.readI64()
+                        self.product_ids.append(_elem110)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.I32:
+                    self.limit = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('BatchListReviewsRequest')
+        if self.product_ids is not None:
+            oprot.writeFieldBegin('product_ids', TType.LIST, 1)
+            oprot.writeListBegin(TType.I64, len(self.product_ids))
+            for iter111 in self.product_ids:
+                oprot.writeI64(iter111)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.limit is not None:
+            oprot.writeFieldBegin('limit', TType.I32, 2)
+            oprot.writeI32(self.limit)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class StockLine(object):
+    """
+    Attributes:
+     - product_id
+     - quantity
+
+    """
+
+    __slots__ = (
+        'product_id',
+        'quantity',
+    )
+
+
+    def __init__(self, product_id=None, quantity=None,):
+        self.product_id = product_id
+        self.quantity = quantity
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.product_id = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.I32:
+                    self.quantity = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('StockLine')
+        if self.product_id is not None:
+            oprot.writeFieldBegin('product_id', TType.I64, 1)
+            oprot.writeI64(self.product_id)
+            oprot.writeFieldEnd()
+        if self.quantity is not None:
+            oprot.writeFieldBegin('quantity', TType.I32, 2)
+            oprot.writeI32(self.quantity)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class ReserveStockRequest(object):
+    """
+    Attributes:
+     - reservation_id
+     - lines
+
+    """
+
+    __slots__ = (
+        'reservation_id',
+        'lines',
+    )
+
+
+    def __init__(self, reservation_id=None, lines=None,):
+        self.reservation_id = reservation_id
+        self.lines = lines
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRING:
+                    self.reservation_id = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.LIST:
+                    self.lines = []
+                    (_etype115, _size112) = iprot.readListBegin()
+                    for _i116 in range(_size112):
+                        _elem117 = StockLine()
+                        _elem117.read(iprot)
+                        self.lines.append(_elem117)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('ReserveStockRequest')
+        if self.reservation_id is not None:
+            oprot.writeFieldBegin('reservation_id', TType.STRING, 1)
+            oprot.writeString(self.reservation_id.encode('utf-8') if sys.version_info[0] == 2 else self.reservation_id)
+            oprot.writeFieldEnd()
+        if self.lines is not None:
+            oprot.writeFieldBegin('lines', TType.LIST, 2)
+            oprot.writeListBegin(TType.STRUCT, len(self.lines))
+            for iter118 in self.lines:
+                iter118.write(oprot)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class ConfirmReservationRequest(object):
+    """
+    Attributes:
+     - reservation_id
+
+    """
+
+    __slots__ = (
+        'reservation_id',
+    )
+
+
+    def __init__(self, reservation_id=None,):
+        self.reservation_id = reservation_id
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRING:
+                    self.reservation_id = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('ConfirmReservationRequest')
+        if self.reservation_id is not None:
+            oprot.writeFieldBegin('reservation_id', TType.STRING, 1)
+            oprot.writeString(self.reservation_id.encode('utf-8') if sys.version_info[0] == 2 else self.reservation_id)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class ReleaseReservationRequest(object):
+    """
+    Attributes:
+     - reservation_id
+
+    """
+
+    __slots__ = (
+        'reservation_id',
+    )
+
+
+    def __init__(self, reservation_id=None,):
+        self.reservation_id = reservation_id
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRING:
+                    self.reservation_id = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('ReleaseReservationRequest')
+        if self.reservation_id is not None:
+            oprot.writeFieldBegin('reservation_id', TType.STRING, 1)
+            oprot.writeString(self.reservation_id.encode('utf-8') if sys.version_info[0] == 2 else self.reservation_id)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class StreamProductRowsRequest(object):
+    """
+    Attributes:
+     - after_product_id
+     - limit
+
+    """
+
+    __slots__ = (
+        'after_product_id',
+        'limit',
+    )
+
+
+    def __init__(self, after_product_id=None, limit=None,):
+        self.after_product_id = after_product_id
+        self.limit = limit
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.after_product_id = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.I32:
+                    self.limit = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('StreamProductRowsRequest')
+        if self.after_product_id is not None:
+            oprot.writeFieldBegin('after_product_id', TType.I64, 1)
+            oprot.writeI64(self.after_product_id)
+            oprot.writeFieldEnd()
+        if self.limit is not None:
+            oprot.writeFieldBegin('limit', TType.I32, 2)
+            oprot.writeI32(self.limit)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class LoginRequest(object):
+    """
+    Attributes:
+     - email
+     - password
+
+    """
+
+    __slots__ = (
+        'email',
+        'password',
+    )
+
+
+    def __init__(self, email=None, password=None,):
+        self.email = email
+        self.password = password
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRING:
+                    self.email = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRING:
+                    self.password = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('LoginRequest')
+        if self.email is not None:
+            oprot.writeFieldBegin('email', TType.STRING, 1)
+            oprot.writeString(self.email.encode('utf-8') if sys.version_info[0] == 2 else self.email)
+            oprot.writeFieldEnd()
+        if self.password is not None:
+            oprot.writeFieldBegin('password', TType.STRING, 2)
+            oprot.writeString(self.password.encode('utf-8') if sys.version_info[0] == 2 else self.password)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class GetUserRequest(object):
+    """
+    Attributes:
+     - id
+
+    """
+
+    __slots__ = (
+        'id',
+    )
+
+
+    def __init__(self, id=None,):
+        self.id = id
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.id = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('GetUserRequest')
+        if self.id is not None:
+            oprot.writeFieldBegin('id', TType.I64, 1)
+            oprot.writeI64(self.id)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class BatchGetUsersRequest(object):
+    """
+    Attributes:
+     - ids
+
+    """
+
+    __slots__ = (
+        'ids',
+    )
+
+
+    def __init__(self, ids=None,):
+        self.ids = ids
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.LIST:
+                    self.ids = []
+                    (_etype122, _size119) = iprot.readListBegin()
+                    for _i123 in range(_size119):
+                        _elem124 = iprot.readI64()
+                        self.ids.append(_elem124)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('BatchGetUsersRequest')
+        if self.ids is not None:
+            oprot.writeFieldBegin('ids', TType.LIST, 1)
+            oprot.writeListBegin(TType.I64, len(self.ids))
+            for iter125 in self.ids:
+                oprot.writeI64(iter125)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class ListUsersRequest(object):
+    """
+    Attributes:
+     - page_size
+     - page_token
+
+    """
+
+    __slots__ = (
+        'page_size',
+        'page_token',
+    )
+
+
+    def __init__(self, page_size=None, page_token=None,):
+        self.page_size = page_size
+        self.page_token = page_token
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I32:
+                    self.page_size = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRING:
+                    self.page_token = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('ListUsersRequest')
+        if self.page_size is not None:
+            oprot.writeFieldBegin('page_size', TType.I32, 1)
+            oprot.writeI32(self.page_size)
+            oprot.writeFieldEnd()
+        if self.page_token is not None:
+            oprot.writeFieldBegin('page_token', TType.STRING, 2)
+            oprot.writeString(self.page_token.encode('utf-8') if sys.version_info[0] == 2 else self.page_token)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class CreateUserRequest(object):
+    """
+    Attributes:
+     - user
+     - password
+
+    """
+
+    __slots__ = (
+        'user',
+        'password',
+    )
+
+
+    def __init__(self, user=None, password=None,):
+        self.user = user
+        self.password = password
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRUCT:
+                    self.user = User()
+                    self.user.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRING:
+                    self.password = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('CreateUserRequest')
+        if self.user is not None:
+            oprot.writeFieldBegin('user', TType.STRUCT, 1)
+            self.user.write(oprot)
+            oprot.writeFieldEnd()
+        if self.password is not None:
+            oprot.writeFieldBegin('password', TType.STRING, 2)
+            oprot.writeString(self.password.encode('utf-8') if sys.version_info[0] == 2 else self.password)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class UpdateUserRequest(object):
+    """
+    Attributes:
+     - user
+     - update_mask
+
+    """
+
+    __slots__ = (
+        'user',
+        'update_mask',
+    )
+
+
+    def __init__(self, user=None, update_mask=None,):
+        self.user = user
+        self.update_mask = update_mask
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRUCT:
+                    self.user = User()
+                    self.user.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.LIST:
+                    self.update_mask = []
+                    (_etype129, _size126) = iprot.readListBegin()
+                    for _i130 in range(_size126):
+                        _elem131 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.update_mask.append(_elem131)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('UpdateUserRequest')
+        if self.user is not None:
+            oprot.writeFieldBegin('user', TType.STRUCT, 1)
+            self.user.write(oprot)
+            oprot.writeFieldEnd()
+        if self.update_mask is not None:
+            oprot.writeFieldBegin('update_mask', TType.LIST, 2)
+            oprot.writeListBegin(TType.STRING, len(self.update_mask))
+            for iter132 in self.update_mask:
+                oprot.writeString(iter132.encode('utf-8') if sys.version_info[0] == 2 else iter132)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class DeleteUserRequest(object):
+    """
+    Attributes:
+     - id
+
+    """
+
+    __slots__ = (
+        'id',
+    )
+
+
+    def __init__(self, id=None,):
+        self.id = id
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.id = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('DeleteUserRequest')
+        if self.id is not None:
+            oprot.writeFieldBegin('id', TType.I64, 1)
+            oprot.writeI64(self.id)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class CheckoutLine(object):
+    """
+    Attributes:
+     - product_id
+     - quantity
+
+    """
+
+    __slots__ = (
+        'product_id',
+        'quantity',
+    )
+
+
+    def __init__(self, product_id=None, quantity=None,):
+        self.product_id = product_id
+        self.quantity = quantity
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.product_id = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.I32:
+                    self.quantity = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('CheckoutLine')
+        if self.product_id is not None:
+            oprot.writeFieldBegin('product_id', TType.I64, 1)
+            oprot.writeI64(self.product_id)
+            oprot.writeFieldEnd()
+        if self.quantity is not None:
+            oprot.writeFieldBegin('quantity', TType.I32, 2)
+            oprot.writeI32(self.quantity)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class CheckoutRequest(object):
+    """
+    Attributes:
+     - user_id
+     - lines
+     - payment_token
+     - idempotency_key
+
+    """
+
+    __slots__ = (
+        'user_id',
+        'lines',
+        'payment_token',
+        'idempotency_key',
+    )
+
+
+    def __init__(self, user_id=None, lines=None, payment_token=None, idempotency_key=None,):
+        self.user_id = user_id
+        self.lines = lines
+        self.payment_token = payment_token
+        self.idempotency_key = idempotency_key
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.user_id = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.LIST:
+                    self.lines = []
+                    (_etype136, _size133) = iprot.readListBegin()
+                    for _i137 in range(_size133):
+                        _elem138 = CheckoutLine()
+                        _elem138.read(iprot)
+                        self.lines.append(_elem138)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.STRING:
+                    self.payment_token = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.STRING:
+                    self.idempotency_key = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('CheckoutRequest')
+        if self.user_id is not None:
+            oprot.writeFieldBegin('user_id', TType.I64, 1)
+            oprot.writeI64(self.user_id)
+            oprot.writeFieldEnd()
+        if self.lines is not None:
+            oprot.writeFieldBegin('lines', TType.LIST, 2)
+            oprot.writeListBegin(TType.STRUCT, len(self.lines))
+            for iter139 in self.lines:
+                iter139.write(oprot)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.payment_token is not None:
+            oprot.writeFieldBegin('payment_token', TType.STRING, 3)
+            oprot.writeString(self.payment_token.encode('utf-8') if sys.version_info[0] == 2 else self.payment_token)
+            oprot.writeFieldEnd()
+        if self.idempotency_key is not None:
+            oprot.writeFieldBegin('idempotency_key', TType.STRING, 4)
+            oprot.writeString(self.idempotency_key.encode('utf-8') if sys.version_info[0] == 2 else self.idempotency_key)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class GetOrderRequest(object):
+    """
+    Attributes:
+     - id
+
+    """
+
+    __slots__ = (
+        'id',
+    )
+
+
+    def __init__(self, id=None,):
+        self.id = id
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.id = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('GetOrderRequest')
+        if self.id is not None:
+            oprot.writeFieldBegin('id', TType.I64, 1)
+            oprot.writeI64(self.id)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class BatchGetOrdersRequest(object):
+    """
+    Attributes:
+     - ids
+
+    """
+
+    __slots__ = (
+        'ids',
+    )
+
+
+    def __init__(self, ids=None,):
+        self.ids = ids
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.LIST:
+                    self.ids = []
+                    (_etype143, _size140) = iprot.readListBegin()
+                    for _i144 in range(_size140):
+                        _elem145 = iprot.readI64()
+                        self.ids.append(_elem145)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('BatchGetOrdersRequest')
+        if self.ids is not None:
+            oprot.writeFieldBegin('ids', TType.LIST, 1)
+            oprot.writeListBegin(TType.I64, len(self.ids))
+            for iter146 in self.ids:
+                oprot.writeI64(iter146)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class ListOrdersByUserRequest(object):
+    """
+    Attributes:
+     - user_id
+     - page_size
+     - page_token
+
+    """
+
+    __slots__ = (
+        'user_id',
+        'page_size',
+        'page_token',
+    )
+
+
+    def __init__(self, user_id=None, page_size=None, page_token=None,):
+        self.user_id = user_id
+        self.page_size = page_size
+        self.page_token = page_token
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.user_id = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.I32:
+                    self.page_size = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.STRING:
+                    self.page_token = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('ListOrdersByUserRequest')
+        if self.user_id is not None:
+            oprot.writeFieldBegin('user_id', TType.I64, 1)
+            oprot.writeI64(self.user_id)
+            oprot.writeFieldEnd()
+        if self.page_size is not None:
+            oprot.writeFieldBegin('page_size', TType.I32, 2)
+            oprot.writeI32(self.page_size)
+            oprot.writeFieldEnd()
+        if self.page_token is not None:
+            oprot.writeFieldBegin('page_token', TType.STRING, 3)
+            oprot.writeString(self.page_token.encode('utf-8') if sys.version_info[0] == 2 else self.page_token)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class UpdateOrderStatusRequest(object):
+    """
+    Attributes:
+     - id
+     - status
+
+    """
+
+    __slots__ = (
+        'id',
+        'status',
+    )
+
+
+    def __init__(self, id=None, status=None,):
+        self.id = id
+        self.status = status
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.id = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.I32:
+                    self.status = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('UpdateOrderStatusRequest')
+        if self.id is not None:
+            oprot.writeFieldBegin('id', TType.I64, 1)
+            oprot.writeI64(self.id)
+            oprot.writeFieldEnd()
+        if self.status is not None:
+            oprot.writeFieldBegin('status', TType.I32, 2)
+            oprot.writeI32(self.status)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class CancelOrderRequest(object):
+    """
+    Attributes:
+     - id
+
+    """
+
+    __slots__ = (
+        'id',
+    )
+
+
+    def __init__(self, id=None,):
+        self.id = id
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.id = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('CancelOrderRequest')
+        if self.id is not None:
+            oprot.writeFieldBegin('id', TType.I64, 1)
+            oprot.writeI64(self.id)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class StreamOrderLinesRequest(object):
+    """
+    Attributes:
+     - after_line_id
+     - limit
+
+    """
+
+    __slots__ = (
+        'after_line_id',
+        'limit',
+    )
+
+
+    def __init__(self, after_line_id=None, limit=None,):
+        self.after_line_id = after_line_id
+        self.limit = limit
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.after_line_id = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.I32:
+                    self.limit = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('StreamOrderLinesRequest')
+        if self.after_line_id is not None:
+            oprot.writeFieldBegin('after_line_id', TType.I64, 1)
+            oprot.writeI64(self.after_line_id)
+            oprot.writeFieldEnd()
+        if self.limit is not None:
+            oprot.writeFieldBegin('limit', TType.I32, 2)
+            oprot.writeI32(self.limit)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class AuthorizePaymentRequest(object):
+    """
+    Attributes:
+     - checkout_id
+     - amount
+     - payment_token
+     - user_id
+
+    """
+
+    __slots__ = (
+        'checkout_id',
+        'amount',
+        'payment_token',
+        'user_id',
+    )
+
+
+    def __init__(self, checkout_id=None, amount=None, payment_token=None, user_id=None,):
+        self.checkout_id = checkout_id
+        self.amount = amount
+        self.payment_token = payment_token
+        self.user_id = user_id
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRING:
+                    self.checkout_id = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRUCT:
+                    self.amount = Money()
+                    self.amount.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.STRING:
+                    self.payment_token = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.I64:
+                    self.user_id = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('AuthorizePaymentRequest')
+        if self.checkout_id is not None:
+            oprot.writeFieldBegin('checkout_id', TType.STRING, 1)
+            oprot.writeString(self.checkout_id.encode('utf-8') if sys.version_info[0] == 2 else self.checkout_id)
+            oprot.writeFieldEnd()
+        if self.amount is not None:
+            oprot.writeFieldBegin('amount', TType.STRUCT, 2)
+            self.amount.write(oprot)
+            oprot.writeFieldEnd()
+        if self.payment_token is not None:
+            oprot.writeFieldBegin('payment_token', TType.STRING, 3)
+            oprot.writeString(self.payment_token.encode('utf-8') if sys.version_info[0] == 2 else self.payment_token)
+            oprot.writeFieldEnd()
+        if self.user_id is not None:
+            oprot.writeFieldBegin('user_id', TType.I64, 4)
+            oprot.writeI64(self.user_id)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class CapturePaymentRequest(object):
+    """
+    Attributes:
+     - checkout_id
+     - order_id
+
+    """
+
+    __slots__ = (
+        'checkout_id',
+        'order_id',
+    )
+
+
+    def __init__(self, checkout_id=None, order_id=None,):
+        self.checkout_id = checkout_id
+        self.order_id = order_id
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRING:
+                    self.checkout_id = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.I64:
+                    self.order_id = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('CapturePaymentRequest')
+        if self.checkout_id is not None:
+            oprot.writeFieldBegin('checkout_id', TType.STRING, 1)
+            oprot.writeString(self.checkout_id.encode('utf-8') if sys.version_info[0] == 2 else self.checkout_id)
+            oprot.writeFieldEnd()
+        if self.order_id is not None:
+            oprot.writeFieldBegin('order_id', TType.I64, 2)
+            oprot.writeI64(self.order_id)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class VoidPaymentRequest(object):
+    """
+    Attributes:
+     - checkout_id
+
+    """
+
+    __slots__ = (
+        'checkout_id',
+    )
+
+
+    def __init__(self, checkout_id=None,):
+        self.checkout_id = checkout_id
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRING:
+                    self.checkout_id = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('VoidPaymentRequest')
+        if self.checkout_id is not None:
+            oprot.writeFieldBegin('checkout_id', TType.STRING, 1)
+            oprot.writeString(self.checkout_id.encode('utf-8') if sys.version_info[0] == 2 else self.checkout_id)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class GetPaymentRequest(object):
+    """
+    Attributes:
+     - id
+
+    """
+
+    __slots__ = (
+        'id',
+    )
+
+
+    def __init__(self, id=None,):
+        self.id = id
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.id = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('GetPaymentRequest')
+        if self.id is not None:
+            oprot.writeFieldBegin('id', TType.I64, 1)
+            oprot.writeI64(self.id)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class BatchGetPaymentsByOrderRequest(object):
+    """
+    Attributes:
+     - order_ids
+
+    """
+
+    __slots__ = (
+        'order_ids',
+    )
+
+
+    def __init__(self, order_ids=None,):
+        self.order_ids = order_ids
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.LIST:
+                    self.order_ids = []
+                    (_etype150, _size147) = iprot.readListBegin()
+                    for _i151 in range(_size147):
+                        _elem152 = iprot.readI64()
+                        self.order_ids.append(_elem152)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('BatchGetPaymentsByOrderRequest')
+        if self.order_ids is not None:
+            oprot.writeFieldBegin('order_ids', TType.LIST, 1)
+            oprot.writeListBegin(TType.I64, len(self.order_ids))
+            for iter153 in self.order_ids:
+                oprot.writeI64(iter153)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class ShopError(TException):
+    """
+    Attributes:
+     - code
+     - message
+     - field
+     - retry_after_s
+
+    """
+
+    __slots__ = (
+        'code',
+        'message',
+        'field',
+        'retry_after_s',
+    )
+
+
+    def __init__(self, code=None, message=None, field=None, retry_after_s=None,):
+        super(ShopError, self).__setattr__('code', code)
+        super(ShopError, self).__setattr__('message', message)
+        super(ShopError, self).__setattr__('field', field)
+        super(ShopError, self).__setattr__('retry_after_s', retry_after_s)
+
+    def __setattr__(self, *args):
+        raise TypeError("can't modify immutable instance")
+
+    def __delattr__(self, *args):
+        raise TypeError("can't modify immutable instance")
+
+    def __hash__(self):
+        return hash(self.__class__) ^ hash((self.code, self.message, self.field, self.retry_after_s, ))
+
+    @classmethod
+    def read(cls, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and cls.thrift_spec is not None:
+            return iprot._fast_decode(None, iprot, [cls, cls.thrift_spec])
+        iprot.readStructBegin()
+        code = None
+        message = None
+        field = None
+        retry_after_s = None
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRING:
+                    code = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRING:
+                    message = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.STRING:
+                    field = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.I32:
+                    retry_after_s = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+        return cls(
+            code=code,
+            message=message,
+            field=field,
+            retry_after_s=retry_after_s,
+        )
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('ShopError')
+        if self.code is not None:
+            oprot.writeFieldBegin('code', TType.STRING, 1)
+            oprot.writeString(self.code.encode('utf-8') if sys.version_info[0] == 2 else self.code)
+            oprot.writeFieldEnd()
+        if self.message is not None:
+            oprot.writeFieldBegin('message', TType.STRING, 2)
+            oprot.writeString(self.message.encode('utf-8') if sys.version_info[0] == 2 else self.message)
+            oprot.writeFieldEnd()
+        if self.field is not None:
+            oprot.writeFieldBegin('field', TType.STRING, 3)
+            oprot.writeString(self.field.encode('utf-8') if sys.version_info[0] == 2 else self.field)
+            oprot.writeFieldEnd()
+        if self.retry_after_s is not None:
+            oprot.writeFieldBegin('retry_after_s', TType.I32, 4)
+            oprot.writeI32(self.retry_after_s)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __str__(self):
+        return repr(self)
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
 all_structs.append(Money)
 Money.thrift_spec = (
     None,  # 0
@@ -2042,6 +5541,7 @@ all_structs.append(ListProductsResponse)
 ListProductsResponse.thrift_spec = (
     None,  # 0
     (1, TType.LIST, 'products', (TType.STRUCT, [Product, None], False), None, ),  # 1
+    (2, TType.STRING, 'next_page_token', 'UTF8', None, ),  # 2
 )
 all_structs.append(DocumentRecord)
 DocumentRecord.thrift_spec = (
@@ -2074,10 +5574,11 @@ all_structs.append(Review)
 Review.thrift_spec = (
     None,  # 0
     (1, TType.I64, 'id', None, None, ),  # 1
-    None,  # 2
-    None,  # 3
+    (2, TType.I64, 'product_id', None, None, ),  # 2
+    (3, TType.I64, 'user_id', None, None, ),  # 3
     (4, TType.I32, 'rating', None, None, ),  # 4
     (5, TType.STRING, 'title', 'UTF8', None, ),  # 5
+    (6, TType.STRING, 'body', 'UTF8', None, ),  # 6
 )
 all_structs.append(ProductReviews)
 ProductReviews.thrift_spec = (
@@ -2093,7 +5594,7 @@ BatchListReviewsResponse.thrift_spec = (
 all_structs.append(OrderLine)
 OrderLine.thrift_spec = (
     None,  # 0
-    None,  # 1
+    (1, TType.I64, 'id', None, None, ),  # 1
     (2, TType.I32, 'line_number', None, None, ),  # 2
     (3, TType.I64, 'product_id', None, None, ),  # 3
     (4, TType.I32, 'quantity', None, None, ),  # 4
@@ -2113,6 +5614,7 @@ all_structs.append(ListOrdersByUserResponse)
 ListOrdersByUserResponse.thrift_spec = (
     None,  # 0
     (1, TType.LIST, 'orders', (TType.STRUCT, [Order, None], False), None, ),  # 1
+    (2, TType.STRING, 'next_page_token', 'UTF8', None, ),  # 2
 )
 all_structs.append(JoinedOrderLine)
 JoinedOrderLine.thrift_spec = (
@@ -2134,11 +5636,13 @@ StreamOrderLinesResponse.thrift_spec = (
 all_structs.append(Payment)
 Payment.thrift_spec = (
     None,  # 0
-    None,  # 1
-    None,  # 2
+    (1, TType.I64, 'id', None, None, ),  # 1
+    (2, TType.STRING, 'checkout_id', 'UTF8', None, ),  # 2
     (3, TType.I64, 'order_id', None, None, ),  # 3
     (4, TType.I32, 'status', None, None, ),  # 4
     (5, TType.STRUCT, 'amount', [Money, None], None, ),  # 5
+    (6, TType.STRUCT, 'create_time', [Timestamp, None], None, ),  # 6
+    (7, TType.I64, 'user_id', None, None, ),  # 7
 )
 all_structs.append(BatchGetPaymentsByOrderResponse)
 BatchGetPaymentsByOrderResponse.thrift_spec = (
@@ -2152,6 +5656,246 @@ User.thrift_spec = (
     (2, TType.STRING, 'email', 'UTF8', None, ),  # 2
     (3, TType.STRING, 'name', 'UTF8', None, ),  # 3
     (4, TType.STRUCT, 'address', [Address, None], None, ),  # 4
+)
+all_structs.append(LoginResponse)
+LoginResponse.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'token', 'UTF8', None, ),  # 1
+    (2, TType.STRUCT, 'user', [User, None], None, ),  # 2
+)
+all_structs.append(BatchGetUsersResponse)
+BatchGetUsersResponse.thrift_spec = (
+    None,  # 0
+    (1, TType.LIST, 'users', (TType.STRUCT, [User, None], False), None, ),  # 1
+)
+all_structs.append(ListUsersResponse)
+ListUsersResponse.thrift_spec = (
+    None,  # 0
+    (1, TType.LIST, 'users', (TType.STRUCT, [User, None], False), None, ),  # 1
+    (2, TType.STRING, 'next_page_token', 'UTF8', None, ),  # 2
+)
+all_structs.append(BatchGetOrdersResponse)
+BatchGetOrdersResponse.thrift_spec = (
+    None,  # 0
+    (1, TType.LIST, 'orders', (TType.STRUCT, [Order, None], False), None, ),  # 1
+)
+all_structs.append(ReservedLine)
+ReservedLine.thrift_spec = (
+    None,  # 0
+    (1, TType.I64, 'product_id', None, None, ),  # 1
+    (2, TType.I32, 'quantity', None, None, ),  # 2
+    (3, TType.STRUCT, 'unit_price', [Money, None], None, ),  # 3
+)
+all_structs.append(Reservation)
+Reservation.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'id', 'UTF8', None, ),  # 1
+    (2, TType.I32, 'state', None, None, ),  # 2
+    (3, TType.LIST, 'lines', (TType.STRUCT, [ReservedLine, None], False), None, ),  # 3
+)
+all_structs.append(ProductRow)
+ProductRow.thrift_spec = (
+    None,  # 0
+    (1, TType.I64, 'product_id', None, None, ),  # 1
+    (2, TType.STRING, 'title', 'UTF8', None, ),  # 2
+    (3, TType.STRUCT, 'price', [Money, None], None, ),  # 3
+    (4, TType.I64, 'stock', None, None, ),  # 4
+)
+all_structs.append(StreamProductRowsResponse)
+StreamProductRowsResponse.thrift_spec = (
+    None,  # 0
+    (1, TType.LIST, 'rows', (TType.STRUCT, [ProductRow, None], False), None, ),  # 1
+)
+all_structs.append(GetProductRequest)
+GetProductRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.I64, 'id', None, None, ),  # 1
+)
+all_structs.append(BatchGetProductsRequest)
+BatchGetProductsRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.LIST, 'ids', (TType.I64, None, False), None, ),  # 1
+)
+all_structs.append(ListProductsRequest)
+ListProductsRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.I32, 'page_size', None, None, ),  # 1
+    (2, TType.STRING, 'page_token', 'UTF8', None, ),  # 2
+    (3, TType.STRING, 'category', 'UTF8', None, ),  # 3
+)
+all_structs.append(CreateProductRequest)
+CreateProductRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.STRUCT, 'product', [Product, None], None, ),  # 1
+)
+all_structs.append(UpdateProductRequest)
+UpdateProductRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.STRUCT, 'product', [Product, None], None, ),  # 1
+    (2, TType.LIST, 'update_mask', (TType.STRING, 'UTF8', False), None, ),  # 2
+)
+all_structs.append(DeleteProductRequest)
+DeleteProductRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.I64, 'id', None, None, ),  # 1
+)
+all_structs.append(BatchListReviewsRequest)
+BatchListReviewsRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.LIST, 'product_ids', (TType.I64, None, False), None, ),  # 1
+    (2, TType.I32, 'limit', None, None, ),  # 2
+)
+all_structs.append(StockLine)
+StockLine.thrift_spec = (
+    None,  # 0
+    (1, TType.I64, 'product_id', None, None, ),  # 1
+    (2, TType.I32, 'quantity', None, None, ),  # 2
+)
+all_structs.append(ReserveStockRequest)
+ReserveStockRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'reservation_id', 'UTF8', None, ),  # 1
+    (2, TType.LIST, 'lines', (TType.STRUCT, [StockLine, None], False), None, ),  # 2
+)
+all_structs.append(ConfirmReservationRequest)
+ConfirmReservationRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'reservation_id', 'UTF8', None, ),  # 1
+)
+all_structs.append(ReleaseReservationRequest)
+ReleaseReservationRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'reservation_id', 'UTF8', None, ),  # 1
+)
+all_structs.append(StreamProductRowsRequest)
+StreamProductRowsRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.I64, 'after_product_id', None, None, ),  # 1
+    (2, TType.I32, 'limit', None, None, ),  # 2
+)
+all_structs.append(LoginRequest)
+LoginRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'email', 'UTF8', None, ),  # 1
+    (2, TType.STRING, 'password', 'UTF8', None, ),  # 2
+)
+all_structs.append(GetUserRequest)
+GetUserRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.I64, 'id', None, None, ),  # 1
+)
+all_structs.append(BatchGetUsersRequest)
+BatchGetUsersRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.LIST, 'ids', (TType.I64, None, False), None, ),  # 1
+)
+all_structs.append(ListUsersRequest)
+ListUsersRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.I32, 'page_size', None, None, ),  # 1
+    (2, TType.STRING, 'page_token', 'UTF8', None, ),  # 2
+)
+all_structs.append(CreateUserRequest)
+CreateUserRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.STRUCT, 'user', [User, None], None, ),  # 1
+    (2, TType.STRING, 'password', 'UTF8', None, ),  # 2
+)
+all_structs.append(UpdateUserRequest)
+UpdateUserRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.STRUCT, 'user', [User, None], None, ),  # 1
+    (2, TType.LIST, 'update_mask', (TType.STRING, 'UTF8', False), None, ),  # 2
+)
+all_structs.append(DeleteUserRequest)
+DeleteUserRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.I64, 'id', None, None, ),  # 1
+)
+all_structs.append(CheckoutLine)
+CheckoutLine.thrift_spec = (
+    None,  # 0
+    (1, TType.I64, 'product_id', None, None, ),  # 1
+    (2, TType.I32, 'quantity', None, None, ),  # 2
+)
+all_structs.append(CheckoutRequest)
+CheckoutRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.I64, 'user_id', None, None, ),  # 1
+    (2, TType.LIST, 'lines', (TType.STRUCT, [CheckoutLine, None], False), None, ),  # 2
+    (3, TType.STRING, 'payment_token', 'UTF8', None, ),  # 3
+    (4, TType.STRING, 'idempotency_key', 'UTF8', None, ),  # 4
+)
+all_structs.append(GetOrderRequest)
+GetOrderRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.I64, 'id', None, None, ),  # 1
+)
+all_structs.append(BatchGetOrdersRequest)
+BatchGetOrdersRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.LIST, 'ids', (TType.I64, None, False), None, ),  # 1
+)
+all_structs.append(ListOrdersByUserRequest)
+ListOrdersByUserRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.I64, 'user_id', None, None, ),  # 1
+    (2, TType.I32, 'page_size', None, None, ),  # 2
+    (3, TType.STRING, 'page_token', 'UTF8', None, ),  # 3
+)
+all_structs.append(UpdateOrderStatusRequest)
+UpdateOrderStatusRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.I64, 'id', None, None, ),  # 1
+    (2, TType.I32, 'status', None, None, ),  # 2
+)
+all_structs.append(CancelOrderRequest)
+CancelOrderRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.I64, 'id', None, None, ),  # 1
+)
+all_structs.append(StreamOrderLinesRequest)
+StreamOrderLinesRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.I64, 'after_line_id', None, None, ),  # 1
+    (2, TType.I32, 'limit', None, None, ),  # 2
+)
+all_structs.append(AuthorizePaymentRequest)
+AuthorizePaymentRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'checkout_id', 'UTF8', None, ),  # 1
+    (2, TType.STRUCT, 'amount', [Money, None], None, ),  # 2
+    (3, TType.STRING, 'payment_token', 'UTF8', None, ),  # 3
+    (4, TType.I64, 'user_id', None, None, ),  # 4
+)
+all_structs.append(CapturePaymentRequest)
+CapturePaymentRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'checkout_id', 'UTF8', None, ),  # 1
+    (2, TType.I64, 'order_id', None, None, ),  # 2
+)
+all_structs.append(VoidPaymentRequest)
+VoidPaymentRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'checkout_id', 'UTF8', None, ),  # 1
+)
+all_structs.append(GetPaymentRequest)
+GetPaymentRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.I64, 'id', None, None, ),  # 1
+)
+all_structs.append(BatchGetPaymentsByOrderRequest)
+BatchGetPaymentsByOrderRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.LIST, 'order_ids', (TType.I64, None, False), None, ),  # 1
+)
+all_structs.append(ShopError)
+ShopError.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'code', 'UTF8', None, ),  # 1
+    (2, TType.STRING, 'message', 'UTF8', None, ),  # 2
+    (3, TType.STRING, 'field', 'UTF8', None, ),  # 3
+    (4, TType.I32, 'retry_after_s', None, None, ),  # 4
 )
 fix_spec(all_structs)
 del all_structs

@@ -1,4 +1,4 @@
-"""What holds for every call between services, over gRPC, REST and GraphQL alike: errors, deadlines, being away."""
+"""What holds for every call between services, the same over every protocol: errors, deadlines, being away."""
 
 from __future__ import annotations
 
@@ -18,10 +18,15 @@ from shop.platform.deadline import deadline, remaining
 from shop.platform.error_table import ERROR_TABLE
 from shop.platform.grpc.server import grpc_server
 from shop.platform.http.server import http_server
-from shop.product import graphql, grpc, rest
+from shop.platform.thrift.over_http import http_app
+from shop.platform.thrift.server import framed_server
+from shop.product import graphql, grpc, rest, thrift
 from shop.values.product import Product
 
-pytestmark = [pytest.mark.integration, pytest.mark.parametrize("scheme", ["grpc", "http", "graphql"])]
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.parametrize("scheme", ["grpc", "http", "graphql", "thrift", "thrift-json"]),
+]
 TEA = Product(1, "Tea", "Green.", "tea", Money(300, "EUR"), 5)
 Act = Callable[[], Awaitable[Product]]
 
@@ -45,6 +50,10 @@ async def serving(scheme: str, act: Act, listen: str = "127.0.0.1:0") -> AsyncIt
     authenticator = Authenticator(NoVerifier(), trusts_inside=True)
     if scheme == "grpc":
         server = grpc_server(listen, lambda server: grpc.register(server, puppet), authenticator)
+    elif scheme == "thrift":
+        server = framed_server(listen, thrift.processor(puppet), authenticator)
+    elif scheme == "thrift-json":
+        server = http_server(http_app("product", thrift.processor(puppet), authenticator), listen)
     else:
         app = (rest if scheme == "http" else graphql).build_app(puppet, authenticator)
         server = http_server(app, listen)

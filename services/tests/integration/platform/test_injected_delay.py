@@ -20,6 +20,7 @@ from shop.clients.connect import connect
 from shop.errors import NotFound
 from shop.instrument.loop import BUSY
 from shop.money import Money
+from shop.platform.config import split_address
 from shop.platform.process.injected_delay import ASKED_ATTRIBUTE, TOOK_ATTRIBUTE, injected_delay, injected_hold
 from shop.stubs import product_pb2, product_pb2_grpc
 from shop.values.product import Product, ProductRow
@@ -151,6 +152,11 @@ async def health(protocol: str, address: str) -> None:
     if protocol == "grpc":
         async with grpc.aio.insecure_channel(address) as channel:
             await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=5)
+        return
+    if protocol == "thrift":
+        # It has no health checks: who asks, connects.
+        _, writer = await asyncio.open_connection(*split_address(address))
+        writer.close()
         return
     async with httpx.AsyncClient(trust_env=False) as client:
         assert (await client.get(f"http://{address}/healthz")).status_code == 200

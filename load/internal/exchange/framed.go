@@ -1,0 +1,168 @@
+package exchange
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"hopwise/load/internal/outcome"
+)
+
+// A service closes a connection that is idle for 75 s; none is used that may be about to be closed.
+const framedIdle = 60 * time.Second
+
+// framed holds the connections to one service over framed Thrift, each of which carries one call at a time.
+type framed struct {
+	client  *Client
+	service string
+	free    chan *framedConn // one for each connection there may be, open or not
+}
+
+// framedConn is one connection, or the place of one that is not open.
+type framedConn struct {
+	net.Conn
+	address string
+	used    time.Time
+}
+
+// openFramed makes room for so many connections to each service, whose replicas get them in turn.
+func (at *Entrance) openFramed(services map[string][]string, connections int) {
+	if at.framed != nil {
+		return
+	}
+	at.framed = map[string]*framed{}
+	for service, addresses := range services {
+		f := &framed{at.client, service, make(chan *framedConn, connections)}
+		for i := range connections {
+			f.free <- &framedConn{address: addresses[i%len(addresses)]}
+		}
+		at.framed[service] = f
+	}
+}
+
+// connect opens all connections.
+func (f *framed) connect(ctx context.Context) error {
+	for range cap(f.free) {
+		c, err := f.take(ctx)
+		if err != nil {
+			return fmt.Errorf("the %s service: %w", f.service, err)
+		}
+		f.free <- c
+	}
+	return nil
+}
+
+// take waits for a connection that no other call has, and opens it if it is not open. Whoever takes one gives it back.
+func (f *framed) take(ctx context.Context) (*framedConn, error) {
+	var c *framedConn
+	select {
+	case c = <-f.free:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if c.Conn != nil && time.Since(c.used) > framedIdle {
+		c.shut()
+	}
+	if c.Conn == nil {
+		opened, err := f.client.dial(ctx, "tcp", c.address)
+		if err != nil {
+			f.free <- c
+			return nil, err
+		}
+		c.Conn, c.used = opened, time.Now()
+	}
+	return c, nil
+}
+
+func (c *framedConn) shut() {
+	_ = c.Close()
+	c.Conn = nil
+}
+
+func (f *framed) close() {
+	for range len(f.free) {
+		if c := <-f.free; c.Conn != nil {
+			c.shut()
+		}
+	}
+}
+
+// FramedCall is one call over framed Thrift.
+type FramedCall struct {
+	Service, Method string
+	Write           func(traceparent string) ([]byte, error) // makes the message
+	Read            func(answer []byte) error                // reads its answer
+}
+
+// Frame sends one call and reads its answer.
+//
+// A failure has its class: client if there was no connection to send on, server if no answer came back, wrong_answer if the
+// answer broke off, timeout if the context's deadline passed, else as Read says.
+func (x *Exchange) Frame(ctx context.Context, c FramedCall) error {
+	x.begin()
+	call := x.trace.Thrift(c.Service, c.Method)
+	err := x.frame(ctx, c, call.Traceparent())
+	x.end(nil, call).End(0, err)
+	return err
+}
+
+func (x *Exchange) frame(ctx context.Context, c FramedCall, traceparent string) error {
+	service := x.at.framed[c.Service]
+	message, err := c.Write(traceparent)
+	if err != nil {
+		return outcome.Failed(outcome.Client, "%s: %w", c.Method, err)
+	}
+	connection, err := service.take(ctx)
+	if err != nil {
+		return outcome.Failed(outcome.Client, "%s: %w", c.Method, err)
+	}
+	answer, err := connection.exchange(ctx, message)
+	if err != nil {
+		connection.shut()
+	}
+	service.free <- connection
+	x.sizes.out.Add(int64(len(message)))
+	x.sizes.in.Add(int64(len(answer)))
+	x.sizes.inRaw.Add(int64(len(answer)))
+	switch {
+	case err == nil:
+		x.status.Store(http.StatusOK) // what every answer over HTTP has
+		return c.Read(answer)
+	case ctx.Err() != nil:
+		return outcome.Failed(outcome.Timeout, "%s: %w", c.Method, ctx.Err())
+	case errors.Is(err, errBreaksOff):
+		return outcome.Wrong("%s: %w", c.Method, err)
+	}
+	return outcome.Failed(outcome.Server, "%s: %w", c.Method, err)
+}
+
+var errBreaksOff = errors.New("the answer breaks off")
+
+// exchange sends a message and reads its answer, each behind its length.
+func (c *framedConn) exchange(ctx context.Context, message []byte) ([]byte, error) {
+	_ = c.SetDeadline(time.Time{})
+	defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })()
+	frame := binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(message)), uint32(len(message)))
+	if _, err := c.Write(append(frame, message...)); err != nil {
+		return nil, err
+	}
+	var head [4]byte
+	if _, err := io.ReadFull(c, head[:]); err != nil {
+		return nil, fmt.Errorf("there is no answer: %w", err)
+	}
+	size := binary.BigEndian.Uint32(head[:])
+	if size > maxBody {
+		return nil, fmt.Errorf("%w: it is said to have %d bytes", errBreaksOff, size)
+	}
+	answer := make([]byte, size)
+	if n, err := io.ReadFull(c, answer); err != nil {
+		return answer[:n], fmt.Errorf("%w after %d bytes: %w", errBreaksOff, n, err)
+	}
+	c.used = time.Now()
+	return answer, nil
+}

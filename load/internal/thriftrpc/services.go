@@ -1,0 +1,148 @@
+// Package thriftrpc is a client of the services' Thrift APIs, over framed TCP or over HTTP.
+package thriftrpc
+
+import (
+	"context"
+
+	"github.com/apache/thrift/lib/go/thrift"
+
+	"hopwise/load/internal/exchange"
+	"hopwise/load/internal/outcome"
+	"hopwise/load/internal/shop"
+	"hopwise/load/internal/shopdata"
+	stub "hopwise/load/internal/stubs/shopthrift"
+	"hopwise/load/internal/target"
+)
+
+// Services is the shop over Thrift.
+type Services struct {
+	to       func(service, token string) thrift.TClient
+	products *stub.ProductServiceClient
+	orders   *stub.OrderServiceClient
+	users    *stub.UserServiceClient
+	payments *stub.PaymentServiceClient
+}
+
+var _ shop.Services = Services{}
+
+// NewServices returns the shop in the session of the token, over one of Thrift's two protocols.
+func NewServices(x *exchange.Exchange, token string, protocol target.Protocol) Services {
+	to := func(service, token string) thrift.TClient {
+		if protocol == target.Thrift {
+			return framed{client{x, service, token}}
+		}
+		return posted{client{x, service, token}}
+	}
+	return Services{
+		to:       to,
+		products: stub.NewProductServiceClient(to("product", token)),
+		orders:   stub.NewOrderServiceClient(to("order", token)),
+		users:    stub.NewUserServiceClient(to("user", token)),
+		payments: stub.NewPaymentServiceClient(to("payment", token)),
+	}
+}
+
+// beside is what travels beside a request; the client fills it in.
+func beside() map[string]string { return map[string]string{} }
+
+func (s Services) ListProducts(ctx context.Context, category string) ([]shop.Product, error) {
+	page, err := s.products.ListProducts(ctx, beside(), &stub.ListProductsRequest{
+		PageSize: shopdata.BrowsePage, Category: category,
+	})
+	return mapped(there(page).Products, product), err
+}
+
+// ListReviewedProducts: the reviews of the products are a batch of their own.
+func (s Services) ListReviewedProducts(ctx context.Context, category string) ([]shop.Product, error) {
+	products, err := s.ListProducts(ctx, category)
+	if err != nil {
+		return nil, err
+	}
+	if len(products) == 0 {
+		return nil, outcome.Wrong("the page has no products")
+	}
+	ids := mapped(products, func(p shop.Product) int64 { return p.ID })
+	reviews, err := s.reviews(ctx, &stub.BatchListReviewsRequest{ProductIds: ids, Limit: shopdata.ReviewsPerProduct})
+	for i, p := range products {
+		products[i].Reviews = reviews[p.ID]
+	}
+	return products, err
+}
+
+func (s Services) AddReviews(ctx context.Context, listed shop.Product) (shop.Product, error) {
+	reviews, err := s.reviews(ctx, &stub.BatchListReviewsRequest{ProductIds: []int64{listed.ID}})
+	listed.Reviews = reviews[listed.ID]
+	return listed, err
+}
+
+// reviews returns the reviews of each product.
+func (s Services) reviews(ctx context.Context, r *stub.BatchListReviewsRequest) (map[int64][]shop.Review, error) {
+	batch, err := s.products.BatchListReviews(ctx, beside(), r)
+	reviews := make(map[int64][]shop.Review, len(r.ProductIds))
+	for _, p := range there(batch).Products {
+		reviews[p.ProductID] = mapped(p.Reviews, review)
+	}
+	return reviews, err
+}
+
+func (s Services) GetProduct(ctx context.Context, id int64) (shop.Product, error) {
+	p, err := s.products.GetProduct(ctx, beside(), &stub.GetProductRequest{ID: id})
+	return product(p), err
+}
+
+func (s Services) BatchGetProducts(ctx context.Context, ids []int64) ([]shop.Product, error) {
+	batch, err := s.products.BatchGetProducts(ctx, beside(), &stub.BatchGetProductsRequest{Ids: shop.Distinct(ids)})
+	return mapped(there(batch).Products, product), err
+}
+
+func (s Services) Login(ctx context.Context, email, password string) (shop.Session, error) {
+	opened, err := s.users.Login(ctx, beside(), &stub.LoginRequest{Email: email, Password: password})
+	return shop.Session{Token: there(opened).Token, User: user(there(opened).User)}, err
+}
+
+func (s Services) GetUser(ctx context.Context, id int64, token string) (shop.User, error) {
+	u, err := stub.NewUserServiceClient(s.to("user", token)).GetUser(ctx, beside(), &stub.GetUserRequest{ID: id})
+	return user(u), err
+}
+
+func (s Services) UpdateAddress(ctx context.Context, id int64, address shop.Address) (shop.User, error) {
+	u, err := s.users.UpdateUser(ctx, beside(), &stub.UpdateUserRequest{
+		User:       &stub.User{ID: id, Address: addressOf(address)},
+		UpdateMask: []string{"address"},
+	})
+	return user(u), err
+}
+
+func (s Services) ListOrders(ctx context.Context, user int64) ([]shop.Order, error) {
+	page, err := s.orders.ListOrdersByUser(ctx, beside(), &stub.ListOrdersByUserRequest{
+		UserID: user, PageSize: shopdata.OrdersPerRegular,
+	})
+	return mapped(there(page).Orders, order), err
+}
+
+func (s Services) GetOrder(ctx context.Context, id int64) (shop.Order, error) {
+	o, err := s.orders.GetOrder(ctx, beside(), &stub.GetOrderRequest{ID: id})
+	return order(o), err
+}
+
+func (s Services) BatchGetPayments(ctx context.Context, orders ...int64) ([]shop.Payment, error) {
+	batch, err := s.payments.BatchGetPaymentsByOrder(ctx, beside(), &stub.BatchGetPaymentsByOrderRequest{OrderIds: orders})
+	return mapped(there(batch).Payments, payment), err
+}
+
+func (s Services) Checkout(ctx context.Context, p shop.Purchase) (shop.Order, error) {
+	o, err := s.orders.Checkout(ctx, beside(), &stub.CheckoutRequest{
+		UserID: p.UserID, PaymentToken: shopdata.PaymentToken, IdempotencyKey: p.IdempotencyKey,
+		Lines: mapped(p.Items, func(i shop.Item) *stub.CheckoutLine {
+			return &stub.CheckoutLine{ProductID: i.ProductID, Quantity: int32(i.Quantity)}
+		}),
+	})
+	return order(o), err
+}
+
+func (s Services) ExportLines(ctx context.Context, after int64) ([]shop.ExportedLine, error) {
+	page, err := s.orders.StreamOrderLines(ctx, beside(), &stub.StreamOrderLinesRequest{
+		AfterLineID: after, Limit: shopdata.BulkPage,
+	})
+	return mapped(there(page).Lines, exportedLine), err
+}

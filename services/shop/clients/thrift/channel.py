@@ -1,0 +1,250 @@
+"""The caller's side of Thrift: calls with trace, deadline and restored errors, over framed TCP or over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import time
+from asyncio import StreamReader, StreamWriter
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+import msgspec
+
+from shop.clients.http_channel import KEEP_ALIVE_S, PAUSES_S, HttpChannel
+from shop.clients.services import Service
+from shop.errors import DeadlineExceeded, Internal, Unavailable
+from shop.instrument.tracing import CLIENT
+from shop.platform.config import split_address
+from shop.platform.deadline import DEADLINE_HEADER, DEFAULT_S, remaining
+from shop.platform.error_table import error_for_code
+from shop.platform.telemetry.trace_context import trace_headers
+from shop.platform.telemetry.tracing import UNTRACED, Ending, begin, note_busy, sampled_parent
+from shop.platform.thrift.encoding import CALL, COMPACT, EXCEPTION, JSON, LARGEST_ANSWER, encoded, opened
+from shop.platform.thrift.over_http import MEDIA_TYPE, path_of
+from shop.platform.thrift.processor import TracedMethod
+from shop.platform.thrift.server import LENGTH
+
+_LOG = logging.getLogger(__name__)
+
+
+class _Problem(msgspec.Struct):
+    code: str
+    detail: str
+    field: str = ""
+
+
+class ThriftPeer:
+    """One service as its callers see it over Thrift.
+
+    Args:
+        service: The service.
+        stubs: Its generated module.
+    """
+
+    def __init__(self, service: Service, stubs: ModuleType) -> None:
+        self.service = service
+        self._name = stubs.__name__.rpartition(".")[2]
+        self._stubs = stubs
+        self._sequence = itertools.count(1)
+
+    async def call(self, method: str, request: Any) -> Any:
+        """Calls a method; repeats the call of one that changes nothing if there is no answer.
+
+        Args:
+            method: Its name in the contract: "GetProduct".
+            request: The struct to send.
+
+        Returns:
+            The struct that it answers with; None if it has none.
+
+        Raises:
+            ShopError: What the service raised, or `Unavailable` if it does not answer.
+        """
+        raise NotImplementedError
+
+    def message(self, encoding: Any, method: str, headers: Mapping[str, str], request: Any) -> bytes:
+        """Returns a call as bytes."""
+        arguments = getattr(self._stubs, f"{method}_args")(headers, request)
+        return encoded(encoding, method, CALL, next(self._sequence), arguments)
+
+    def answer(self, encoding: Any, method: str, message: bytes) -> Any:
+        """Returns what a method answered.
+
+        Raises:
+            ShopError: What the service raised.
+        """
+        result = getattr(self._stubs, f"{method}_result")()
+        try:
+            name, kind, _, protocol = opened(encoding, message)
+            if kind != EXCEPTION and name == method:
+                result.read(protocol)
+        except Exception as error:
+            _LOG.error("%s answered %s with what cannot be read: %s", self.service.name, method, error)
+            raise Internal("internal error") from error
+        if result.error is not None:
+            raise error_for_code(result.error.code, result.error.message, result.error.field or "")
+        return getattr(result, "success", None)
+
+    def traced(self, method: str, address: Mapping[str, str | int]) -> TracedMethod:
+        """Returns what the spans of a method's calls have in common."""
+        return TracedMethod.of(self._name, method, address)
+
+    def late(self) -> DeadlineExceeded:
+        """Returns the error of an answer that did not come in time."""
+        return DeadlineExceeded(f"the {self.service.name} service did not answer within the deadline of the request")
+
+    def away(self) -> Unavailable:
+        """Returns the error of a service that does not answer."""
+        return Unavailable(f"the {self.service.name} service does not answer; try again")
+
+
+class HttpPeer(ThriftPeer):
+    """A service over TJSON and HTTP.
+
+    Args:
+        service: The service.
+        stubs: Its generated module.
+        channel: Sends the requests.
+    """
+
+    def __init__(self, service: Service, stubs: ModuleType, channel: HttpChannel) -> None:
+        super().__init__(service, stubs)
+        self._channel = channel
+        self._path = path_of(service.name)
+
+    async def call(self, method: str, request: Any) -> Any:
+        received = await self._channel.send(
+            "POST",
+            self._path,
+            body=self.message(JSON, method, {}, request),
+            headers={"content-type": MEDIA_TYPE},
+            name=f"{self._name}/{method}",
+            attributes={"rpc.system.name": "thrift", "rpc.service": self._name, "rpc.method": method},
+            again=method in self.service.reads,
+        )
+        if received.status == 200:
+            return self.answer(JSON, method, received.body)
+        if received.status == 504:
+            raise self.late()
+        if received.status in (429, 502, 503):
+            raise self.away()
+        try:
+            problem = msgspec.json.decode(received.body, type=_Problem)
+        except msgspec.DecodeError:
+            _LOG.error("%s answered %s with HTTP %d and no problem", self.service.name, method, received.status)
+            raise Internal("internal error") from None
+        raise error_for_code(problem.code, problem.detail, problem.field)
+
+
+class _Connection:
+    def __init__(self, reader: StreamReader, writer: StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._used = time.monotonic()
+
+    @property
+    def usable(self) -> bool:
+        """Whether the service still waits for calls on it."""
+        return not self._reader.at_eof() and time.monotonic() - self._used < KEEP_ALIVE_S
+
+    async def exchange(self, message: bytes) -> bytes:
+        self._writer.write(len(message).to_bytes(LENGTH) + message)
+        size = int.from_bytes(await self._reader.readexactly(LENGTH))
+        if size > LARGEST_ANSWER:
+            raise ConnectionError(f"the answer has {size} bytes")
+        answer = await self._reader.readexactly(size)
+        self._used = time.monotonic()
+        return answer
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class FramedPeer(ThriftPeer):
+    """A service over framed Thrift, whose connections carry one call at a time each.
+
+    Args:
+        service: The service.
+        stubs: Its generated module.
+        addresses: "host:port" of each of its replicas, which get the calls in turn; one that refuses is passed over.
+        socket: Path of the Unix domain socket to connect in place of the addresses.
+    """
+
+    def __init__(
+        self, service: Service, stubs: ModuleType, addresses: Sequence[str], socket: str | None = None
+    ) -> None:
+        super().__init__(service, stubs)
+        self._addresses = addresses
+        self._turns = itertools.cycle(addresses)
+        self._socket = socket
+        self._idle: dict[str, list[_Connection]] = {address: [] for address in addresses}
+        host, port = split_address(addresses[0])
+        self._place: dict[str, str | int] = {"server.address": host, "server.port": port}
+        self._methods: dict[str, TracedMethod] = {}
+
+    async def call(self, method: str, request: Any) -> Any:
+        for pause in PAUSES_S if method in self.service.reads else ():
+            try:
+                return await self._once(method, request)
+            except Unavailable:
+                await asyncio.sleep(min(pause, remaining() or pause))
+        return await self._once(method, request)
+
+    async def close(self) -> None:
+        """Closes the connections that carry no call."""
+        for connections in self._idle.values():
+            for connection in connections:
+                connection.close()
+
+    async def _once(self, method: str, request: Any) -> Any:
+        limit = remaining() or DEFAULT_S
+        traced = self._methods.get(method)
+        if traced is None:
+            traced = self._methods[method] = self.traced(method, self._place)
+        # Not the current span: nothing else happens below it in this process.
+        span = begin(traced.name, CLIENT, sampled_parent(), None, traced.attributes)
+        with UNTRACED if span is None else Ending(span):
+            headers = {DEADLINE_HEADER: str(max(1, int(limit * 1000))), **trace_headers(span)}
+            message = self.message(COMPACT, method, headers, request)
+            try:
+                async with asyncio.timeout(limit):
+                    answer = await self._exchange(message)
+            except TimeoutError:
+                raise self.late() from None
+            except (OSError, EOFError) as error:
+                raise self.away() from error
+            if span is not None:
+                note_busy(span)
+            return self.answer(COMPACT, method, answer)
+
+    async def _exchange(self, message: bytes) -> bytes:
+        address, connection = await self._connected()
+        try:
+            answer = await connection.exchange(message)
+        except BaseException:
+            # What comes later would be taken for the answer to another call.
+            connection.close()
+            raise
+        self._idle[address].append(connection)
+        return answer
+
+    async def _connected(self) -> tuple[str, _Connection]:
+        for _ in self._addresses[1:]:
+            with contextlib.suppress(OSError):
+                return await self._connected_to(next(self._turns))
+        return await self._connected_to(next(self._turns))
+
+    async def _connected_to(self, address: str) -> tuple[str, _Connection]:
+        idle = self._idle[address]
+        while idle:
+            connection = idle.pop()
+            if connection.usable:
+                return address, connection
+            connection.close()
+        if self._socket is not None:
+            return address, _Connection(*await asyncio.open_unix_connection(self._socket))
+        return address, _Connection(*await asyncio.open_connection(*split_address(address)))

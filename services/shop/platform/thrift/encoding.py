@@ -1,0 +1,137 @@
+"""Thrift messages as bytes, and back, within limits.
+
+The compact protocol is Apache's in C; its TJSON has none. Both refuse what is nested more than 64 deep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from thrift.protocol.TCompactProtocol import TCompactProtocolAcceleratedFactory
+from thrift.protocol.TJSONProtocol import TJSONProtocolFactory
+from thrift.Thrift import TApplicationException, TMessageType, TType
+from thrift.transport.TTransport import TMemoryBuffer
+
+from shop.errors import InvalidArgument
+
+MOST_ITEMS = 10_000
+"""Entries of a list or map that is read: the compact protocol makes room for all of them at once."""
+MOST_ROWS = 10_000
+"""Rows in the answer of a method that streams over gRPC."""
+LARGEST_ANSWER = 16 * 1024 * 1024
+"""Bytes of an answer that a client reads, as over gRPC."""
+
+COMPACT = TCompactProtocolAcceleratedFactory(LARGEST_ANSWER, MOST_ITEMS, fallback=False)
+JSON = TJSONProtocolFactory()
+CALL, REPLY, EXCEPTION = TMessageType.CALL, TMessageType.REPLY, TMessageType.EXCEPTION
+
+_BITS = {TType.BYTE: 8, TType.I16: 16, TType.I32: 32, TType.I64: 64}
+_EMPTY: Mapping[int, Any] = MappingProxyType(
+    {**dict.fromkeys(_BITS, 0), TType.BOOL: False, TType.DOUBLE: 0.0, TType.STRING: "", TType.LIST: (), TType.MAP: {}}
+)
+
+
+class Undecodable(InvalidArgument):
+    """Bytes that are no message, so that there is no call to answer."""
+
+
+def encoded(encoding: Any, name: str, kind: int, sequence: int, struct: Any) -> bytes:
+    """Returns a message as bytes.
+
+    Args:
+        encoding: `COMPACT` or `JSON`.
+        name: The method's name.
+        kind: `CALL`, `REPLY` or `EXCEPTION`.
+        sequence: The number that the call and its answer have in common.
+        struct: The method's arguments, its result, or what Thrift itself says went wrong.
+    """
+    buffer = TMemoryBuffer()
+    protocol = encoding.getProtocol(buffer)
+    protocol.writeMessageBegin(name, kind, sequence)
+    struct.write(protocol)
+    protocol.writeMessageEnd()
+    written: bytes = buffer.getvalue()
+    return written
+
+
+def opened(encoding: Any, message: bytes) -> tuple[str, int, int, Any]:
+    """Reads the head of a message.
+
+    Returns:
+        Name, kind, sequence number, and what reads the rest.
+
+    Raises:
+        Undecodable: It has none.
+    """
+    protocol = encoding.getProtocol(TMemoryBuffer(message))
+    try:
+        name, kind, sequence = protocol.readMessageBegin()
+    except Exception as error:
+        raise Undecodable("the bytes are not a Thrift message") from error
+    return name, kind, sequence, protocol
+
+
+def unknown_method(name: str) -> TApplicationException:
+    """What Thrift answers to a call of a method that there is not."""
+    return TApplicationException(TApplicationException.UNKNOWN_METHOD, f"there is no method {name[:100]!r}")
+
+
+def read_whole(struct: Any, protocol: Any) -> None:
+    """Reads a struct that a client sent; what is absent gets its empty value, as in protobuf.
+
+    Raises:
+        InvalidArgument: The bytes are no such struct, or a field does not fit its type.
+    """
+    try:
+        struct.read(protocol)
+        _complete(struct)
+    except InvalidArgument:
+        raise
+    except Exception as error:
+        raise InvalidArgument("the request is not a message of this method's type") from error
+
+
+def build(kind: Any, at: str = "", /, **fields: object) -> Any:
+    """Builds a struct from values of a caller, which may not fit it.
+
+    Args:
+        kind: The struct's type.
+        at: Prefix of its fields in the request: "product.", "lines[2].".
+        fields: Values of its fields; those that are None or left out get their empty value.
+
+    Raises:
+        InvalidArgument: A number has more bits than its field, or a text has a lone surrogate.
+    """
+    struct = kind(**fields)
+    _complete(struct, at)
+    return struct
+
+
+def _complete(struct: Any, at: str = "") -> None:
+    for spec in struct.thrift_spec:
+        if spec is None:
+            continue
+        _, kind, name, of, _ = spec
+        value = getattr(struct, name)
+        if value is None:
+            value = of[0]() if kind == TType.STRUCT else _EMPTY[kind]
+            setattr(struct, name, value)
+        values, of_values = (value, of[0]) if kind == TType.LIST else ((value,), kind)
+        if not all(_is_whole(one, of_values) for one in values):
+            raise InvalidArgument(f"{at}{name} is out of range", field=f"{at}{name}")
+
+
+def _is_whole(value: Any, kind: int) -> bool:
+    """Whether a value fits its type, once what a struct lacks is filled in."""
+    if kind == TType.STRUCT:
+        _complete(value)
+    elif kind == TType.STRING:
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return False
+    elif kind in _BITS:
+        return bool(value.bit_length() < _BITS[kind])
+    return True

@@ -1,0 +1,68 @@
+"""Thrift's TJSON over HTTP: a message is the body of a POST, an answer the body of a 200, whatever it says.
+
+What goes wrong before there is a call to answer is an HTTP problem, as over REST.
+"""
+
+from __future__ import annotations
+
+from opentelemetry import trace
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from shop.errors import ShopError
+from shop.platform.access.rules import Authenticator
+from shop.platform.http.compression import SMALLEST_BYTES, accepts_gzip, gzip
+from shop.platform.rest.call import Call as HttpCall
+from shop.platform.rest.problems import answer_http_error, answer_shop_error
+from shop.platform.rest.serving import Serving
+from shop.platform.thrift.encoding import JSON
+from shop.platform.thrift.processor import Processor
+
+MEDIA_TYPE = "application/vnd.apache.thrift.json"
+
+
+def path_of(service: str) -> str:
+    """Returns the path that takes a service's messages."""
+    return f"/thrift/{service}"
+
+
+def http_app(service: str, processor: Processor, authenticator: Authenticator) -> Starlette:
+    """Returns the application.
+
+    Args:
+        service: Short name of the service: "product".
+        processor: Its methods.
+        authenticator: Decides who is admitted.
+    """
+
+    async def answer(request: Request) -> Response:
+        received = HttpCall.of(request)
+        call = processor.call(JSON, await received.body())
+        if isinstance(call, bytes):
+            return _response(received, call)
+        span = trace.get_current_span()
+        span.update_name(call.traced.name)
+        names = len(call.traced.attributes) // 2
+        span.set_attributes(dict(zip(call.traced.attributes[:names], call.traced.attributes[names:], strict=True)))  # type: ignore[arg-type]
+        origin = received.last_header(authenticator.origin_header.encode())
+        try:
+            message = await call.work(authenticator, received.header(b"authorization"), origin)
+        except Exception as error:
+            message = call.failed(error, span)
+        return _response(received, message)
+
+    return Starlette(
+        routes=[Route(path_of(service), answer, methods=["POST"])],
+        middleware=[Middleware(Serving)],
+        exception_handlers={ShopError: answer_shop_error, HTTPException: answer_http_error},
+    )
+
+
+def _response(call: HttpCall, message: bytes) -> Response:
+    if len(message) >= SMALLEST_BYTES and accepts_gzip(call.header(b"accept-encoding")):
+        return Response(gzip(message), media_type=MEDIA_TYPE, headers={"content-encoding": "gzip"})
+    return Response(message, media_type=MEDIA_TYPE)

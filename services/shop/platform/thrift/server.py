@@ -1,0 +1,168 @@
+"""A server of framed Thrift on asyncio: messages behind their lengths, and one call of a connection at a time.
+
+Apache's library has no server for asyncio; it encodes and decodes, and the rest is here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from asyncio import StreamReader, StreamWriter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from opentelemetry import context as otel_context
+from opentelemetry import trace
+from opentelemetry.trace import Span
+
+from shop.instrument.tracing import SERVER
+from shop.platform.access.rules import Authenticator
+from shop.platform.config import socket_path, split_address
+from shop.platform.deadline import DEADLINE_HEADER, caller_limit, caller_timeout_s
+from shop.platform.errors import StartError
+from shop.platform.http.body import MOST_BYTES, MOST_S
+from shop.platform.http.server import BACKLOG, KEEP_ALIVE_S
+from shop.platform.process.injected_delay import INJECTED, pause
+from shop.platform.process.unix_socket import bind_unix, unlink
+from shop.platform.telemetry.trace_context import UNTRACED_CALLER, sampled_caller
+from shop.platform.telemetry.tracing import begin, note_busy
+from shop.platform.thrift.encoding import COMPACT, Undecodable
+from shop.platform.thrift.processor import Call, Processor
+
+log = logging.getLogger(__name__)
+
+GRACE_S = 3.0
+LENGTH = 4
+"""Bytes of a frame's length."""
+_TRACEPARENT = "traceparent"
+
+
+class FramedServer:
+    """Answers the calls on each connection, one after the other.
+
+    Args:
+        processor: The service's methods.
+        authenticator: Decides who is admitted.
+        from_outside: Whether all callers are clients, not other parts of the shop.
+    """
+
+    def __init__(self, processor: Processor, authenticator: Authenticator, *, from_outside: bool) -> None:
+        self._processor = processor
+        self._authenticator = authenticator
+        self._origin = "client" if from_outside else None
+        self._connections: dict[asyncio.Task[None], StreamWriter] = {}
+        self._working: set[asyncio.Task[None]] = set()
+        self._stopping = False
+
+    async def serve(self, reader: StreamReader, writer: StreamWriter) -> None:
+        """Serves a connection until its client leaves, is idle for too long, or sends what is no call."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections[task] = writer
+        try:
+            while not self._stopping:
+                async with asyncio.timeout(KEEP_ALIVE_S):
+                    size = int.from_bytes(await reader.readexactly(LENGTH))
+                if size > MOST_BYTES:
+                    log.warning("a frame has %d bytes; at most %d are valid", size, MOST_BYTES)
+                    return
+                async with asyncio.timeout(MOST_S):
+                    message = await reader.readexactly(size)
+                self._working.add(task)
+                # A task of its own, so that what a call sets in its context ends with it.
+                answer = await asyncio.create_task(self._answer(message))
+                writer.write(len(answer).to_bytes(LENGTH) + answer)
+                async with asyncio.timeout(MOST_S):
+                    await writer.drain()
+                self._working.discard(task)
+        except (asyncio.IncompleteReadError, TimeoutError, ConnectionError, Undecodable):
+            pass
+        finally:
+            self._working.discard(task)
+            del self._connections[task]
+            writer.close()
+
+    async def stop(self) -> None:
+        """Closes connections without a call under way at once, and gives the others `GRACE_S`."""
+        self._stopping = True
+        for task, writer in self._connections.items():
+            if task not in self._working:
+                writer.close()
+        if self._working:
+            await asyncio.wait(set(self._working), timeout=GRACE_S)
+        for task in self._connections:
+            task.cancel()
+
+    async def _answer(self, message: bytes) -> bytes:
+        call = self._processor.call(COMPACT, message)
+        if isinstance(call, bytes):
+            return call
+        headers = call.headers
+        span = _server_span(call) if _TRACEPARENT in headers else None
+        note_busy(span)
+        try:
+            waits = caller_timeout_s(headers[DEADLINE_HEADER]) if DEADLINE_HEADER in headers else None
+            async with caller_limit(waits):
+                if INJECTED:
+                    await pause()
+                return await call.work(self._authenticator, headers.get("authorization"), self._origin)
+        except Exception as error:
+            return call.failed(error, span)
+        finally:
+            if span is not None:
+                span.end()
+            note_busy()
+
+
+def _server_span(call: Call) -> Span | None:
+    """Opens the span of a call that its caller samples, now the current one; else passes the caller's decision on."""
+    caller = sampled_caller(call.headers[_TRACEPARENT], call.headers.get("tracestate", ""))
+    span = begin(call.traced.name, SERVER, caller, None, call.traced.attributes)
+    if span is None:
+        UNTRACED_CALLER.set(call.headers)
+    else:
+        otel_context.attach(trace.set_span_in_context(span))
+    return span
+
+
+@asynccontextmanager
+async def framed_server(
+    listen: str, processor: Processor, authenticator: Authenticator, *, from_outside: bool = False
+) -> AsyncIterator[str]:
+    """Serves framed Thrift for as long as the context lasts; at its end, calls under way get `GRACE_S`.
+
+    Args:
+        listen: "host:port", where port 0 takes a free one, or "unix:" and the path of a socket.
+        processor: The service's methods.
+        authenticator: Decides who is admitted.
+        from_outside: Whether all callers are clients, not other parts of the shop.
+
+    Yields:
+        The address that it listens on, in the same form.
+
+    Raises:
+        StartError: The port or the socket is in use.
+    """
+    framed = FramedServer(processor, authenticator, from_outside=from_outside)
+    path = socket_path(listen)
+    if path is not None:
+        server, address = await asyncio.start_unix_server(framed.serve, sock=bind_unix(path)), listen
+    else:
+        host, port = split_address(listen)
+        try:
+            server = await asyncio.start_server(framed.serve, host, port, backlog=BACKLOG)
+        except OSError as error:
+            raise StartError(
+                f"cannot listen on {listen}: {error.strerror}; free the port, or set another SHOP_PORT_BASE"
+            ) from error
+        address = f"{host}:{server.sockets[0].getsockname()[1]}"
+    try:
+        yield address
+    finally:
+        unlink(listen)
+        server.close()
+        await framed.stop()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(GRACE_S):
+                await server.wait_closed()
