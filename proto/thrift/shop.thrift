@@ -3,7 +3,8 @@
 //
 // - Every method takes what HTTP has in headers (`authorization`, `traceparent` and so on) beside its request, since Thrift
 //   has no place of its own for that. Over HTTP this map is empty and the headers are HTTP's.
-// - An answer is one message, as Thrift has no streams: a method that streams over gRPC returns its first rows here.
+// - An answer is one message, as Thrift has no streams: a method that streams over gRPC returns its first rows here, and
+//   StreamDocument, which would be GetDocument, is not here.
 // - A field mask is the list of its paths.
 // - A scalar is written whenever it is set; Go's structs have no unset scalar, so Go writes empty ones too. Structs, lists
 //   and scalars that no journey's answer needs are optional, so that neither language writes an absent one.
@@ -238,6 +239,32 @@ struct StreamProductRowsResponse {
   1: optional list<ProductRow> rows
 }
 
+// One test of a technical document.
+struct DocumentRecord {
+  1: string text
+  2: i64 count
+  3: double value
+  4: bool ok
+  5: optional Timestamp at
+  6: optional Money price
+}
+
+// The records below one heading.
+struct DocumentSection {
+  1: string title
+  2: optional list<DocumentRecord> records
+}
+
+// A technical document of the catalogue.
+struct Document {
+  1: i64 id
+  2: optional list<DocumentSection> sections
+}
+
+struct GetDocumentRequest {
+  1: i64 id
+}
+
 struct GetProductRequest {
   1: i64 id
 }
@@ -409,6 +436,7 @@ service ProductService {
   Reservation ReserveStock(1: map<string, string> headers, 2: ReserveStockRequest request) throws (1: ShopError error)
   Reservation ConfirmReservation(1: map<string, string> headers, 2: ConfirmReservationRequest request) throws (1: ShopError error)
   Reservation ReleaseReservation(1: map<string, string> headers, 2: ReleaseReservationRequest request) throws (1: ShopError error)
+  Document GetDocument(1: map<string, string> headers, 2: GetDocumentRequest request) throws (1: ShopError error)
   StreamProductRowsResponse StreamProductRows(1: map<string, string> headers, 2: StreamProductRowsRequest request) throws (1: ShopError error)
 }
 

@@ -60,6 +60,8 @@ OF_SERVICES: Mapping[Protocol, Sequence[Route]] = {
     Protocol.GRPC: [
         Route(service, Match.PREFIX, f"/shop.{service}.v1.{service.capitalize()}Service/") for service in SERVICES
     ],
+    # Clients go to the services themselves.
+    Protocol.THRIFT: (),
     Protocol.THRIFT_JSON: [Route(service, Match.EXACTLY, f"/thrift/{service}") for service in SERVICES],
 }
 

@@ -4,17 +4,26 @@ which read messages read structs, too."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from shop.messages.order import STATUS_NUMBERS as ORDER_NUMBERS
 from shop.messages.payment import STATUS_NUMBERS as PAYMENT_NUMBERS
 from shop.messages.product import STATE_NUMBERS
+from shop.messages.shared import money_from
 from shop.money import Money
 from shop.stubs.thrift import ttypes as t
 from shop.values.order import JoinedOrderLine, Order
 from shop.values.payment import Payment
-from shop.values.product import Product, ProductRow, Reservation, Review
+from shop.values.product import (
+    Document,
+    DocumentRecord,
+    DocumentSection,
+    Product,
+    ProductRow,
+    Reservation,
+    Review,
+)
 from shop.values.user import LoginResult, User
 
 
@@ -34,6 +43,53 @@ def product_struct(product: Product) -> Any:
         product.category,
         money_struct(product.price),
         product.stock,
+    )
+
+
+def document_struct(document: Document) -> Any:
+    return t.Document(
+        document.id,
+        [
+            t.DocumentSection(
+                section.title,
+                [
+                    t.DocumentRecord(
+                        record.text,
+                        record.count,
+                        record.value,
+                        record.ok,
+                        None if record.at is None else _time_struct(record.at),
+                        None if record.price is None else money_struct(record.price),
+                    )
+                    for record in section.records
+                ],
+            )
+            for section in document.sections
+        ],
+    )
+
+
+def document_of(struct: Any) -> Document:
+    """Returns the document of a struct, which unlike a message has None for what is absent."""
+    return Document(
+        struct.id,
+        tuple(
+            DocumentSection(
+                section.title,
+                tuple(
+                    DocumentRecord(
+                        record.text,
+                        record.count,
+                        record.value,
+                        record.ok,
+                        None if record.at is None else datetime.fromtimestamp(record.at.seconds, UTC),
+                        None if record.price is None else money_from(record.price),
+                    )
+                    for record in section.records
+                ),
+            )
+            for section in struct.sections
+        ),
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from shop.messages.product import change_from, stock_line_from
 from shop.messages.shared import money_from
-from shop.messages.structs import product_struct, reservation_struct, reviews_struct, row_struct
+from shop.messages.structs import document_struct, product_struct, reservation_struct, reviews_struct, row_struct
 from shop.platform.access.rules import Access
 from shop.platform.thrift.processor import Method, Processor, collected, rows
 from shop.product.service import ProductService
@@ -53,6 +53,7 @@ def processor(service: ProductService) -> Processor:
                 lambda r: service.batch_list_reviews(r.product_ids, limit=r.limit),
                 reviews_struct,
             ),
+            "GetDocument": Method(Access.EVERYBODY, lambda r: service.get_document(r.id), document_struct),
             "ReserveStock": Method(
                 Access.INTERNAL,
                 lambda r: service.reserve_stock(r.reservation_id, [stock_line_from(line) for line in r.lines]),

@@ -6748,6 +6748,844 @@ func (p *StreamProductRowsResponse) String() string {
 }
 
 // Attributes:
+//   - Text
+//   - Count
+//   - Value
+//   - Ok
+//   - At
+//   - Price
+type DocumentRecord struct {
+	Text  string     `thrift:"text,1" db:"text" json:"text"`
+	Count int64      `thrift:"count,2" db:"count" json:"count"`
+	Value float64    `thrift:"value,3" db:"value" json:"value"`
+	Ok    bool       `thrift:"ok,4" db:"ok" json:"ok"`
+	At    *Timestamp `thrift:"at,5" db:"at" json:"at,omitempty"`
+	Price *Money     `thrift:"price,6" db:"price" json:"price,omitempty"`
+}
+
+func NewDocumentRecord() *DocumentRecord {
+	return &DocumentRecord{}
+}
+
+func (p *DocumentRecord) GetText() string {
+	return p.Text
+}
+
+func (p *DocumentRecord) GetCount() int64 {
+	return p.Count
+}
+
+func (p *DocumentRecord) GetValue() float64 {
+	return p.Value
+}
+
+func (p *DocumentRecord) GetOk() bool {
+	return p.Ok
+}
+
+var DocumentRecord_At_DEFAULT *Timestamp
+
+func (p *DocumentRecord) GetAt() *Timestamp {
+	if !p.IsSetAt() {
+		return DocumentRecord_At_DEFAULT
+	}
+	return p.At
+}
+
+var DocumentRecord_Price_DEFAULT *Money
+
+func (p *DocumentRecord) GetPrice() *Money {
+	if !p.IsSetPrice() {
+		return DocumentRecord_Price_DEFAULT
+	}
+	return p.Price
+}
+func (p *DocumentRecord) IsSetAt() bool {
+	return p.At != nil
+}
+
+func (p *DocumentRecord) IsSetPrice() bool {
+	return p.Price != nil
+}
+
+func (p *DocumentRecord) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.DOUBLE {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.BOOL {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *DocumentRecord) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Text = v
+	}
+	return nil
+}
+
+func (p *DocumentRecord) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Count = v
+	}
+	return nil
+}
+
+func (p *DocumentRecord) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadDouble(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Value = v
+	}
+	return nil
+}
+
+func (p *DocumentRecord) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadBool(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Ok = v
+	}
+	return nil
+}
+
+func (p *DocumentRecord) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	p.At = &Timestamp{}
+	if err := p.At.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.At), err)
+	}
+	return nil
+}
+
+func (p *DocumentRecord) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Price = &Money{}
+	if err := p.Price.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Price), err)
+	}
+	return nil
+}
+
+func (p *DocumentRecord) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "DocumentRecord"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *DocumentRecord) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "text", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:text: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Text)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.text (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:text: ", p), err)
+	}
+	return err
+}
+
+func (p *DocumentRecord) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "count", thrift.I64, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:count: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Count)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.count (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:count: ", p), err)
+	}
+	return err
+}
+
+func (p *DocumentRecord) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "value", thrift.DOUBLE, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:value: ", p), err)
+	}
+	if err := oprot.WriteDouble(ctx, float64(p.Value)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.value (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:value: ", p), err)
+	}
+	return err
+}
+
+func (p *DocumentRecord) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "ok", thrift.BOOL, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:ok: ", p), err)
+	}
+	if err := oprot.WriteBool(ctx, bool(p.Ok)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.ok (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:ok: ", p), err)
+	}
+	return err
+}
+
+func (p *DocumentRecord) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetAt() {
+		if err := oprot.WriteFieldBegin(ctx, "at", thrift.STRUCT, 5); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:at: ", p), err)
+		}
+		if err := p.At.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.At), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 5:at: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *DocumentRecord) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetPrice() {
+		if err := oprot.WriteFieldBegin(ctx, "price", thrift.STRUCT, 6); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:price: ", p), err)
+		}
+		if err := p.Price.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Price), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 6:price: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *DocumentRecord) Equals(other *DocumentRecord) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Text != other.Text {
+		return false
+	}
+	if p.Count != other.Count {
+		return false
+	}
+	if p.Value != other.Value {
+		return false
+	}
+	if p.Ok != other.Ok {
+		return false
+	}
+	if !p.At.Equals(other.At) {
+		return false
+	}
+	if !p.Price.Equals(other.Price) {
+		return false
+	}
+	return true
+}
+
+func (p *DocumentRecord) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("DocumentRecord(%+v)", *p)
+}
+
+// Attributes:
+//   - Title
+//   - Records
+type DocumentSection struct {
+	Title   string            `thrift:"title,1" db:"title" json:"title"`
+	Records []*DocumentRecord `thrift:"records,2" db:"records" json:"records,omitempty"`
+}
+
+func NewDocumentSection() *DocumentSection {
+	return &DocumentSection{}
+}
+
+func (p *DocumentSection) GetTitle() string {
+	return p.Title
+}
+
+var DocumentSection_Records_DEFAULT []*DocumentRecord
+
+func (p *DocumentSection) GetRecords() []*DocumentRecord {
+	return p.Records
+}
+func (p *DocumentSection) IsSetRecords() bool {
+	return p.Records != nil
+}
+
+func (p *DocumentSection) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *DocumentSection) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.Title = v
+	}
+	return nil
+}
+
+func (p *DocumentSection) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*DocumentRecord, 0, size)
+	p.Records = tSlice
+	for i := 0; i < size; i++ {
+		_elem26 := &DocumentRecord{}
+		if err := _elem26.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem26), err)
+		}
+		p.Records = append(p.Records, _elem26)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *DocumentSection) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "DocumentSection"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *DocumentSection) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "title", thrift.STRING, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:title: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Title)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.title (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:title: ", p), err)
+	}
+	return err
+}
+
+func (p *DocumentSection) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetRecords() {
+		if err := oprot.WriteFieldBegin(ctx, "records", thrift.LIST, 2); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:records: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Records)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Records {
+			if err := v.Write(ctx, oprot); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:records: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *DocumentSection) Equals(other *DocumentSection) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.Title != other.Title {
+		return false
+	}
+	if len(p.Records) != len(other.Records) {
+		return false
+	}
+	for i, _tgt := range p.Records {
+		_src27 := other.Records[i]
+		if !_tgt.Equals(_src27) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *DocumentSection) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("DocumentSection(%+v)", *p)
+}
+
+// Attributes:
+//   - ID
+//   - Sections
+type Document struct {
+	ID       int64              `thrift:"id,1" db:"id" json:"id"`
+	Sections []*DocumentSection `thrift:"sections,2" db:"sections" json:"sections,omitempty"`
+}
+
+func NewDocument() *Document {
+	return &Document{}
+}
+
+func (p *Document) GetID() int64 {
+	return p.ID
+}
+
+var Document_Sections_DEFAULT []*DocumentSection
+
+func (p *Document) GetSections() []*DocumentSection {
+	return p.Sections
+}
+func (p *Document) IsSetSections() bool {
+	return p.Sections != nil
+}
+
+func (p *Document) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *Document) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.ID = v
+	}
+	return nil
+}
+
+func (p *Document) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*DocumentSection, 0, size)
+	p.Sections = tSlice
+	for i := 0; i < size; i++ {
+		_elem28 := &DocumentSection{}
+		if err := _elem28.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem28), err)
+		}
+		p.Sections = append(p.Sections, _elem28)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *Document) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "Document"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *Document) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "id", thrift.I64, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:id: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.ID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.id (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:id: ", p), err)
+	}
+	return err
+}
+
+func (p *Document) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSections() {
+		if err := oprot.WriteFieldBegin(ctx, "sections", thrift.LIST, 2); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:sections: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Sections)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Sections {
+			if err := v.Write(ctx, oprot); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:sections: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *Document) Equals(other *Document) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.ID != other.ID {
+		return false
+	}
+	if len(p.Sections) != len(other.Sections) {
+		return false
+	}
+	for i, _tgt := range p.Sections {
+		_src29 := other.Sections[i]
+		if !_tgt.Equals(_src29) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *Document) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("Document(%+v)", *p)
+}
+
+// Attributes:
+//   - ID
+type GetDocumentRequest struct {
+	ID int64 `thrift:"id,1" db:"id" json:"id"`
+}
+
+func NewGetDocumentRequest() *GetDocumentRequest {
+	return &GetDocumentRequest{}
+}
+
+func (p *GetDocumentRequest) GetID() int64 {
+	return p.ID
+}
+func (p *GetDocumentRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *GetDocumentRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.ID = v
+	}
+	return nil
+}
+
+func (p *GetDocumentRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "GetDocumentRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *GetDocumentRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "id", thrift.I64, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:id: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.ID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.id (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:id: ", p), err)
+	}
+	return err
+}
+
+func (p *GetDocumentRequest) Equals(other *GetDocumentRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.ID != other.ID {
+		return false
+	}
+	return true
+}
+
+func (p *GetDocumentRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("GetDocumentRequest(%+v)", *p)
+}
+
+// Attributes:
 //   - ID
 type GetProductRequest struct {
 	ID int64 `thrift:"id,1" db:"id" json:"id"`
@@ -6924,13 +7762,13 @@ func (p *BatchGetProductsRequest) ReadField1(ctx context.Context, iprot thrift.T
 	tSlice := make([]int64, 0, size)
 	p.Ids = tSlice
 	for i := 0; i < size; i++ {
-		var _elem26 int64
+		var _elem30 int64
 		if v, err := iprot.ReadI64(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem26 = v
+			_elem30 = v
 		}
-		p.Ids = append(p.Ids, _elem26)
+		p.Ids = append(p.Ids, _elem30)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -6989,8 +7827,8 @@ func (p *BatchGetProductsRequest) Equals(other *BatchGetProductsRequest) bool {
 		return false
 	}
 	for i, _tgt := range p.Ids {
-		_src27 := other.Ids[i]
-		if _tgt != _src27 {
+		_src31 := other.Ids[i]
+		if _tgt != _src31 {
 			return false
 		}
 	}
@@ -7423,13 +8261,13 @@ func (p *UpdateProductRequest) ReadField2(ctx context.Context, iprot thrift.TPro
 	tSlice := make([]string, 0, size)
 	p.UpdateMask = tSlice
 	for i := 0; i < size; i++ {
-		var _elem28 string
+		var _elem32 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem28 = v
+			_elem32 = v
 		}
-		p.UpdateMask = append(p.UpdateMask, _elem28)
+		p.UpdateMask = append(p.UpdateMask, _elem32)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -7509,8 +8347,8 @@ func (p *UpdateProductRequest) Equals(other *UpdateProductRequest) bool {
 		return false
 	}
 	for i, _tgt := range p.UpdateMask {
-		_src29 := other.UpdateMask[i]
-		if _tgt != _src29 {
+		_src33 := other.UpdateMask[i]
+		if _tgt != _src33 {
 			return false
 		}
 	}
@@ -7717,13 +8555,13 @@ func (p *BatchListReviewsRequest) ReadField1(ctx context.Context, iprot thrift.T
 	tSlice := make([]int64, 0, size)
 	p.ProductIds = tSlice
 	for i := 0; i < size; i++ {
-		var _elem30 int64
+		var _elem34 int64
 		if v, err := iprot.ReadI64(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem30 = v
+			_elem34 = v
 		}
-		p.ProductIds = append(p.ProductIds, _elem30)
+		p.ProductIds = append(p.ProductIds, _elem34)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -7807,8 +8645,8 @@ func (p *BatchListReviewsRequest) Equals(other *BatchListReviewsRequest) bool {
 		return false
 	}
 	for i, _tgt := range p.ProductIds {
-		_src31 := other.ProductIds[i]
-		if _tgt != _src31 {
+		_src35 := other.ProductIds[i]
+		if _tgt != _src35 {
 			return false
 		}
 	}
@@ -8071,11 +8909,11 @@ func (p *ReserveStockRequest) ReadField2(ctx context.Context, iprot thrift.TProt
 	tSlice := make([]*StockLine, 0, size)
 	p.Lines = tSlice
 	for i := 0; i < size; i++ {
-		_elem32 := &StockLine{}
-		if err := _elem32.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem32), err)
+		_elem36 := &StockLine{}
+		if err := _elem36.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem36), err)
 		}
-		p.Lines = append(p.Lines, _elem32)
+		p.Lines = append(p.Lines, _elem36)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -8153,8 +8991,8 @@ func (p *ReserveStockRequest) Equals(other *ReserveStockRequest) bool {
 		return false
 	}
 	for i, _tgt := range p.Lines {
-		_src33 := other.Lines[i]
-		if !_tgt.Equals(_src33) {
+		_src37 := other.Lines[i]
+		if !_tgt.Equals(_src37) {
 			return false
 		}
 	}
@@ -8877,13 +9715,13 @@ func (p *BatchGetUsersRequest) ReadField1(ctx context.Context, iprot thrift.TPro
 	tSlice := make([]int64, 0, size)
 	p.Ids = tSlice
 	for i := 0; i < size; i++ {
-		var _elem34 int64
+		var _elem38 int64
 		if v, err := iprot.ReadI64(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem34 = v
+			_elem38 = v
 		}
-		p.Ids = append(p.Ids, _elem34)
+		p.Ids = append(p.Ids, _elem38)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -8942,8 +9780,8 @@ func (p *BatchGetUsersRequest) Equals(other *BatchGetUsersRequest) bool {
 		return false
 	}
 	for i, _tgt := range p.Ids {
-		_src35 := other.Ids[i]
-		if _tgt != _src35 {
+		_src39 := other.Ids[i]
+		if _tgt != _src39 {
 			return false
 		}
 	}
@@ -9376,13 +10214,13 @@ func (p *UpdateUserRequest) ReadField2(ctx context.Context, iprot thrift.TProtoc
 	tSlice := make([]string, 0, size)
 	p.UpdateMask = tSlice
 	for i := 0; i < size; i++ {
-		var _elem36 string
+		var _elem40 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem36 = v
+			_elem40 = v
 		}
-		p.UpdateMask = append(p.UpdateMask, _elem36)
+		p.UpdateMask = append(p.UpdateMask, _elem40)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -9462,8 +10300,8 @@ func (p *UpdateUserRequest) Equals(other *UpdateUserRequest) bool {
 		return false
 	}
 	for i, _tgt := range p.UpdateMask {
-		_src37 := other.UpdateMask[i]
-		if _tgt != _src37 {
+		_src41 := other.UpdateMask[i]
+		if _tgt != _src41 {
 			return false
 		}
 	}
@@ -9866,11 +10704,11 @@ func (p *CheckoutRequest) ReadField2(ctx context.Context, iprot thrift.TProtocol
 	tSlice := make([]*CheckoutLine, 0, size)
 	p.Lines = tSlice
 	for i := 0; i < size; i++ {
-		_elem38 := &CheckoutLine{}
-		if err := _elem38.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem38), err)
+		_elem42 := &CheckoutLine{}
+		if err := _elem42.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem42), err)
 		}
-		p.Lines = append(p.Lines, _elem38)
+		p.Lines = append(p.Lines, _elem42)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -9998,8 +10836,8 @@ func (p *CheckoutRequest) Equals(other *CheckoutRequest) bool {
 		return false
 	}
 	for i, _tgt := range p.Lines {
-		_src39 := other.Lines[i]
-		if !_tgt.Equals(_src39) {
+		_src43 := other.Lines[i]
+		if !_tgt.Equals(_src43) {
 			return false
 		}
 	}
@@ -10196,13 +11034,13 @@ func (p *BatchGetOrdersRequest) ReadField1(ctx context.Context, iprot thrift.TPr
 	tSlice := make([]int64, 0, size)
 	p.Ids = tSlice
 	for i := 0; i < size; i++ {
-		var _elem40 int64
+		var _elem44 int64
 		if v, err := iprot.ReadI64(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem40 = v
+			_elem44 = v
 		}
-		p.Ids = append(p.Ids, _elem40)
+		p.Ids = append(p.Ids, _elem44)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -10261,8 +11099,8 @@ func (p *BatchGetOrdersRequest) Equals(other *BatchGetOrdersRequest) bool {
 		return false
 	}
 	for i, _tgt := range p.Ids {
-		_src41 := other.Ids[i]
-		if _tgt != _src41 {
+		_src45 := other.Ids[i]
+		if _tgt != _src45 {
 			return false
 		}
 	}
@@ -11593,13 +12431,13 @@ func (p *BatchGetPaymentsByOrderRequest) ReadField1(ctx context.Context, iprot t
 	tSlice := make([]int64, 0, size)
 	p.OrderIds = tSlice
 	for i := 0; i < size; i++ {
-		var _elem42 int64
+		var _elem46 int64
 		if v, err := iprot.ReadI64(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem42 = v
+			_elem46 = v
 		}
-		p.OrderIds = append(p.OrderIds, _elem42)
+		p.OrderIds = append(p.OrderIds, _elem46)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -11658,8 +12496,8 @@ func (p *BatchGetPaymentsByOrderRequest) Equals(other *BatchGetPaymentsByOrderRe
 		return false
 	}
 	for i, _tgt := range p.OrderIds {
-		_src43 := other.OrderIds[i]
-		if _tgt != _src43 {
+		_src47 := other.OrderIds[i]
+		if _tgt != _src47 {
 			return false
 		}
 	}
@@ -12002,6 +12840,10 @@ type ProductService interface {
 	// Parameters:
 	//  - Headers
 	//  - Request
+	GetDocument(ctx context.Context, headers map[string]string, request *GetDocumentRequest) (_r *Document, _err error)
+	// Parameters:
+	//  - Headers
+	//  - Request
 	StreamProductRows(ctx context.Context, headers map[string]string, request *StreamProductRowsRequest) (_r *StreamProductRowsResponse, _err error)
 }
 
@@ -12044,37 +12886,12 @@ func (p *ProductServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - Headers
 //   - Request
 func (p *ProductServiceClient) GetProduct(ctx context.Context, headers map[string]string, request *GetProductRequest) (_r *Product, _err error) {
-	var _args44 ProductServiceGetProductArgs
-	_args44.Headers = headers
-	_args44.Request = request
-	var _result46 ProductServiceGetProductResult
-	var _meta45 thrift.ResponseMeta
-	_meta45, _err = p.Client_().Call(ctx, "GetProduct", &_args44, &_result46)
-	p.SetLastResponseMeta_(_meta45)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result46.Error != nil:
-		return _r, _result46.Error
-	}
-
-	if _ret47 := _result46.GetSuccess(); _ret47 != nil {
-		return _ret47, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "GetProduct failed: unknown result")
-}
-
-// Parameters:
-//   - Headers
-//   - Request
-func (p *ProductServiceClient) BatchGetProducts(ctx context.Context, headers map[string]string, request *BatchGetProductsRequest) (_r *BatchGetProductsResponse, _err error) {
-	var _args48 ProductServiceBatchGetProductsArgs
+	var _args48 ProductServiceGetProductArgs
 	_args48.Headers = headers
 	_args48.Request = request
-	var _result50 ProductServiceBatchGetProductsResult
+	var _result50 ProductServiceGetProductResult
 	var _meta49 thrift.ResponseMeta
-	_meta49, _err = p.Client_().Call(ctx, "BatchGetProducts", &_args48, &_result50)
+	_meta49, _err = p.Client_().Call(ctx, "GetProduct", &_args48, &_result50)
 	p.SetLastResponseMeta_(_meta49)
 	if _err != nil {
 		return
@@ -12087,19 +12904,19 @@ func (p *ProductServiceClient) BatchGetProducts(ctx context.Context, headers map
 	if _ret51 := _result50.GetSuccess(); _ret51 != nil {
 		return _ret51, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "BatchGetProducts failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "GetProduct failed: unknown result")
 }
 
 // Parameters:
 //   - Headers
 //   - Request
-func (p *ProductServiceClient) ListProducts(ctx context.Context, headers map[string]string, request *ListProductsRequest) (_r *ListProductsResponse, _err error) {
-	var _args52 ProductServiceListProductsArgs
+func (p *ProductServiceClient) BatchGetProducts(ctx context.Context, headers map[string]string, request *BatchGetProductsRequest) (_r *BatchGetProductsResponse, _err error) {
+	var _args52 ProductServiceBatchGetProductsArgs
 	_args52.Headers = headers
 	_args52.Request = request
-	var _result54 ProductServiceListProductsResult
+	var _result54 ProductServiceBatchGetProductsResult
 	var _meta53 thrift.ResponseMeta
-	_meta53, _err = p.Client_().Call(ctx, "ListProducts", &_args52, &_result54)
+	_meta53, _err = p.Client_().Call(ctx, "BatchGetProducts", &_args52, &_result54)
 	p.SetLastResponseMeta_(_meta53)
 	if _err != nil {
 		return
@@ -12112,19 +12929,19 @@ func (p *ProductServiceClient) ListProducts(ctx context.Context, headers map[str
 	if _ret55 := _result54.GetSuccess(); _ret55 != nil {
 		return _ret55, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ListProducts failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "BatchGetProducts failed: unknown result")
 }
 
 // Parameters:
 //   - Headers
 //   - Request
-func (p *ProductServiceClient) CreateProduct(ctx context.Context, headers map[string]string, request *CreateProductRequest) (_r *Product, _err error) {
-	var _args56 ProductServiceCreateProductArgs
+func (p *ProductServiceClient) ListProducts(ctx context.Context, headers map[string]string, request *ListProductsRequest) (_r *ListProductsResponse, _err error) {
+	var _args56 ProductServiceListProductsArgs
 	_args56.Headers = headers
 	_args56.Request = request
-	var _result58 ProductServiceCreateProductResult
+	var _result58 ProductServiceListProductsResult
 	var _meta57 thrift.ResponseMeta
-	_meta57, _err = p.Client_().Call(ctx, "CreateProduct", &_args56, &_result58)
+	_meta57, _err = p.Client_().Call(ctx, "ListProducts", &_args56, &_result58)
 	p.SetLastResponseMeta_(_meta57)
 	if _err != nil {
 		return
@@ -12137,19 +12954,19 @@ func (p *ProductServiceClient) CreateProduct(ctx context.Context, headers map[st
 	if _ret59 := _result58.GetSuccess(); _ret59 != nil {
 		return _ret59, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "CreateProduct failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ListProducts failed: unknown result")
 }
 
 // Parameters:
 //   - Headers
 //   - Request
-func (p *ProductServiceClient) UpdateProduct(ctx context.Context, headers map[string]string, request *UpdateProductRequest) (_r *Product, _err error) {
-	var _args60 ProductServiceUpdateProductArgs
+func (p *ProductServiceClient) CreateProduct(ctx context.Context, headers map[string]string, request *CreateProductRequest) (_r *Product, _err error) {
+	var _args60 ProductServiceCreateProductArgs
 	_args60.Headers = headers
 	_args60.Request = request
-	var _result62 ProductServiceUpdateProductResult
+	var _result62 ProductServiceCreateProductResult
 	var _meta61 thrift.ResponseMeta
-	_meta61, _err = p.Client_().Call(ctx, "UpdateProduct", &_args60, &_result62)
+	_meta61, _err = p.Client_().Call(ctx, "CreateProduct", &_args60, &_result62)
 	p.SetLastResponseMeta_(_meta61)
 	if _err != nil {
 		return
@@ -12162,6 +12979,31 @@ func (p *ProductServiceClient) UpdateProduct(ctx context.Context, headers map[st
 	if _ret63 := _result62.GetSuccess(); _ret63 != nil {
 		return _ret63, nil
 	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "CreateProduct failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *ProductServiceClient) UpdateProduct(ctx context.Context, headers map[string]string, request *UpdateProductRequest) (_r *Product, _err error) {
+	var _args64 ProductServiceUpdateProductArgs
+	_args64.Headers = headers
+	_args64.Request = request
+	var _result66 ProductServiceUpdateProductResult
+	var _meta65 thrift.ResponseMeta
+	_meta65, _err = p.Client_().Call(ctx, "UpdateProduct", &_args64, &_result66)
+	p.SetLastResponseMeta_(_meta65)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result66.Error != nil:
+		return _r, _result66.Error
+	}
+
+	if _ret67 := _result66.GetSuccess(); _ret67 != nil {
+		return _ret67, nil
+	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "UpdateProduct failed: unknown result")
 }
 
@@ -12169,19 +13011,19 @@ func (p *ProductServiceClient) UpdateProduct(ctx context.Context, headers map[st
 //   - Headers
 //   - Request
 func (p *ProductServiceClient) DeleteProduct(ctx context.Context, headers map[string]string, request *DeleteProductRequest) (_err error) {
-	var _args64 ProductServiceDeleteProductArgs
-	_args64.Headers = headers
-	_args64.Request = request
-	var _result66 ProductServiceDeleteProductResult
-	var _meta65 thrift.ResponseMeta
-	_meta65, _err = p.Client_().Call(ctx, "DeleteProduct", &_args64, &_result66)
-	p.SetLastResponseMeta_(_meta65)
+	var _args68 ProductServiceDeleteProductArgs
+	_args68.Headers = headers
+	_args68.Request = request
+	var _result70 ProductServiceDeleteProductResult
+	var _meta69 thrift.ResponseMeta
+	_meta69, _err = p.Client_().Call(ctx, "DeleteProduct", &_args68, &_result70)
+	p.SetLastResponseMeta_(_meta69)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result66.Error != nil:
-		return _result66.Error
+	case _result70.Error != nil:
+		return _result70.Error
 	}
 
 	return nil
@@ -12191,37 +13033,12 @@ func (p *ProductServiceClient) DeleteProduct(ctx context.Context, headers map[st
 //   - Headers
 //   - Request
 func (p *ProductServiceClient) BatchListReviews(ctx context.Context, headers map[string]string, request *BatchListReviewsRequest) (_r *BatchListReviewsResponse, _err error) {
-	var _args67 ProductServiceBatchListReviewsArgs
-	_args67.Headers = headers
-	_args67.Request = request
-	var _result69 ProductServiceBatchListReviewsResult
-	var _meta68 thrift.ResponseMeta
-	_meta68, _err = p.Client_().Call(ctx, "BatchListReviews", &_args67, &_result69)
-	p.SetLastResponseMeta_(_meta68)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result69.Error != nil:
-		return _r, _result69.Error
-	}
-
-	if _ret70 := _result69.GetSuccess(); _ret70 != nil {
-		return _ret70, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "BatchListReviews failed: unknown result")
-}
-
-// Parameters:
-//   - Headers
-//   - Request
-func (p *ProductServiceClient) ReserveStock(ctx context.Context, headers map[string]string, request *ReserveStockRequest) (_r *Reservation, _err error) {
-	var _args71 ProductServiceReserveStockArgs
+	var _args71 ProductServiceBatchListReviewsArgs
 	_args71.Headers = headers
 	_args71.Request = request
-	var _result73 ProductServiceReserveStockResult
+	var _result73 ProductServiceBatchListReviewsResult
 	var _meta72 thrift.ResponseMeta
-	_meta72, _err = p.Client_().Call(ctx, "ReserveStock", &_args71, &_result73)
+	_meta72, _err = p.Client_().Call(ctx, "BatchListReviews", &_args71, &_result73)
 	p.SetLastResponseMeta_(_meta72)
 	if _err != nil {
 		return
@@ -12234,19 +13051,19 @@ func (p *ProductServiceClient) ReserveStock(ctx context.Context, headers map[str
 	if _ret74 := _result73.GetSuccess(); _ret74 != nil {
 		return _ret74, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ReserveStock failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "BatchListReviews failed: unknown result")
 }
 
 // Parameters:
 //   - Headers
 //   - Request
-func (p *ProductServiceClient) ConfirmReservation(ctx context.Context, headers map[string]string, request *ConfirmReservationRequest) (_r *Reservation, _err error) {
-	var _args75 ProductServiceConfirmReservationArgs
+func (p *ProductServiceClient) ReserveStock(ctx context.Context, headers map[string]string, request *ReserveStockRequest) (_r *Reservation, _err error) {
+	var _args75 ProductServiceReserveStockArgs
 	_args75.Headers = headers
 	_args75.Request = request
-	var _result77 ProductServiceConfirmReservationResult
+	var _result77 ProductServiceReserveStockResult
 	var _meta76 thrift.ResponseMeta
-	_meta76, _err = p.Client_().Call(ctx, "ConfirmReservation", &_args75, &_result77)
+	_meta76, _err = p.Client_().Call(ctx, "ReserveStock", &_args75, &_result77)
 	p.SetLastResponseMeta_(_meta76)
 	if _err != nil {
 		return
@@ -12259,19 +13076,19 @@ func (p *ProductServiceClient) ConfirmReservation(ctx context.Context, headers m
 	if _ret78 := _result77.GetSuccess(); _ret78 != nil {
 		return _ret78, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ConfirmReservation failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ReserveStock failed: unknown result")
 }
 
 // Parameters:
 //   - Headers
 //   - Request
-func (p *ProductServiceClient) ReleaseReservation(ctx context.Context, headers map[string]string, request *ReleaseReservationRequest) (_r *Reservation, _err error) {
-	var _args79 ProductServiceReleaseReservationArgs
+func (p *ProductServiceClient) ConfirmReservation(ctx context.Context, headers map[string]string, request *ConfirmReservationRequest) (_r *Reservation, _err error) {
+	var _args79 ProductServiceConfirmReservationArgs
 	_args79.Headers = headers
 	_args79.Request = request
-	var _result81 ProductServiceReleaseReservationResult
+	var _result81 ProductServiceConfirmReservationResult
 	var _meta80 thrift.ResponseMeta
-	_meta80, _err = p.Client_().Call(ctx, "ReleaseReservation", &_args79, &_result81)
+	_meta80, _err = p.Client_().Call(ctx, "ConfirmReservation", &_args79, &_result81)
 	p.SetLastResponseMeta_(_meta80)
 	if _err != nil {
 		return
@@ -12284,19 +13101,19 @@ func (p *ProductServiceClient) ReleaseReservation(ctx context.Context, headers m
 	if _ret82 := _result81.GetSuccess(); _ret82 != nil {
 		return _ret82, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ReleaseReservation failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ConfirmReservation failed: unknown result")
 }
 
 // Parameters:
 //   - Headers
 //   - Request
-func (p *ProductServiceClient) StreamProductRows(ctx context.Context, headers map[string]string, request *StreamProductRowsRequest) (_r *StreamProductRowsResponse, _err error) {
-	var _args83 ProductServiceStreamProductRowsArgs
+func (p *ProductServiceClient) ReleaseReservation(ctx context.Context, headers map[string]string, request *ReleaseReservationRequest) (_r *Reservation, _err error) {
+	var _args83 ProductServiceReleaseReservationArgs
 	_args83.Headers = headers
 	_args83.Request = request
-	var _result85 ProductServiceStreamProductRowsResult
+	var _result85 ProductServiceReleaseReservationResult
 	var _meta84 thrift.ResponseMeta
-	_meta84, _err = p.Client_().Call(ctx, "StreamProductRows", &_args83, &_result85)
+	_meta84, _err = p.Client_().Call(ctx, "ReleaseReservation", &_args83, &_result85)
 	p.SetLastResponseMeta_(_meta84)
 	if _err != nil {
 		return
@@ -12308,6 +13125,56 @@ func (p *ProductServiceClient) StreamProductRows(ctx context.Context, headers ma
 
 	if _ret86 := _result85.GetSuccess(); _ret86 != nil {
 		return _ret86, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ReleaseReservation failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *ProductServiceClient) GetDocument(ctx context.Context, headers map[string]string, request *GetDocumentRequest) (_r *Document, _err error) {
+	var _args87 ProductServiceGetDocumentArgs
+	_args87.Headers = headers
+	_args87.Request = request
+	var _result89 ProductServiceGetDocumentResult
+	var _meta88 thrift.ResponseMeta
+	_meta88, _err = p.Client_().Call(ctx, "GetDocument", &_args87, &_result89)
+	p.SetLastResponseMeta_(_meta88)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result89.Error != nil:
+		return _r, _result89.Error
+	}
+
+	if _ret90 := _result89.GetSuccess(); _ret90 != nil {
+		return _ret90, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "GetDocument failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *ProductServiceClient) StreamProductRows(ctx context.Context, headers map[string]string, request *StreamProductRowsRequest) (_r *StreamProductRowsResponse, _err error) {
+	var _args91 ProductServiceStreamProductRowsArgs
+	_args91.Headers = headers
+	_args91.Request = request
+	var _result93 ProductServiceStreamProductRowsResult
+	var _meta92 thrift.ResponseMeta
+	_meta92, _err = p.Client_().Call(ctx, "StreamProductRows", &_args91, &_result93)
+	p.SetLastResponseMeta_(_meta92)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result93.Error != nil:
+		return _r, _result93.Error
+	}
+
+	if _ret94 := _result93.GetSuccess(); _ret94 != nil {
+		return _ret94, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "StreamProductRows failed: unknown result")
 }
@@ -12332,19 +13199,20 @@ func (p *ProductServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFun
 
 func NewProductServiceProcessor(handler ProductService) *ProductServiceProcessor {
 
-	self87 := &ProductServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self87.processorMap["GetProduct"] = &productServiceProcessorGetProduct{handler: handler}
-	self87.processorMap["BatchGetProducts"] = &productServiceProcessorBatchGetProducts{handler: handler}
-	self87.processorMap["ListProducts"] = &productServiceProcessorListProducts{handler: handler}
-	self87.processorMap["CreateProduct"] = &productServiceProcessorCreateProduct{handler: handler}
-	self87.processorMap["UpdateProduct"] = &productServiceProcessorUpdateProduct{handler: handler}
-	self87.processorMap["DeleteProduct"] = &productServiceProcessorDeleteProduct{handler: handler}
-	self87.processorMap["BatchListReviews"] = &productServiceProcessorBatchListReviews{handler: handler}
-	self87.processorMap["ReserveStock"] = &productServiceProcessorReserveStock{handler: handler}
-	self87.processorMap["ConfirmReservation"] = &productServiceProcessorConfirmReservation{handler: handler}
-	self87.processorMap["ReleaseReservation"] = &productServiceProcessorReleaseReservation{handler: handler}
-	self87.processorMap["StreamProductRows"] = &productServiceProcessorStreamProductRows{handler: handler}
-	return self87
+	self95 := &ProductServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self95.processorMap["GetProduct"] = &productServiceProcessorGetProduct{handler: handler}
+	self95.processorMap["BatchGetProducts"] = &productServiceProcessorBatchGetProducts{handler: handler}
+	self95.processorMap["ListProducts"] = &productServiceProcessorListProducts{handler: handler}
+	self95.processorMap["CreateProduct"] = &productServiceProcessorCreateProduct{handler: handler}
+	self95.processorMap["UpdateProduct"] = &productServiceProcessorUpdateProduct{handler: handler}
+	self95.processorMap["DeleteProduct"] = &productServiceProcessorDeleteProduct{handler: handler}
+	self95.processorMap["BatchListReviews"] = &productServiceProcessorBatchListReviews{handler: handler}
+	self95.processorMap["ReserveStock"] = &productServiceProcessorReserveStock{handler: handler}
+	self95.processorMap["ConfirmReservation"] = &productServiceProcessorConfirmReservation{handler: handler}
+	self95.processorMap["ReleaseReservation"] = &productServiceProcessorReleaseReservation{handler: handler}
+	self95.processorMap["GetDocument"] = &productServiceProcessorGetDocument{handler: handler}
+	self95.processorMap["StreamProductRows"] = &productServiceProcessorStreamProductRows{handler: handler}
+	return self95
 }
 
 func (p *ProductServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -12357,12 +13225,12 @@ func (p *ProductServiceProcessor) Process(ctx context.Context, iprot, oprot thri
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x88 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x96 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x88.Write(ctx, oprot)
+	x96.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x88
+	return false, x96
 
 }
 
@@ -12371,7 +13239,7 @@ type productServiceProcessorGetProduct struct {
 }
 
 func (p *productServiceProcessorGetProduct) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err89 error
+	var _write_err97 error
 	args := ProductServiceGetProductArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12421,21 +13289,21 @@ func (p *productServiceProcessorGetProduct) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc90 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing GetProduct: "+err2.Error())
+			_exc98 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing GetProduct: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "GetProduct", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err89 = thrift.WrapTException(err2)
+				_write_err97 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc90.Write(ctx, oprot); _write_err89 == nil && err2 != nil {
-				_write_err89 = thrift.WrapTException(err2)
+			if err2 := _exc98.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
+				_write_err97 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err89 == nil && err2 != nil {
-				_write_err89 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
+				_write_err97 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err89 == nil && err2 != nil {
-				_write_err89 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
+				_write_err97 = thrift.WrapTException(err2)
 			}
-			if _write_err89 != nil {
-				return false, thrift.WrapTException(_write_err89)
+			if _write_err97 != nil {
+				return false, thrift.WrapTException(_write_err97)
 			}
 			return true, err
 		}
@@ -12444,19 +13312,19 @@ func (p *productServiceProcessorGetProduct) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "GetProduct", thrift.REPLY, seqId); err2 != nil {
-		_write_err89 = thrift.WrapTException(err2)
+		_write_err97 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err89 == nil && err2 != nil {
-		_write_err89 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
+		_write_err97 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err89 == nil && err2 != nil {
-		_write_err89 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
+		_write_err97 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err89 == nil && err2 != nil {
-		_write_err89 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
+		_write_err97 = thrift.WrapTException(err2)
 	}
-	if _write_err89 != nil {
-		return false, thrift.WrapTException(_write_err89)
+	if _write_err97 != nil {
+		return false, thrift.WrapTException(_write_err97)
 	}
 	return true, err
 }
@@ -12466,7 +13334,7 @@ type productServiceProcessorBatchGetProducts struct {
 }
 
 func (p *productServiceProcessorBatchGetProducts) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err91 error
+	var _write_err99 error
 	args := ProductServiceBatchGetProductsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12516,21 +13384,21 @@ func (p *productServiceProcessorBatchGetProducts) Process(ctx context.Context, s
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc92 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing BatchGetProducts: "+err2.Error())
+			_exc100 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing BatchGetProducts: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "BatchGetProducts", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err91 = thrift.WrapTException(err2)
+				_write_err99 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc92.Write(ctx, oprot); _write_err91 == nil && err2 != nil {
-				_write_err91 = thrift.WrapTException(err2)
+			if err2 := _exc100.Write(ctx, oprot); _write_err99 == nil && err2 != nil {
+				_write_err99 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err91 == nil && err2 != nil {
-				_write_err91 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err99 == nil && err2 != nil {
+				_write_err99 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err91 == nil && err2 != nil {
-				_write_err91 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err99 == nil && err2 != nil {
+				_write_err99 = thrift.WrapTException(err2)
 			}
-			if _write_err91 != nil {
-				return false, thrift.WrapTException(_write_err91)
+			if _write_err99 != nil {
+				return false, thrift.WrapTException(_write_err99)
 			}
 			return true, err
 		}
@@ -12539,19 +13407,19 @@ func (p *productServiceProcessorBatchGetProducts) Process(ctx context.Context, s
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "BatchGetProducts", thrift.REPLY, seqId); err2 != nil {
-		_write_err91 = thrift.WrapTException(err2)
+		_write_err99 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err91 == nil && err2 != nil {
-		_write_err91 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err99 == nil && err2 != nil {
+		_write_err99 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err91 == nil && err2 != nil {
-		_write_err91 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err99 == nil && err2 != nil {
+		_write_err99 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err91 == nil && err2 != nil {
-		_write_err91 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err99 == nil && err2 != nil {
+		_write_err99 = thrift.WrapTException(err2)
 	}
-	if _write_err91 != nil {
-		return false, thrift.WrapTException(_write_err91)
+	if _write_err99 != nil {
+		return false, thrift.WrapTException(_write_err99)
 	}
 	return true, err
 }
@@ -12561,7 +13429,7 @@ type productServiceProcessorListProducts struct {
 }
 
 func (p *productServiceProcessorListProducts) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err93 error
+	var _write_err101 error
 	args := ProductServiceListProductsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12611,21 +13479,21 @@ func (p *productServiceProcessorListProducts) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc94 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ListProducts: "+err2.Error())
+			_exc102 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ListProducts: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "ListProducts", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err93 = thrift.WrapTException(err2)
+				_write_err101 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc94.Write(ctx, oprot); _write_err93 == nil && err2 != nil {
-				_write_err93 = thrift.WrapTException(err2)
+			if err2 := _exc102.Write(ctx, oprot); _write_err101 == nil && err2 != nil {
+				_write_err101 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err93 == nil && err2 != nil {
-				_write_err93 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err101 == nil && err2 != nil {
+				_write_err101 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err93 == nil && err2 != nil {
-				_write_err93 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err101 == nil && err2 != nil {
+				_write_err101 = thrift.WrapTException(err2)
 			}
-			if _write_err93 != nil {
-				return false, thrift.WrapTException(_write_err93)
+			if _write_err101 != nil {
+				return false, thrift.WrapTException(_write_err101)
 			}
 			return true, err
 		}
@@ -12634,19 +13502,19 @@ func (p *productServiceProcessorListProducts) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "ListProducts", thrift.REPLY, seqId); err2 != nil {
-		_write_err93 = thrift.WrapTException(err2)
+		_write_err101 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err93 == nil && err2 != nil {
-		_write_err93 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err101 == nil && err2 != nil {
+		_write_err101 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err93 == nil && err2 != nil {
-		_write_err93 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err101 == nil && err2 != nil {
+		_write_err101 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err93 == nil && err2 != nil {
-		_write_err93 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err101 == nil && err2 != nil {
+		_write_err101 = thrift.WrapTException(err2)
 	}
-	if _write_err93 != nil {
-		return false, thrift.WrapTException(_write_err93)
+	if _write_err101 != nil {
+		return false, thrift.WrapTException(_write_err101)
 	}
 	return true, err
 }
@@ -12656,7 +13524,7 @@ type productServiceProcessorCreateProduct struct {
 }
 
 func (p *productServiceProcessorCreateProduct) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err95 error
+	var _write_err103 error
 	args := ProductServiceCreateProductArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12706,21 +13574,21 @@ func (p *productServiceProcessorCreateProduct) Process(ctx context.Context, seqI
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc96 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing CreateProduct: "+err2.Error())
+			_exc104 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing CreateProduct: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "CreateProduct", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err95 = thrift.WrapTException(err2)
+				_write_err103 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc96.Write(ctx, oprot); _write_err95 == nil && err2 != nil {
-				_write_err95 = thrift.WrapTException(err2)
+			if err2 := _exc104.Write(ctx, oprot); _write_err103 == nil && err2 != nil {
+				_write_err103 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err95 == nil && err2 != nil {
-				_write_err95 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err103 == nil && err2 != nil {
+				_write_err103 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err95 == nil && err2 != nil {
-				_write_err95 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err103 == nil && err2 != nil {
+				_write_err103 = thrift.WrapTException(err2)
 			}
-			if _write_err95 != nil {
-				return false, thrift.WrapTException(_write_err95)
+			if _write_err103 != nil {
+				return false, thrift.WrapTException(_write_err103)
 			}
 			return true, err
 		}
@@ -12729,19 +13597,19 @@ func (p *productServiceProcessorCreateProduct) Process(ctx context.Context, seqI
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "CreateProduct", thrift.REPLY, seqId); err2 != nil {
-		_write_err95 = thrift.WrapTException(err2)
+		_write_err103 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err95 == nil && err2 != nil {
-		_write_err95 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err103 == nil && err2 != nil {
+		_write_err103 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err95 == nil && err2 != nil {
-		_write_err95 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err103 == nil && err2 != nil {
+		_write_err103 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err95 == nil && err2 != nil {
-		_write_err95 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err103 == nil && err2 != nil {
+		_write_err103 = thrift.WrapTException(err2)
 	}
-	if _write_err95 != nil {
-		return false, thrift.WrapTException(_write_err95)
+	if _write_err103 != nil {
+		return false, thrift.WrapTException(_write_err103)
 	}
 	return true, err
 }
@@ -12751,7 +13619,7 @@ type productServiceProcessorUpdateProduct struct {
 }
 
 func (p *productServiceProcessorUpdateProduct) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err97 error
+	var _write_err105 error
 	args := ProductServiceUpdateProductArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12801,21 +13669,21 @@ func (p *productServiceProcessorUpdateProduct) Process(ctx context.Context, seqI
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc98 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing UpdateProduct: "+err2.Error())
+			_exc106 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing UpdateProduct: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "UpdateProduct", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err97 = thrift.WrapTException(err2)
+				_write_err105 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc98.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
-				_write_err97 = thrift.WrapTException(err2)
+			if err2 := _exc106.Write(ctx, oprot); _write_err105 == nil && err2 != nil {
+				_write_err105 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
-				_write_err97 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err105 == nil && err2 != nil {
+				_write_err105 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
-				_write_err97 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err105 == nil && err2 != nil {
+				_write_err105 = thrift.WrapTException(err2)
 			}
-			if _write_err97 != nil {
-				return false, thrift.WrapTException(_write_err97)
+			if _write_err105 != nil {
+				return false, thrift.WrapTException(_write_err105)
 			}
 			return true, err
 		}
@@ -12824,19 +13692,19 @@ func (p *productServiceProcessorUpdateProduct) Process(ctx context.Context, seqI
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "UpdateProduct", thrift.REPLY, seqId); err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+		_write_err105 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err105 == nil && err2 != nil {
+		_write_err105 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err105 == nil && err2 != nil {
+		_write_err105 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err105 == nil && err2 != nil {
+		_write_err105 = thrift.WrapTException(err2)
 	}
-	if _write_err97 != nil {
-		return false, thrift.WrapTException(_write_err97)
+	if _write_err105 != nil {
+		return false, thrift.WrapTException(_write_err105)
 	}
 	return true, err
 }
@@ -12846,7 +13714,7 @@ type productServiceProcessorDeleteProduct struct {
 }
 
 func (p *productServiceProcessorDeleteProduct) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err99 error
+	var _write_err107 error
 	args := ProductServiceDeleteProductArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12896,40 +13764,40 @@ func (p *productServiceProcessorDeleteProduct) Process(ctx context.Context, seqI
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc100 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing DeleteProduct: "+err2.Error())
+			_exc108 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing DeleteProduct: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "DeleteProduct", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err99 = thrift.WrapTException(err2)
+				_write_err107 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc100.Write(ctx, oprot); _write_err99 == nil && err2 != nil {
-				_write_err99 = thrift.WrapTException(err2)
+			if err2 := _exc108.Write(ctx, oprot); _write_err107 == nil && err2 != nil {
+				_write_err107 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err99 == nil && err2 != nil {
-				_write_err99 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err107 == nil && err2 != nil {
+				_write_err107 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err99 == nil && err2 != nil {
-				_write_err99 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err107 == nil && err2 != nil {
+				_write_err107 = thrift.WrapTException(err2)
 			}
-			if _write_err99 != nil {
-				return false, thrift.WrapTException(_write_err99)
+			if _write_err107 != nil {
+				return false, thrift.WrapTException(_write_err107)
 			}
 			return true, err
 		}
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "DeleteProduct", thrift.REPLY, seqId); err2 != nil {
-		_write_err99 = thrift.WrapTException(err2)
+		_write_err107 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err99 == nil && err2 != nil {
-		_write_err99 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err107 == nil && err2 != nil {
+		_write_err107 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err99 == nil && err2 != nil {
-		_write_err99 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err107 == nil && err2 != nil {
+		_write_err107 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err99 == nil && err2 != nil {
-		_write_err99 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err107 == nil && err2 != nil {
+		_write_err107 = thrift.WrapTException(err2)
 	}
-	if _write_err99 != nil {
-		return false, thrift.WrapTException(_write_err99)
+	if _write_err107 != nil {
+		return false, thrift.WrapTException(_write_err107)
 	}
 	return true, err
 }
@@ -12939,7 +13807,7 @@ type productServiceProcessorBatchListReviews struct {
 }
 
 func (p *productServiceProcessorBatchListReviews) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err101 error
+	var _write_err109 error
 	args := ProductServiceBatchListReviewsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12989,21 +13857,21 @@ func (p *productServiceProcessorBatchListReviews) Process(ctx context.Context, s
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc102 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing BatchListReviews: "+err2.Error())
+			_exc110 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing BatchListReviews: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "BatchListReviews", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err101 = thrift.WrapTException(err2)
+				_write_err109 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc102.Write(ctx, oprot); _write_err101 == nil && err2 != nil {
-				_write_err101 = thrift.WrapTException(err2)
+			if err2 := _exc110.Write(ctx, oprot); _write_err109 == nil && err2 != nil {
+				_write_err109 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err101 == nil && err2 != nil {
-				_write_err101 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err109 == nil && err2 != nil {
+				_write_err109 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err101 == nil && err2 != nil {
-				_write_err101 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err109 == nil && err2 != nil {
+				_write_err109 = thrift.WrapTException(err2)
 			}
-			if _write_err101 != nil {
-				return false, thrift.WrapTException(_write_err101)
+			if _write_err109 != nil {
+				return false, thrift.WrapTException(_write_err109)
 			}
 			return true, err
 		}
@@ -13012,19 +13880,19 @@ func (p *productServiceProcessorBatchListReviews) Process(ctx context.Context, s
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "BatchListReviews", thrift.REPLY, seqId); err2 != nil {
-		_write_err101 = thrift.WrapTException(err2)
+		_write_err109 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err101 == nil && err2 != nil {
-		_write_err101 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err109 == nil && err2 != nil {
+		_write_err109 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err101 == nil && err2 != nil {
-		_write_err101 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err109 == nil && err2 != nil {
+		_write_err109 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err101 == nil && err2 != nil {
-		_write_err101 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err109 == nil && err2 != nil {
+		_write_err109 = thrift.WrapTException(err2)
 	}
-	if _write_err101 != nil {
-		return false, thrift.WrapTException(_write_err101)
+	if _write_err109 != nil {
+		return false, thrift.WrapTException(_write_err109)
 	}
 	return true, err
 }
@@ -13034,7 +13902,7 @@ type productServiceProcessorReserveStock struct {
 }
 
 func (p *productServiceProcessorReserveStock) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err103 error
+	var _write_err111 error
 	args := ProductServiceReserveStockArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13084,21 +13952,21 @@ func (p *productServiceProcessorReserveStock) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc104 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ReserveStock: "+err2.Error())
+			_exc112 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ReserveStock: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "ReserveStock", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err103 = thrift.WrapTException(err2)
+				_write_err111 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc104.Write(ctx, oprot); _write_err103 == nil && err2 != nil {
-				_write_err103 = thrift.WrapTException(err2)
+			if err2 := _exc112.Write(ctx, oprot); _write_err111 == nil && err2 != nil {
+				_write_err111 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err103 == nil && err2 != nil {
-				_write_err103 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err111 == nil && err2 != nil {
+				_write_err111 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err103 == nil && err2 != nil {
-				_write_err103 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err111 == nil && err2 != nil {
+				_write_err111 = thrift.WrapTException(err2)
 			}
-			if _write_err103 != nil {
-				return false, thrift.WrapTException(_write_err103)
+			if _write_err111 != nil {
+				return false, thrift.WrapTException(_write_err111)
 			}
 			return true, err
 		}
@@ -13107,19 +13975,19 @@ func (p *productServiceProcessorReserveStock) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "ReserveStock", thrift.REPLY, seqId); err2 != nil {
-		_write_err103 = thrift.WrapTException(err2)
+		_write_err111 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err103 == nil && err2 != nil {
-		_write_err103 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err111 == nil && err2 != nil {
+		_write_err111 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err103 == nil && err2 != nil {
-		_write_err103 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err111 == nil && err2 != nil {
+		_write_err111 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err103 == nil && err2 != nil {
-		_write_err103 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err111 == nil && err2 != nil {
+		_write_err111 = thrift.WrapTException(err2)
 	}
-	if _write_err103 != nil {
-		return false, thrift.WrapTException(_write_err103)
+	if _write_err111 != nil {
+		return false, thrift.WrapTException(_write_err111)
 	}
 	return true, err
 }
@@ -13129,7 +13997,7 @@ type productServiceProcessorConfirmReservation struct {
 }
 
 func (p *productServiceProcessorConfirmReservation) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err105 error
+	var _write_err113 error
 	args := ProductServiceConfirmReservationArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13179,21 +14047,21 @@ func (p *productServiceProcessorConfirmReservation) Process(ctx context.Context,
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc106 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ConfirmReservation: "+err2.Error())
+			_exc114 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ConfirmReservation: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "ConfirmReservation", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err105 = thrift.WrapTException(err2)
+				_write_err113 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc106.Write(ctx, oprot); _write_err105 == nil && err2 != nil {
-				_write_err105 = thrift.WrapTException(err2)
+			if err2 := _exc114.Write(ctx, oprot); _write_err113 == nil && err2 != nil {
+				_write_err113 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err105 == nil && err2 != nil {
-				_write_err105 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err113 == nil && err2 != nil {
+				_write_err113 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err105 == nil && err2 != nil {
-				_write_err105 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err113 == nil && err2 != nil {
+				_write_err113 = thrift.WrapTException(err2)
 			}
-			if _write_err105 != nil {
-				return false, thrift.WrapTException(_write_err105)
+			if _write_err113 != nil {
+				return false, thrift.WrapTException(_write_err113)
 			}
 			return true, err
 		}
@@ -13202,19 +14070,19 @@ func (p *productServiceProcessorConfirmReservation) Process(ctx context.Context,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "ConfirmReservation", thrift.REPLY, seqId); err2 != nil {
-		_write_err105 = thrift.WrapTException(err2)
+		_write_err113 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err105 == nil && err2 != nil {
-		_write_err105 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err113 == nil && err2 != nil {
+		_write_err113 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err105 == nil && err2 != nil {
-		_write_err105 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err113 == nil && err2 != nil {
+		_write_err113 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err105 == nil && err2 != nil {
-		_write_err105 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err113 == nil && err2 != nil {
+		_write_err113 = thrift.WrapTException(err2)
 	}
-	if _write_err105 != nil {
-		return false, thrift.WrapTException(_write_err105)
+	if _write_err113 != nil {
+		return false, thrift.WrapTException(_write_err113)
 	}
 	return true, err
 }
@@ -13224,7 +14092,7 @@ type productServiceProcessorReleaseReservation struct {
 }
 
 func (p *productServiceProcessorReleaseReservation) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err107 error
+	var _write_err115 error
 	args := ProductServiceReleaseReservationArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13274,21 +14142,21 @@ func (p *productServiceProcessorReleaseReservation) Process(ctx context.Context,
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc108 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ReleaseReservation: "+err2.Error())
+			_exc116 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ReleaseReservation: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "ReleaseReservation", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err107 = thrift.WrapTException(err2)
+				_write_err115 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc108.Write(ctx, oprot); _write_err107 == nil && err2 != nil {
-				_write_err107 = thrift.WrapTException(err2)
+			if err2 := _exc116.Write(ctx, oprot); _write_err115 == nil && err2 != nil {
+				_write_err115 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err107 == nil && err2 != nil {
-				_write_err107 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err115 == nil && err2 != nil {
+				_write_err115 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err107 == nil && err2 != nil {
-				_write_err107 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err115 == nil && err2 != nil {
+				_write_err115 = thrift.WrapTException(err2)
 			}
-			if _write_err107 != nil {
-				return false, thrift.WrapTException(_write_err107)
+			if _write_err115 != nil {
+				return false, thrift.WrapTException(_write_err115)
 			}
 			return true, err
 		}
@@ -13297,19 +14165,114 @@ func (p *productServiceProcessorReleaseReservation) Process(ctx context.Context,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "ReleaseReservation", thrift.REPLY, seqId); err2 != nil {
-		_write_err107 = thrift.WrapTException(err2)
+		_write_err115 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err107 == nil && err2 != nil {
-		_write_err107 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err115 == nil && err2 != nil {
+		_write_err115 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err107 == nil && err2 != nil {
-		_write_err107 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err115 == nil && err2 != nil {
+		_write_err115 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err107 == nil && err2 != nil {
-		_write_err107 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err115 == nil && err2 != nil {
+		_write_err115 = thrift.WrapTException(err2)
 	}
-	if _write_err107 != nil {
-		return false, thrift.WrapTException(_write_err107)
+	if _write_err115 != nil {
+		return false, thrift.WrapTException(_write_err115)
+	}
+	return true, err
+}
+
+type productServiceProcessorGetDocument struct {
+	handler ProductService
+}
+
+func (p *productServiceProcessorGetDocument) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err117 error
+	args := ProductServiceGetDocumentArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "GetDocument", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := ProductServiceGetDocumentResult{}
+	if retval, err2 := p.handler.GetDocument(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc118 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing GetDocument: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "GetDocument", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err117 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc118.Write(ctx, oprot); _write_err117 == nil && err2 != nil {
+				_write_err117 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err117 == nil && err2 != nil {
+				_write_err117 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err117 == nil && err2 != nil {
+				_write_err117 = thrift.WrapTException(err2)
+			}
+			if _write_err117 != nil {
+				return false, thrift.WrapTException(_write_err117)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "GetDocument", thrift.REPLY, seqId); err2 != nil {
+		_write_err117 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err117 == nil && err2 != nil {
+		_write_err117 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err117 == nil && err2 != nil {
+		_write_err117 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err117 == nil && err2 != nil {
+		_write_err117 = thrift.WrapTException(err2)
+	}
+	if _write_err117 != nil {
+		return false, thrift.WrapTException(_write_err117)
 	}
 	return true, err
 }
@@ -13319,7 +14282,7 @@ type productServiceProcessorStreamProductRows struct {
 }
 
 func (p *productServiceProcessorStreamProductRows) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err109 error
+	var _write_err119 error
 	args := ProductServiceStreamProductRowsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13369,21 +14332,21 @@ func (p *productServiceProcessorStreamProductRows) Process(ctx context.Context, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc110 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing StreamProductRows: "+err2.Error())
+			_exc120 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing StreamProductRows: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "StreamProductRows", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err109 = thrift.WrapTException(err2)
+				_write_err119 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc110.Write(ctx, oprot); _write_err109 == nil && err2 != nil {
-				_write_err109 = thrift.WrapTException(err2)
+			if err2 := _exc120.Write(ctx, oprot); _write_err119 == nil && err2 != nil {
+				_write_err119 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err109 == nil && err2 != nil {
-				_write_err109 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err119 == nil && err2 != nil {
+				_write_err119 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err109 == nil && err2 != nil {
-				_write_err109 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err119 == nil && err2 != nil {
+				_write_err119 = thrift.WrapTException(err2)
 			}
-			if _write_err109 != nil {
-				return false, thrift.WrapTException(_write_err109)
+			if _write_err119 != nil {
+				return false, thrift.WrapTException(_write_err119)
 			}
 			return true, err
 		}
@@ -13392,19 +14355,19 @@ func (p *productServiceProcessorStreamProductRows) Process(ctx context.Context, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "StreamProductRows", thrift.REPLY, seqId); err2 != nil {
-		_write_err109 = thrift.WrapTException(err2)
+		_write_err119 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err109 == nil && err2 != nil {
-		_write_err109 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err119 == nil && err2 != nil {
+		_write_err119 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err109 == nil && err2 != nil {
-		_write_err109 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err119 == nil && err2 != nil {
+		_write_err119 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err109 == nil && err2 != nil {
-		_write_err109 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err119 == nil && err2 != nil {
+		_write_err119 = thrift.WrapTException(err2)
 	}
-	if _write_err109 != nil {
-		return false, thrift.WrapTException(_write_err109)
+	if _write_err119 != nil {
+		return false, thrift.WrapTException(_write_err119)
 	}
 	return true, err
 }
@@ -13496,19 +14459,19 @@ func (p *ProductServiceGetProductArgs) ReadField1(ctx context.Context, iprot thr
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key111 string
+		var _key121 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key111 = v
+			_key121 = v
 		}
-		var _val112 string
+		var _val122 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val112 = v
+			_val122 = v
 		}
-		p.Headers[_key111] = _val112
+		p.Headers[_key121] = _val122
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -13834,19 +14797,19 @@ func (p *ProductServiceBatchGetProductsArgs) ReadField1(ctx context.Context, ipr
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key113 string
+		var _key123 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key113 = v
+			_key123 = v
 		}
-		var _val114 string
+		var _val124 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val114 = v
+			_val124 = v
 		}
-		p.Headers[_key113] = _val114
+		p.Headers[_key123] = _val124
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -14172,19 +15135,19 @@ func (p *ProductServiceListProductsArgs) ReadField1(ctx context.Context, iprot t
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key115 string
+		var _key125 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key115 = v
+			_key125 = v
 		}
-		var _val116 string
+		var _val126 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val116 = v
+			_val126 = v
 		}
-		p.Headers[_key115] = _val116
+		p.Headers[_key125] = _val126
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -14510,19 +15473,19 @@ func (p *ProductServiceCreateProductArgs) ReadField1(ctx context.Context, iprot 
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key117 string
+		var _key127 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key117 = v
+			_key127 = v
 		}
-		var _val118 string
+		var _val128 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val118 = v
+			_val128 = v
 		}
-		p.Headers[_key117] = _val118
+		p.Headers[_key127] = _val128
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -14848,19 +15811,19 @@ func (p *ProductServiceUpdateProductArgs) ReadField1(ctx context.Context, iprot 
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key119 string
+		var _key129 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key119 = v
+			_key129 = v
 		}
-		var _val120 string
+		var _val130 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val120 = v
+			_val130 = v
 		}
-		p.Headers[_key119] = _val120
+		p.Headers[_key129] = _val130
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -15186,19 +16149,19 @@ func (p *ProductServiceDeleteProductArgs) ReadField1(ctx context.Context, iprot 
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key121 string
+		var _key131 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key121 = v
+			_key131 = v
 		}
-		var _val122 string
+		var _val132 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val122 = v
+			_val132 = v
 		}
-		p.Headers[_key121] = _val122
+		p.Headers[_key131] = _val132
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -15473,19 +16436,19 @@ func (p *ProductServiceBatchListReviewsArgs) ReadField1(ctx context.Context, ipr
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key123 string
+		var _key133 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key123 = v
+			_key133 = v
 		}
-		var _val124 string
+		var _val134 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val124 = v
+			_val134 = v
 		}
-		p.Headers[_key123] = _val124
+		p.Headers[_key133] = _val134
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -15811,19 +16774,19 @@ func (p *ProductServiceReserveStockArgs) ReadField1(ctx context.Context, iprot t
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key125 string
+		var _key135 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key125 = v
+			_key135 = v
 		}
-		var _val126 string
+		var _val136 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val126 = v
+			_val136 = v
 		}
-		p.Headers[_key125] = _val126
+		p.Headers[_key135] = _val136
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -16149,19 +17112,19 @@ func (p *ProductServiceConfirmReservationArgs) ReadField1(ctx context.Context, i
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key127 string
+		var _key137 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key127 = v
+			_key137 = v
 		}
-		var _val128 string
+		var _val138 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val128 = v
+			_val138 = v
 		}
-		p.Headers[_key127] = _val128
+		p.Headers[_key137] = _val138
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -16487,19 +17450,19 @@ func (p *ProductServiceReleaseReservationArgs) ReadField1(ctx context.Context, i
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key129 string
+		var _key139 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key129 = v
+			_key139 = v
 		}
-		var _val130 string
+		var _val140 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val130 = v
+			_val140 = v
 		}
-		p.Headers[_key129] = _val130
+		p.Headers[_key139] = _val140
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -16743,6 +17706,344 @@ func (p *ProductServiceReleaseReservationResult) String() string {
 // Attributes:
 //   - Headers
 //   - Request
+type ProductServiceGetDocumentArgs struct {
+	Headers map[string]string   `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *GetDocumentRequest `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewProductServiceGetDocumentArgs() *ProductServiceGetDocumentArgs {
+	return &ProductServiceGetDocumentArgs{}
+}
+
+func (p *ProductServiceGetDocumentArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var ProductServiceGetDocumentArgs_Request_DEFAULT *GetDocumentRequest
+
+func (p *ProductServiceGetDocumentArgs) GetRequest() *GetDocumentRequest {
+	if !p.IsSetRequest() {
+		return ProductServiceGetDocumentArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *ProductServiceGetDocumentArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *ProductServiceGetDocumentArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceGetDocumentArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key141 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key141 = v
+		}
+		var _val142 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val142 = v
+		}
+		p.Headers[_key141] = _val142
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceGetDocumentArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &GetDocumentRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceGetDocumentArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "GetDocument_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceGetDocumentArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductServiceGetDocumentArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductServiceGetDocumentArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ProductServiceGetDocumentArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type ProductServiceGetDocumentResult struct {
+	Success *Document  `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewProductServiceGetDocumentResult() *ProductServiceGetDocumentResult {
+	return &ProductServiceGetDocumentResult{}
+}
+
+var ProductServiceGetDocumentResult_Success_DEFAULT *Document
+
+func (p *ProductServiceGetDocumentResult) GetSuccess() *Document {
+	if !p.IsSetSuccess() {
+		return ProductServiceGetDocumentResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var ProductServiceGetDocumentResult_Error_DEFAULT *ShopError
+
+func (p *ProductServiceGetDocumentResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return ProductServiceGetDocumentResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *ProductServiceGetDocumentResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *ProductServiceGetDocumentResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *ProductServiceGetDocumentResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceGetDocumentResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &Document{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceGetDocumentResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceGetDocumentResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "GetDocument_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceGetDocumentResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ProductServiceGetDocumentResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ProductServiceGetDocumentResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ProductServiceGetDocumentResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Headers
+//   - Request
 type ProductServiceStreamProductRowsArgs struct {
 	Headers map[string]string         `thrift:"headers,1" db:"headers" json:"headers"`
 	Request *StreamProductRowsRequest `thrift:"request,2" db:"request" json:"request"`
@@ -16825,19 +18126,19 @@ func (p *ProductServiceStreamProductRowsArgs) ReadField1(ctx context.Context, ip
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key131 string
+		var _key143 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key131 = v
+			_key143 = v
 		}
-		var _val132 string
+		var _val144 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val132 = v
+			_val144 = v
 		}
-		p.Headers[_key131] = _val132
+		p.Headers[_key143] = _val144
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -17148,87 +18449,12 @@ func (p *UserServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - Headers
 //   - Request
 func (p *UserServiceClient) Login(ctx context.Context, headers map[string]string, request *LoginRequest) (_r *LoginResponse, _err error) {
-	var _args133 UserServiceLoginArgs
-	_args133.Headers = headers
-	_args133.Request = request
-	var _result135 UserServiceLoginResult
-	var _meta134 thrift.ResponseMeta
-	_meta134, _err = p.Client_().Call(ctx, "Login", &_args133, &_result135)
-	p.SetLastResponseMeta_(_meta134)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result135.Error != nil:
-		return _r, _result135.Error
-	}
-
-	if _ret136 := _result135.GetSuccess(); _ret136 != nil {
-		return _ret136, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "Login failed: unknown result")
-}
-
-// Parameters:
-//   - Headers
-//   - Request
-func (p *UserServiceClient) GetUser(ctx context.Context, headers map[string]string, request *GetUserRequest) (_r *User, _err error) {
-	var _args137 UserServiceGetUserArgs
-	_args137.Headers = headers
-	_args137.Request = request
-	var _result139 UserServiceGetUserResult
-	var _meta138 thrift.ResponseMeta
-	_meta138, _err = p.Client_().Call(ctx, "GetUser", &_args137, &_result139)
-	p.SetLastResponseMeta_(_meta138)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result139.Error != nil:
-		return _r, _result139.Error
-	}
-
-	if _ret140 := _result139.GetSuccess(); _ret140 != nil {
-		return _ret140, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "GetUser failed: unknown result")
-}
-
-// Parameters:
-//   - Headers
-//   - Request
-func (p *UserServiceClient) BatchGetUsers(ctx context.Context, headers map[string]string, request *BatchGetUsersRequest) (_r *BatchGetUsersResponse, _err error) {
-	var _args141 UserServiceBatchGetUsersArgs
-	_args141.Headers = headers
-	_args141.Request = request
-	var _result143 UserServiceBatchGetUsersResult
-	var _meta142 thrift.ResponseMeta
-	_meta142, _err = p.Client_().Call(ctx, "BatchGetUsers", &_args141, &_result143)
-	p.SetLastResponseMeta_(_meta142)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result143.Error != nil:
-		return _r, _result143.Error
-	}
-
-	if _ret144 := _result143.GetSuccess(); _ret144 != nil {
-		return _ret144, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "BatchGetUsers failed: unknown result")
-}
-
-// Parameters:
-//   - Headers
-//   - Request
-func (p *UserServiceClient) ListUsers(ctx context.Context, headers map[string]string, request *ListUsersRequest) (_r *ListUsersResponse, _err error) {
-	var _args145 UserServiceListUsersArgs
+	var _args145 UserServiceLoginArgs
 	_args145.Headers = headers
 	_args145.Request = request
-	var _result147 UserServiceListUsersResult
+	var _result147 UserServiceLoginResult
 	var _meta146 thrift.ResponseMeta
-	_meta146, _err = p.Client_().Call(ctx, "ListUsers", &_args145, &_result147)
+	_meta146, _err = p.Client_().Call(ctx, "Login", &_args145, &_result147)
 	p.SetLastResponseMeta_(_meta146)
 	if _err != nil {
 		return
@@ -17241,19 +18467,19 @@ func (p *UserServiceClient) ListUsers(ctx context.Context, headers map[string]st
 	if _ret148 := _result147.GetSuccess(); _ret148 != nil {
 		return _ret148, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ListUsers failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "Login failed: unknown result")
 }
 
 // Parameters:
 //   - Headers
 //   - Request
-func (p *UserServiceClient) CreateUser(ctx context.Context, headers map[string]string, request *CreateUserRequest) (_r *User, _err error) {
-	var _args149 UserServiceCreateUserArgs
+func (p *UserServiceClient) GetUser(ctx context.Context, headers map[string]string, request *GetUserRequest) (_r *User, _err error) {
+	var _args149 UserServiceGetUserArgs
 	_args149.Headers = headers
 	_args149.Request = request
-	var _result151 UserServiceCreateUserResult
+	var _result151 UserServiceGetUserResult
 	var _meta150 thrift.ResponseMeta
-	_meta150, _err = p.Client_().Call(ctx, "CreateUser", &_args149, &_result151)
+	_meta150, _err = p.Client_().Call(ctx, "GetUser", &_args149, &_result151)
 	p.SetLastResponseMeta_(_meta150)
 	if _err != nil {
 		return
@@ -17266,19 +18492,19 @@ func (p *UserServiceClient) CreateUser(ctx context.Context, headers map[string]s
 	if _ret152 := _result151.GetSuccess(); _ret152 != nil {
 		return _ret152, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "CreateUser failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "GetUser failed: unknown result")
 }
 
 // Parameters:
 //   - Headers
 //   - Request
-func (p *UserServiceClient) UpdateUser(ctx context.Context, headers map[string]string, request *UpdateUserRequest) (_r *User, _err error) {
-	var _args153 UserServiceUpdateUserArgs
+func (p *UserServiceClient) BatchGetUsers(ctx context.Context, headers map[string]string, request *BatchGetUsersRequest) (_r *BatchGetUsersResponse, _err error) {
+	var _args153 UserServiceBatchGetUsersArgs
 	_args153.Headers = headers
 	_args153.Request = request
-	var _result155 UserServiceUpdateUserResult
+	var _result155 UserServiceBatchGetUsersResult
 	var _meta154 thrift.ResponseMeta
-	_meta154, _err = p.Client_().Call(ctx, "UpdateUser", &_args153, &_result155)
+	_meta154, _err = p.Client_().Call(ctx, "BatchGetUsers", &_args153, &_result155)
 	p.SetLastResponseMeta_(_meta154)
 	if _err != nil {
 		return
@@ -17291,6 +18517,81 @@ func (p *UserServiceClient) UpdateUser(ctx context.Context, headers map[string]s
 	if _ret156 := _result155.GetSuccess(); _ret156 != nil {
 		return _ret156, nil
 	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "BatchGetUsers failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *UserServiceClient) ListUsers(ctx context.Context, headers map[string]string, request *ListUsersRequest) (_r *ListUsersResponse, _err error) {
+	var _args157 UserServiceListUsersArgs
+	_args157.Headers = headers
+	_args157.Request = request
+	var _result159 UserServiceListUsersResult
+	var _meta158 thrift.ResponseMeta
+	_meta158, _err = p.Client_().Call(ctx, "ListUsers", &_args157, &_result159)
+	p.SetLastResponseMeta_(_meta158)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result159.Error != nil:
+		return _r, _result159.Error
+	}
+
+	if _ret160 := _result159.GetSuccess(); _ret160 != nil {
+		return _ret160, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ListUsers failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *UserServiceClient) CreateUser(ctx context.Context, headers map[string]string, request *CreateUserRequest) (_r *User, _err error) {
+	var _args161 UserServiceCreateUserArgs
+	_args161.Headers = headers
+	_args161.Request = request
+	var _result163 UserServiceCreateUserResult
+	var _meta162 thrift.ResponseMeta
+	_meta162, _err = p.Client_().Call(ctx, "CreateUser", &_args161, &_result163)
+	p.SetLastResponseMeta_(_meta162)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result163.Error != nil:
+		return _r, _result163.Error
+	}
+
+	if _ret164 := _result163.GetSuccess(); _ret164 != nil {
+		return _ret164, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "CreateUser failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *UserServiceClient) UpdateUser(ctx context.Context, headers map[string]string, request *UpdateUserRequest) (_r *User, _err error) {
+	var _args165 UserServiceUpdateUserArgs
+	_args165.Headers = headers
+	_args165.Request = request
+	var _result167 UserServiceUpdateUserResult
+	var _meta166 thrift.ResponseMeta
+	_meta166, _err = p.Client_().Call(ctx, "UpdateUser", &_args165, &_result167)
+	p.SetLastResponseMeta_(_meta166)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result167.Error != nil:
+		return _r, _result167.Error
+	}
+
+	if _ret168 := _result167.GetSuccess(); _ret168 != nil {
+		return _ret168, nil
+	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "UpdateUser failed: unknown result")
 }
 
@@ -17298,19 +18599,19 @@ func (p *UserServiceClient) UpdateUser(ctx context.Context, headers map[string]s
 //   - Headers
 //   - Request
 func (p *UserServiceClient) DeleteUser(ctx context.Context, headers map[string]string, request *DeleteUserRequest) (_err error) {
-	var _args157 UserServiceDeleteUserArgs
-	_args157.Headers = headers
-	_args157.Request = request
-	var _result159 UserServiceDeleteUserResult
-	var _meta158 thrift.ResponseMeta
-	_meta158, _err = p.Client_().Call(ctx, "DeleteUser", &_args157, &_result159)
-	p.SetLastResponseMeta_(_meta158)
+	var _args169 UserServiceDeleteUserArgs
+	_args169.Headers = headers
+	_args169.Request = request
+	var _result171 UserServiceDeleteUserResult
+	var _meta170 thrift.ResponseMeta
+	_meta170, _err = p.Client_().Call(ctx, "DeleteUser", &_args169, &_result171)
+	p.SetLastResponseMeta_(_meta170)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result159.Error != nil:
-		return _result159.Error
+	case _result171.Error != nil:
+		return _result171.Error
 	}
 
 	return nil
@@ -17336,15 +18637,15 @@ func (p *UserServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFuncti
 
 func NewUserServiceProcessor(handler UserService) *UserServiceProcessor {
 
-	self160 := &UserServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self160.processorMap["Login"] = &userServiceProcessorLogin{handler: handler}
-	self160.processorMap["GetUser"] = &userServiceProcessorGetUser{handler: handler}
-	self160.processorMap["BatchGetUsers"] = &userServiceProcessorBatchGetUsers{handler: handler}
-	self160.processorMap["ListUsers"] = &userServiceProcessorListUsers{handler: handler}
-	self160.processorMap["CreateUser"] = &userServiceProcessorCreateUser{handler: handler}
-	self160.processorMap["UpdateUser"] = &userServiceProcessorUpdateUser{handler: handler}
-	self160.processorMap["DeleteUser"] = &userServiceProcessorDeleteUser{handler: handler}
-	return self160
+	self172 := &UserServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self172.processorMap["Login"] = &userServiceProcessorLogin{handler: handler}
+	self172.processorMap["GetUser"] = &userServiceProcessorGetUser{handler: handler}
+	self172.processorMap["BatchGetUsers"] = &userServiceProcessorBatchGetUsers{handler: handler}
+	self172.processorMap["ListUsers"] = &userServiceProcessorListUsers{handler: handler}
+	self172.processorMap["CreateUser"] = &userServiceProcessorCreateUser{handler: handler}
+	self172.processorMap["UpdateUser"] = &userServiceProcessorUpdateUser{handler: handler}
+	self172.processorMap["DeleteUser"] = &userServiceProcessorDeleteUser{handler: handler}
+	return self172
 }
 
 func (p *UserServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -17357,12 +18658,12 @@ func (p *UserServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x161 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x173 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x161.Write(ctx, oprot)
+	x173.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x161
+	return false, x173
 
 }
 
@@ -17371,7 +18672,7 @@ type userServiceProcessorLogin struct {
 }
 
 func (p *userServiceProcessorLogin) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err162 error
+	var _write_err174 error
 	args := UserServiceLoginArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17421,21 +18722,21 @@ func (p *userServiceProcessorLogin) Process(ctx context.Context, seqId int32, ip
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc163 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing Login: "+err2.Error())
+			_exc175 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing Login: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "Login", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err162 = thrift.WrapTException(err2)
+				_write_err174 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc163.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
-				_write_err162 = thrift.WrapTException(err2)
+			if err2 := _exc175.Write(ctx, oprot); _write_err174 == nil && err2 != nil {
+				_write_err174 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
-				_write_err162 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err174 == nil && err2 != nil {
+				_write_err174 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
-				_write_err162 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err174 == nil && err2 != nil {
+				_write_err174 = thrift.WrapTException(err2)
 			}
-			if _write_err162 != nil {
-				return false, thrift.WrapTException(_write_err162)
+			if _write_err174 != nil {
+				return false, thrift.WrapTException(_write_err174)
 			}
 			return true, err
 		}
@@ -17444,19 +18745,19 @@ func (p *userServiceProcessorLogin) Process(ctx context.Context, seqId int32, ip
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "Login", thrift.REPLY, seqId); err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+		_write_err174 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err174 == nil && err2 != nil {
+		_write_err174 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err174 == nil && err2 != nil {
+		_write_err174 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err162 == nil && err2 != nil {
-		_write_err162 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err174 == nil && err2 != nil {
+		_write_err174 = thrift.WrapTException(err2)
 	}
-	if _write_err162 != nil {
-		return false, thrift.WrapTException(_write_err162)
+	if _write_err174 != nil {
+		return false, thrift.WrapTException(_write_err174)
 	}
 	return true, err
 }
@@ -17466,7 +18767,7 @@ type userServiceProcessorGetUser struct {
 }
 
 func (p *userServiceProcessorGetUser) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err164 error
+	var _write_err176 error
 	args := UserServiceGetUserArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17516,21 +18817,21 @@ func (p *userServiceProcessorGetUser) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc165 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing GetUser: "+err2.Error())
+			_exc177 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing GetUser: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "GetUser", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err164 = thrift.WrapTException(err2)
+				_write_err176 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc165.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
-				_write_err164 = thrift.WrapTException(err2)
+			if err2 := _exc177.Write(ctx, oprot); _write_err176 == nil && err2 != nil {
+				_write_err176 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
-				_write_err164 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err176 == nil && err2 != nil {
+				_write_err176 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
-				_write_err164 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err176 == nil && err2 != nil {
+				_write_err176 = thrift.WrapTException(err2)
 			}
-			if _write_err164 != nil {
-				return false, thrift.WrapTException(_write_err164)
+			if _write_err176 != nil {
+				return false, thrift.WrapTException(_write_err176)
 			}
 			return true, err
 		}
@@ -17539,19 +18840,19 @@ func (p *userServiceProcessorGetUser) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "GetUser", thrift.REPLY, seqId); err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+		_write_err176 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err176 == nil && err2 != nil {
+		_write_err176 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err176 == nil && err2 != nil {
+		_write_err176 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err164 == nil && err2 != nil {
-		_write_err164 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err176 == nil && err2 != nil {
+		_write_err176 = thrift.WrapTException(err2)
 	}
-	if _write_err164 != nil {
-		return false, thrift.WrapTException(_write_err164)
+	if _write_err176 != nil {
+		return false, thrift.WrapTException(_write_err176)
 	}
 	return true, err
 }
@@ -17561,7 +18862,7 @@ type userServiceProcessorBatchGetUsers struct {
 }
 
 func (p *userServiceProcessorBatchGetUsers) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err166 error
+	var _write_err178 error
 	args := UserServiceBatchGetUsersArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17611,21 +18912,21 @@ func (p *userServiceProcessorBatchGetUsers) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc167 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing BatchGetUsers: "+err2.Error())
+			_exc179 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing BatchGetUsers: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "BatchGetUsers", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err166 = thrift.WrapTException(err2)
+				_write_err178 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc167.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
-				_write_err166 = thrift.WrapTException(err2)
+			if err2 := _exc179.Write(ctx, oprot); _write_err178 == nil && err2 != nil {
+				_write_err178 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
-				_write_err166 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err178 == nil && err2 != nil {
+				_write_err178 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
-				_write_err166 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err178 == nil && err2 != nil {
+				_write_err178 = thrift.WrapTException(err2)
 			}
-			if _write_err166 != nil {
-				return false, thrift.WrapTException(_write_err166)
+			if _write_err178 != nil {
+				return false, thrift.WrapTException(_write_err178)
 			}
 			return true, err
 		}
@@ -17634,19 +18935,19 @@ func (p *userServiceProcessorBatchGetUsers) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "BatchGetUsers", thrift.REPLY, seqId); err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+		_write_err178 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err166 == nil && err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err178 == nil && err2 != nil {
+		_write_err178 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err166 == nil && err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err178 == nil && err2 != nil {
+		_write_err178 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err166 == nil && err2 != nil {
-		_write_err166 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err178 == nil && err2 != nil {
+		_write_err178 = thrift.WrapTException(err2)
 	}
-	if _write_err166 != nil {
-		return false, thrift.WrapTException(_write_err166)
+	if _write_err178 != nil {
+		return false, thrift.WrapTException(_write_err178)
 	}
 	return true, err
 }
@@ -17656,7 +18957,7 @@ type userServiceProcessorListUsers struct {
 }
 
 func (p *userServiceProcessorListUsers) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err168 error
+	var _write_err180 error
 	args := UserServiceListUsersArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17706,21 +19007,21 @@ func (p *userServiceProcessorListUsers) Process(ctx context.Context, seqId int32
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc169 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ListUsers: "+err2.Error())
+			_exc181 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ListUsers: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "ListUsers", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err168 = thrift.WrapTException(err2)
+				_write_err180 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc169.Write(ctx, oprot); _write_err168 == nil && err2 != nil {
-				_write_err168 = thrift.WrapTException(err2)
+			if err2 := _exc181.Write(ctx, oprot); _write_err180 == nil && err2 != nil {
+				_write_err180 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err168 == nil && err2 != nil {
-				_write_err168 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err180 == nil && err2 != nil {
+				_write_err180 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err168 == nil && err2 != nil {
-				_write_err168 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err180 == nil && err2 != nil {
+				_write_err180 = thrift.WrapTException(err2)
 			}
-			if _write_err168 != nil {
-				return false, thrift.WrapTException(_write_err168)
+			if _write_err180 != nil {
+				return false, thrift.WrapTException(_write_err180)
 			}
 			return true, err
 		}
@@ -17729,19 +19030,19 @@ func (p *userServiceProcessorListUsers) Process(ctx context.Context, seqId int32
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "ListUsers", thrift.REPLY, seqId); err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+		_write_err180 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err168 == nil && err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err180 == nil && err2 != nil {
+		_write_err180 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err168 == nil && err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err180 == nil && err2 != nil {
+		_write_err180 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err168 == nil && err2 != nil {
-		_write_err168 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err180 == nil && err2 != nil {
+		_write_err180 = thrift.WrapTException(err2)
 	}
-	if _write_err168 != nil {
-		return false, thrift.WrapTException(_write_err168)
+	if _write_err180 != nil {
+		return false, thrift.WrapTException(_write_err180)
 	}
 	return true, err
 }
@@ -17751,7 +19052,7 @@ type userServiceProcessorCreateUser struct {
 }
 
 func (p *userServiceProcessorCreateUser) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err170 error
+	var _write_err182 error
 	args := UserServiceCreateUserArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17801,21 +19102,21 @@ func (p *userServiceProcessorCreateUser) Process(ctx context.Context, seqId int3
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc171 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing CreateUser: "+err2.Error())
+			_exc183 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing CreateUser: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "CreateUser", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err170 = thrift.WrapTException(err2)
+				_write_err182 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc171.Write(ctx, oprot); _write_err170 == nil && err2 != nil {
-				_write_err170 = thrift.WrapTException(err2)
+			if err2 := _exc183.Write(ctx, oprot); _write_err182 == nil && err2 != nil {
+				_write_err182 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err170 == nil && err2 != nil {
-				_write_err170 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err182 == nil && err2 != nil {
+				_write_err182 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err170 == nil && err2 != nil {
-				_write_err170 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err182 == nil && err2 != nil {
+				_write_err182 = thrift.WrapTException(err2)
 			}
-			if _write_err170 != nil {
-				return false, thrift.WrapTException(_write_err170)
+			if _write_err182 != nil {
+				return false, thrift.WrapTException(_write_err182)
 			}
 			return true, err
 		}
@@ -17824,19 +19125,19 @@ func (p *userServiceProcessorCreateUser) Process(ctx context.Context, seqId int3
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "CreateUser", thrift.REPLY, seqId); err2 != nil {
-		_write_err170 = thrift.WrapTException(err2)
+		_write_err182 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err170 == nil && err2 != nil {
-		_write_err170 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err182 == nil && err2 != nil {
+		_write_err182 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err170 == nil && err2 != nil {
-		_write_err170 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err182 == nil && err2 != nil {
+		_write_err182 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err170 == nil && err2 != nil {
-		_write_err170 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err182 == nil && err2 != nil {
+		_write_err182 = thrift.WrapTException(err2)
 	}
-	if _write_err170 != nil {
-		return false, thrift.WrapTException(_write_err170)
+	if _write_err182 != nil {
+		return false, thrift.WrapTException(_write_err182)
 	}
 	return true, err
 }
@@ -17846,7 +19147,7 @@ type userServiceProcessorUpdateUser struct {
 }
 
 func (p *userServiceProcessorUpdateUser) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err172 error
+	var _write_err184 error
 	args := UserServiceUpdateUserArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17896,21 +19197,21 @@ func (p *userServiceProcessorUpdateUser) Process(ctx context.Context, seqId int3
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc173 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing UpdateUser: "+err2.Error())
+			_exc185 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing UpdateUser: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "UpdateUser", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err172 = thrift.WrapTException(err2)
+				_write_err184 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc173.Write(ctx, oprot); _write_err172 == nil && err2 != nil {
-				_write_err172 = thrift.WrapTException(err2)
+			if err2 := _exc185.Write(ctx, oprot); _write_err184 == nil && err2 != nil {
+				_write_err184 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err172 == nil && err2 != nil {
-				_write_err172 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err184 == nil && err2 != nil {
+				_write_err184 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err172 == nil && err2 != nil {
-				_write_err172 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err184 == nil && err2 != nil {
+				_write_err184 = thrift.WrapTException(err2)
 			}
-			if _write_err172 != nil {
-				return false, thrift.WrapTException(_write_err172)
+			if _write_err184 != nil {
+				return false, thrift.WrapTException(_write_err184)
 			}
 			return true, err
 		}
@@ -17919,19 +19220,19 @@ func (p *userServiceProcessorUpdateUser) Process(ctx context.Context, seqId int3
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "UpdateUser", thrift.REPLY, seqId); err2 != nil {
-		_write_err172 = thrift.WrapTException(err2)
+		_write_err184 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err172 == nil && err2 != nil {
-		_write_err172 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err184 == nil && err2 != nil {
+		_write_err184 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err172 == nil && err2 != nil {
-		_write_err172 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err184 == nil && err2 != nil {
+		_write_err184 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err172 == nil && err2 != nil {
-		_write_err172 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err184 == nil && err2 != nil {
+		_write_err184 = thrift.WrapTException(err2)
 	}
-	if _write_err172 != nil {
-		return false, thrift.WrapTException(_write_err172)
+	if _write_err184 != nil {
+		return false, thrift.WrapTException(_write_err184)
 	}
 	return true, err
 }
@@ -17941,7 +19242,7 @@ type userServiceProcessorDeleteUser struct {
 }
 
 func (p *userServiceProcessorDeleteUser) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err174 error
+	var _write_err186 error
 	args := UserServiceDeleteUserArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -17991,40 +19292,40 @@ func (p *userServiceProcessorDeleteUser) Process(ctx context.Context, seqId int3
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc175 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing DeleteUser: "+err2.Error())
+			_exc187 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing DeleteUser: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "DeleteUser", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err174 = thrift.WrapTException(err2)
+				_write_err186 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc175.Write(ctx, oprot); _write_err174 == nil && err2 != nil {
-				_write_err174 = thrift.WrapTException(err2)
+			if err2 := _exc187.Write(ctx, oprot); _write_err186 == nil && err2 != nil {
+				_write_err186 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err174 == nil && err2 != nil {
-				_write_err174 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err186 == nil && err2 != nil {
+				_write_err186 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err174 == nil && err2 != nil {
-				_write_err174 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err186 == nil && err2 != nil {
+				_write_err186 = thrift.WrapTException(err2)
 			}
-			if _write_err174 != nil {
-				return false, thrift.WrapTException(_write_err174)
+			if _write_err186 != nil {
+				return false, thrift.WrapTException(_write_err186)
 			}
 			return true, err
 		}
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "DeleteUser", thrift.REPLY, seqId); err2 != nil {
-		_write_err174 = thrift.WrapTException(err2)
+		_write_err186 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err174 == nil && err2 != nil {
-		_write_err174 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err186 == nil && err2 != nil {
+		_write_err186 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err174 == nil && err2 != nil {
-		_write_err174 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err186 == nil && err2 != nil {
+		_write_err186 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err174 == nil && err2 != nil {
-		_write_err174 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err186 == nil && err2 != nil {
+		_write_err186 = thrift.WrapTException(err2)
 	}
-	if _write_err174 != nil {
-		return false, thrift.WrapTException(_write_err174)
+	if _write_err186 != nil {
+		return false, thrift.WrapTException(_write_err186)
 	}
 	return true, err
 }
@@ -18116,19 +19417,19 @@ func (p *UserServiceLoginArgs) ReadField1(ctx context.Context, iprot thrift.TPro
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key176 string
+		var _key188 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key176 = v
+			_key188 = v
 		}
-		var _val177 string
+		var _val189 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val177 = v
+			_val189 = v
 		}
-		p.Headers[_key176] = _val177
+		p.Headers[_key188] = _val189
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -18454,19 +19755,19 @@ func (p *UserServiceGetUserArgs) ReadField1(ctx context.Context, iprot thrift.TP
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key178 string
+		var _key190 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key178 = v
+			_key190 = v
 		}
-		var _val179 string
+		var _val191 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val179 = v
+			_val191 = v
 		}
-		p.Headers[_key178] = _val179
+		p.Headers[_key190] = _val191
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -18792,19 +20093,19 @@ func (p *UserServiceBatchGetUsersArgs) ReadField1(ctx context.Context, iprot thr
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key180 string
+		var _key192 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key180 = v
+			_key192 = v
 		}
-		var _val181 string
+		var _val193 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val181 = v
+			_val193 = v
 		}
-		p.Headers[_key180] = _val181
+		p.Headers[_key192] = _val193
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -19130,19 +20431,19 @@ func (p *UserServiceListUsersArgs) ReadField1(ctx context.Context, iprot thrift.
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key182 string
+		var _key194 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key182 = v
+			_key194 = v
 		}
-		var _val183 string
+		var _val195 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val183 = v
+			_val195 = v
 		}
-		p.Headers[_key182] = _val183
+		p.Headers[_key194] = _val195
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -19468,19 +20769,19 @@ func (p *UserServiceCreateUserArgs) ReadField1(ctx context.Context, iprot thrift
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key184 string
+		var _key196 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key184 = v
+			_key196 = v
 		}
-		var _val185 string
+		var _val197 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val185 = v
+			_val197 = v
 		}
-		p.Headers[_key184] = _val185
+		p.Headers[_key196] = _val197
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -19806,19 +21107,19 @@ func (p *UserServiceUpdateUserArgs) ReadField1(ctx context.Context, iprot thrift
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key186 string
+		var _key198 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key186 = v
+			_key198 = v
 		}
-		var _val187 string
+		var _val199 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val187 = v
+			_val199 = v
 		}
-		p.Headers[_key186] = _val187
+		p.Headers[_key198] = _val199
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -20144,19 +21445,19 @@ func (p *UserServiceDeleteUserArgs) ReadField1(ctx context.Context, iprot thrift
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key188 string
+		var _key200 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key188 = v
+			_key200 = v
 		}
-		var _val189 string
+		var _val201 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val189 = v
+			_val201 = v
 		}
-		p.Headers[_key188] = _val189
+		p.Headers[_key200] = _val201
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -20416,87 +21717,12 @@ func (p *OrderServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - Headers
 //   - Request
 func (p *OrderServiceClient) Checkout(ctx context.Context, headers map[string]string, request *CheckoutRequest) (_r *Order, _err error) {
-	var _args190 OrderServiceCheckoutArgs
-	_args190.Headers = headers
-	_args190.Request = request
-	var _result192 OrderServiceCheckoutResult
-	var _meta191 thrift.ResponseMeta
-	_meta191, _err = p.Client_().Call(ctx, "Checkout", &_args190, &_result192)
-	p.SetLastResponseMeta_(_meta191)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result192.Error != nil:
-		return _r, _result192.Error
-	}
-
-	if _ret193 := _result192.GetSuccess(); _ret193 != nil {
-		return _ret193, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "Checkout failed: unknown result")
-}
-
-// Parameters:
-//   - Headers
-//   - Request
-func (p *OrderServiceClient) GetOrder(ctx context.Context, headers map[string]string, request *GetOrderRequest) (_r *Order, _err error) {
-	var _args194 OrderServiceGetOrderArgs
-	_args194.Headers = headers
-	_args194.Request = request
-	var _result196 OrderServiceGetOrderResult
-	var _meta195 thrift.ResponseMeta
-	_meta195, _err = p.Client_().Call(ctx, "GetOrder", &_args194, &_result196)
-	p.SetLastResponseMeta_(_meta195)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result196.Error != nil:
-		return _r, _result196.Error
-	}
-
-	if _ret197 := _result196.GetSuccess(); _ret197 != nil {
-		return _ret197, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "GetOrder failed: unknown result")
-}
-
-// Parameters:
-//   - Headers
-//   - Request
-func (p *OrderServiceClient) BatchGetOrders(ctx context.Context, headers map[string]string, request *BatchGetOrdersRequest) (_r *BatchGetOrdersResponse, _err error) {
-	var _args198 OrderServiceBatchGetOrdersArgs
-	_args198.Headers = headers
-	_args198.Request = request
-	var _result200 OrderServiceBatchGetOrdersResult
-	var _meta199 thrift.ResponseMeta
-	_meta199, _err = p.Client_().Call(ctx, "BatchGetOrders", &_args198, &_result200)
-	p.SetLastResponseMeta_(_meta199)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result200.Error != nil:
-		return _r, _result200.Error
-	}
-
-	if _ret201 := _result200.GetSuccess(); _ret201 != nil {
-		return _ret201, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "BatchGetOrders failed: unknown result")
-}
-
-// Parameters:
-//   - Headers
-//   - Request
-func (p *OrderServiceClient) ListOrdersByUser(ctx context.Context, headers map[string]string, request *ListOrdersByUserRequest) (_r *ListOrdersByUserResponse, _err error) {
-	var _args202 OrderServiceListOrdersByUserArgs
+	var _args202 OrderServiceCheckoutArgs
 	_args202.Headers = headers
 	_args202.Request = request
-	var _result204 OrderServiceListOrdersByUserResult
+	var _result204 OrderServiceCheckoutResult
 	var _meta203 thrift.ResponseMeta
-	_meta203, _err = p.Client_().Call(ctx, "ListOrdersByUser", &_args202, &_result204)
+	_meta203, _err = p.Client_().Call(ctx, "Checkout", &_args202, &_result204)
 	p.SetLastResponseMeta_(_meta203)
 	if _err != nil {
 		return
@@ -20509,19 +21735,19 @@ func (p *OrderServiceClient) ListOrdersByUser(ctx context.Context, headers map[s
 	if _ret205 := _result204.GetSuccess(); _ret205 != nil {
 		return _ret205, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ListOrdersByUser failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "Checkout failed: unknown result")
 }
 
 // Parameters:
 //   - Headers
 //   - Request
-func (p *OrderServiceClient) UpdateOrderStatus(ctx context.Context, headers map[string]string, request *UpdateOrderStatusRequest) (_r *Order, _err error) {
-	var _args206 OrderServiceUpdateOrderStatusArgs
+func (p *OrderServiceClient) GetOrder(ctx context.Context, headers map[string]string, request *GetOrderRequest) (_r *Order, _err error) {
+	var _args206 OrderServiceGetOrderArgs
 	_args206.Headers = headers
 	_args206.Request = request
-	var _result208 OrderServiceUpdateOrderStatusResult
+	var _result208 OrderServiceGetOrderResult
 	var _meta207 thrift.ResponseMeta
-	_meta207, _err = p.Client_().Call(ctx, "UpdateOrderStatus", &_args206, &_result208)
+	_meta207, _err = p.Client_().Call(ctx, "GetOrder", &_args206, &_result208)
 	p.SetLastResponseMeta_(_meta207)
 	if _err != nil {
 		return
@@ -20534,19 +21760,19 @@ func (p *OrderServiceClient) UpdateOrderStatus(ctx context.Context, headers map[
 	if _ret209 := _result208.GetSuccess(); _ret209 != nil {
 		return _ret209, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "UpdateOrderStatus failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "GetOrder failed: unknown result")
 }
 
 // Parameters:
 //   - Headers
 //   - Request
-func (p *OrderServiceClient) CancelOrder(ctx context.Context, headers map[string]string, request *CancelOrderRequest) (_r *Order, _err error) {
-	var _args210 OrderServiceCancelOrderArgs
+func (p *OrderServiceClient) BatchGetOrders(ctx context.Context, headers map[string]string, request *BatchGetOrdersRequest) (_r *BatchGetOrdersResponse, _err error) {
+	var _args210 OrderServiceBatchGetOrdersArgs
 	_args210.Headers = headers
 	_args210.Request = request
-	var _result212 OrderServiceCancelOrderResult
+	var _result212 OrderServiceBatchGetOrdersResult
 	var _meta211 thrift.ResponseMeta
-	_meta211, _err = p.Client_().Call(ctx, "CancelOrder", &_args210, &_result212)
+	_meta211, _err = p.Client_().Call(ctx, "BatchGetOrders", &_args210, &_result212)
 	p.SetLastResponseMeta_(_meta211)
 	if _err != nil {
 		return
@@ -20559,19 +21785,19 @@ func (p *OrderServiceClient) CancelOrder(ctx context.Context, headers map[string
 	if _ret213 := _result212.GetSuccess(); _ret213 != nil {
 		return _ret213, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "CancelOrder failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "BatchGetOrders failed: unknown result")
 }
 
 // Parameters:
 //   - Headers
 //   - Request
-func (p *OrderServiceClient) StreamOrderLines(ctx context.Context, headers map[string]string, request *StreamOrderLinesRequest) (_r *StreamOrderLinesResponse, _err error) {
-	var _args214 OrderServiceStreamOrderLinesArgs
+func (p *OrderServiceClient) ListOrdersByUser(ctx context.Context, headers map[string]string, request *ListOrdersByUserRequest) (_r *ListOrdersByUserResponse, _err error) {
+	var _args214 OrderServiceListOrdersByUserArgs
 	_args214.Headers = headers
 	_args214.Request = request
-	var _result216 OrderServiceStreamOrderLinesResult
+	var _result216 OrderServiceListOrdersByUserResult
 	var _meta215 thrift.ResponseMeta
-	_meta215, _err = p.Client_().Call(ctx, "StreamOrderLines", &_args214, &_result216)
+	_meta215, _err = p.Client_().Call(ctx, "ListOrdersByUser", &_args214, &_result216)
 	p.SetLastResponseMeta_(_meta215)
 	if _err != nil {
 		return
@@ -20583,6 +21809,81 @@ func (p *OrderServiceClient) StreamOrderLines(ctx context.Context, headers map[s
 
 	if _ret217 := _result216.GetSuccess(); _ret217 != nil {
 		return _ret217, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ListOrdersByUser failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *OrderServiceClient) UpdateOrderStatus(ctx context.Context, headers map[string]string, request *UpdateOrderStatusRequest) (_r *Order, _err error) {
+	var _args218 OrderServiceUpdateOrderStatusArgs
+	_args218.Headers = headers
+	_args218.Request = request
+	var _result220 OrderServiceUpdateOrderStatusResult
+	var _meta219 thrift.ResponseMeta
+	_meta219, _err = p.Client_().Call(ctx, "UpdateOrderStatus", &_args218, &_result220)
+	p.SetLastResponseMeta_(_meta219)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result220.Error != nil:
+		return _r, _result220.Error
+	}
+
+	if _ret221 := _result220.GetSuccess(); _ret221 != nil {
+		return _ret221, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "UpdateOrderStatus failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *OrderServiceClient) CancelOrder(ctx context.Context, headers map[string]string, request *CancelOrderRequest) (_r *Order, _err error) {
+	var _args222 OrderServiceCancelOrderArgs
+	_args222.Headers = headers
+	_args222.Request = request
+	var _result224 OrderServiceCancelOrderResult
+	var _meta223 thrift.ResponseMeta
+	_meta223, _err = p.Client_().Call(ctx, "CancelOrder", &_args222, &_result224)
+	p.SetLastResponseMeta_(_meta223)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result224.Error != nil:
+		return _r, _result224.Error
+	}
+
+	if _ret225 := _result224.GetSuccess(); _ret225 != nil {
+		return _ret225, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "CancelOrder failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *OrderServiceClient) StreamOrderLines(ctx context.Context, headers map[string]string, request *StreamOrderLinesRequest) (_r *StreamOrderLinesResponse, _err error) {
+	var _args226 OrderServiceStreamOrderLinesArgs
+	_args226.Headers = headers
+	_args226.Request = request
+	var _result228 OrderServiceStreamOrderLinesResult
+	var _meta227 thrift.ResponseMeta
+	_meta227, _err = p.Client_().Call(ctx, "StreamOrderLines", &_args226, &_result228)
+	p.SetLastResponseMeta_(_meta227)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result228.Error != nil:
+		return _r, _result228.Error
+	}
+
+	if _ret229 := _result228.GetSuccess(); _ret229 != nil {
+		return _ret229, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "StreamOrderLines failed: unknown result")
 }
@@ -20607,15 +21908,15 @@ func (p *OrderServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFunct
 
 func NewOrderServiceProcessor(handler OrderService) *OrderServiceProcessor {
 
-	self218 := &OrderServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self218.processorMap["Checkout"] = &orderServiceProcessorCheckout{handler: handler}
-	self218.processorMap["GetOrder"] = &orderServiceProcessorGetOrder{handler: handler}
-	self218.processorMap["BatchGetOrders"] = &orderServiceProcessorBatchGetOrders{handler: handler}
-	self218.processorMap["ListOrdersByUser"] = &orderServiceProcessorListOrdersByUser{handler: handler}
-	self218.processorMap["UpdateOrderStatus"] = &orderServiceProcessorUpdateOrderStatus{handler: handler}
-	self218.processorMap["CancelOrder"] = &orderServiceProcessorCancelOrder{handler: handler}
-	self218.processorMap["StreamOrderLines"] = &orderServiceProcessorStreamOrderLines{handler: handler}
-	return self218
+	self230 := &OrderServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self230.processorMap["Checkout"] = &orderServiceProcessorCheckout{handler: handler}
+	self230.processorMap["GetOrder"] = &orderServiceProcessorGetOrder{handler: handler}
+	self230.processorMap["BatchGetOrders"] = &orderServiceProcessorBatchGetOrders{handler: handler}
+	self230.processorMap["ListOrdersByUser"] = &orderServiceProcessorListOrdersByUser{handler: handler}
+	self230.processorMap["UpdateOrderStatus"] = &orderServiceProcessorUpdateOrderStatus{handler: handler}
+	self230.processorMap["CancelOrder"] = &orderServiceProcessorCancelOrder{handler: handler}
+	self230.processorMap["StreamOrderLines"] = &orderServiceProcessorStreamOrderLines{handler: handler}
+	return self230
 }
 
 func (p *OrderServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -20628,12 +21929,12 @@ func (p *OrderServiceProcessor) Process(ctx context.Context, iprot, oprot thrift
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x219 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x231 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x219.Write(ctx, oprot)
+	x231.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x219
+	return false, x231
 
 }
 
@@ -20642,7 +21943,7 @@ type orderServiceProcessorCheckout struct {
 }
 
 func (p *orderServiceProcessorCheckout) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err220 error
+	var _write_err232 error
 	args := OrderServiceCheckoutArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20692,21 +21993,21 @@ func (p *orderServiceProcessorCheckout) Process(ctx context.Context, seqId int32
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc221 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing Checkout: "+err2.Error())
+			_exc233 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing Checkout: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "Checkout", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err220 = thrift.WrapTException(err2)
+				_write_err232 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc221.Write(ctx, oprot); _write_err220 == nil && err2 != nil {
-				_write_err220 = thrift.WrapTException(err2)
+			if err2 := _exc233.Write(ctx, oprot); _write_err232 == nil && err2 != nil {
+				_write_err232 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err220 == nil && err2 != nil {
-				_write_err220 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err232 == nil && err2 != nil {
+				_write_err232 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err220 == nil && err2 != nil {
-				_write_err220 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err232 == nil && err2 != nil {
+				_write_err232 = thrift.WrapTException(err2)
 			}
-			if _write_err220 != nil {
-				return false, thrift.WrapTException(_write_err220)
+			if _write_err232 != nil {
+				return false, thrift.WrapTException(_write_err232)
 			}
 			return true, err
 		}
@@ -20715,19 +22016,19 @@ func (p *orderServiceProcessorCheckout) Process(ctx context.Context, seqId int32
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "Checkout", thrift.REPLY, seqId); err2 != nil {
-		_write_err220 = thrift.WrapTException(err2)
+		_write_err232 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err220 == nil && err2 != nil {
-		_write_err220 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err232 == nil && err2 != nil {
+		_write_err232 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err220 == nil && err2 != nil {
-		_write_err220 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err232 == nil && err2 != nil {
+		_write_err232 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err220 == nil && err2 != nil {
-		_write_err220 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err232 == nil && err2 != nil {
+		_write_err232 = thrift.WrapTException(err2)
 	}
-	if _write_err220 != nil {
-		return false, thrift.WrapTException(_write_err220)
+	if _write_err232 != nil {
+		return false, thrift.WrapTException(_write_err232)
 	}
 	return true, err
 }
@@ -20737,7 +22038,7 @@ type orderServiceProcessorGetOrder struct {
 }
 
 func (p *orderServiceProcessorGetOrder) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err222 error
+	var _write_err234 error
 	args := OrderServiceGetOrderArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20787,21 +22088,21 @@ func (p *orderServiceProcessorGetOrder) Process(ctx context.Context, seqId int32
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc223 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing GetOrder: "+err2.Error())
+			_exc235 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing GetOrder: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "GetOrder", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err222 = thrift.WrapTException(err2)
+				_write_err234 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc223.Write(ctx, oprot); _write_err222 == nil && err2 != nil {
-				_write_err222 = thrift.WrapTException(err2)
+			if err2 := _exc235.Write(ctx, oprot); _write_err234 == nil && err2 != nil {
+				_write_err234 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err222 == nil && err2 != nil {
-				_write_err222 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err234 == nil && err2 != nil {
+				_write_err234 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err222 == nil && err2 != nil {
-				_write_err222 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err234 == nil && err2 != nil {
+				_write_err234 = thrift.WrapTException(err2)
 			}
-			if _write_err222 != nil {
-				return false, thrift.WrapTException(_write_err222)
+			if _write_err234 != nil {
+				return false, thrift.WrapTException(_write_err234)
 			}
 			return true, err
 		}
@@ -20810,19 +22111,19 @@ func (p *orderServiceProcessorGetOrder) Process(ctx context.Context, seqId int32
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "GetOrder", thrift.REPLY, seqId); err2 != nil {
-		_write_err222 = thrift.WrapTException(err2)
+		_write_err234 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err222 == nil && err2 != nil {
-		_write_err222 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err234 == nil && err2 != nil {
+		_write_err234 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err222 == nil && err2 != nil {
-		_write_err222 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err234 == nil && err2 != nil {
+		_write_err234 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err222 == nil && err2 != nil {
-		_write_err222 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err234 == nil && err2 != nil {
+		_write_err234 = thrift.WrapTException(err2)
 	}
-	if _write_err222 != nil {
-		return false, thrift.WrapTException(_write_err222)
+	if _write_err234 != nil {
+		return false, thrift.WrapTException(_write_err234)
 	}
 	return true, err
 }
@@ -20832,7 +22133,7 @@ type orderServiceProcessorBatchGetOrders struct {
 }
 
 func (p *orderServiceProcessorBatchGetOrders) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err224 error
+	var _write_err236 error
 	args := OrderServiceBatchGetOrdersArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20882,21 +22183,21 @@ func (p *orderServiceProcessorBatchGetOrders) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc225 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing BatchGetOrders: "+err2.Error())
+			_exc237 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing BatchGetOrders: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "BatchGetOrders", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err224 = thrift.WrapTException(err2)
+				_write_err236 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc225.Write(ctx, oprot); _write_err224 == nil && err2 != nil {
-				_write_err224 = thrift.WrapTException(err2)
+			if err2 := _exc237.Write(ctx, oprot); _write_err236 == nil && err2 != nil {
+				_write_err236 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err224 == nil && err2 != nil {
-				_write_err224 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err236 == nil && err2 != nil {
+				_write_err236 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err224 == nil && err2 != nil {
-				_write_err224 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err236 == nil && err2 != nil {
+				_write_err236 = thrift.WrapTException(err2)
 			}
-			if _write_err224 != nil {
-				return false, thrift.WrapTException(_write_err224)
+			if _write_err236 != nil {
+				return false, thrift.WrapTException(_write_err236)
 			}
 			return true, err
 		}
@@ -20905,19 +22206,19 @@ func (p *orderServiceProcessorBatchGetOrders) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "BatchGetOrders", thrift.REPLY, seqId); err2 != nil {
-		_write_err224 = thrift.WrapTException(err2)
+		_write_err236 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err224 == nil && err2 != nil {
-		_write_err224 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err236 == nil && err2 != nil {
+		_write_err236 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err224 == nil && err2 != nil {
-		_write_err224 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err236 == nil && err2 != nil {
+		_write_err236 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err224 == nil && err2 != nil {
-		_write_err224 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err236 == nil && err2 != nil {
+		_write_err236 = thrift.WrapTException(err2)
 	}
-	if _write_err224 != nil {
-		return false, thrift.WrapTException(_write_err224)
+	if _write_err236 != nil {
+		return false, thrift.WrapTException(_write_err236)
 	}
 	return true, err
 }
@@ -20927,7 +22228,7 @@ type orderServiceProcessorListOrdersByUser struct {
 }
 
 func (p *orderServiceProcessorListOrdersByUser) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err226 error
+	var _write_err238 error
 	args := OrderServiceListOrdersByUserArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -20977,21 +22278,21 @@ func (p *orderServiceProcessorListOrdersByUser) Process(ctx context.Context, seq
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc227 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ListOrdersByUser: "+err2.Error())
+			_exc239 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ListOrdersByUser: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "ListOrdersByUser", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err226 = thrift.WrapTException(err2)
+				_write_err238 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc227.Write(ctx, oprot); _write_err226 == nil && err2 != nil {
-				_write_err226 = thrift.WrapTException(err2)
+			if err2 := _exc239.Write(ctx, oprot); _write_err238 == nil && err2 != nil {
+				_write_err238 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err226 == nil && err2 != nil {
-				_write_err226 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err238 == nil && err2 != nil {
+				_write_err238 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err226 == nil && err2 != nil {
-				_write_err226 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err238 == nil && err2 != nil {
+				_write_err238 = thrift.WrapTException(err2)
 			}
-			if _write_err226 != nil {
-				return false, thrift.WrapTException(_write_err226)
+			if _write_err238 != nil {
+				return false, thrift.WrapTException(_write_err238)
 			}
 			return true, err
 		}
@@ -21000,19 +22301,19 @@ func (p *orderServiceProcessorListOrdersByUser) Process(ctx context.Context, seq
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "ListOrdersByUser", thrift.REPLY, seqId); err2 != nil {
-		_write_err226 = thrift.WrapTException(err2)
+		_write_err238 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err226 == nil && err2 != nil {
-		_write_err226 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err238 == nil && err2 != nil {
+		_write_err238 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err226 == nil && err2 != nil {
-		_write_err226 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err238 == nil && err2 != nil {
+		_write_err238 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err226 == nil && err2 != nil {
-		_write_err226 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err238 == nil && err2 != nil {
+		_write_err238 = thrift.WrapTException(err2)
 	}
-	if _write_err226 != nil {
-		return false, thrift.WrapTException(_write_err226)
+	if _write_err238 != nil {
+		return false, thrift.WrapTException(_write_err238)
 	}
 	return true, err
 }
@@ -21022,7 +22323,7 @@ type orderServiceProcessorUpdateOrderStatus struct {
 }
 
 func (p *orderServiceProcessorUpdateOrderStatus) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err228 error
+	var _write_err240 error
 	args := OrderServiceUpdateOrderStatusArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21072,21 +22373,21 @@ func (p *orderServiceProcessorUpdateOrderStatus) Process(ctx context.Context, se
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc229 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing UpdateOrderStatus: "+err2.Error())
+			_exc241 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing UpdateOrderStatus: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "UpdateOrderStatus", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err228 = thrift.WrapTException(err2)
+				_write_err240 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc229.Write(ctx, oprot); _write_err228 == nil && err2 != nil {
-				_write_err228 = thrift.WrapTException(err2)
+			if err2 := _exc241.Write(ctx, oprot); _write_err240 == nil && err2 != nil {
+				_write_err240 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err228 == nil && err2 != nil {
-				_write_err228 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err240 == nil && err2 != nil {
+				_write_err240 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err228 == nil && err2 != nil {
-				_write_err228 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err240 == nil && err2 != nil {
+				_write_err240 = thrift.WrapTException(err2)
 			}
-			if _write_err228 != nil {
-				return false, thrift.WrapTException(_write_err228)
+			if _write_err240 != nil {
+				return false, thrift.WrapTException(_write_err240)
 			}
 			return true, err
 		}
@@ -21095,19 +22396,19 @@ func (p *orderServiceProcessorUpdateOrderStatus) Process(ctx context.Context, se
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "UpdateOrderStatus", thrift.REPLY, seqId); err2 != nil {
-		_write_err228 = thrift.WrapTException(err2)
+		_write_err240 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err228 == nil && err2 != nil {
-		_write_err228 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err240 == nil && err2 != nil {
+		_write_err240 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err228 == nil && err2 != nil {
-		_write_err228 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err240 == nil && err2 != nil {
+		_write_err240 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err228 == nil && err2 != nil {
-		_write_err228 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err240 == nil && err2 != nil {
+		_write_err240 = thrift.WrapTException(err2)
 	}
-	if _write_err228 != nil {
-		return false, thrift.WrapTException(_write_err228)
+	if _write_err240 != nil {
+		return false, thrift.WrapTException(_write_err240)
 	}
 	return true, err
 }
@@ -21117,7 +22418,7 @@ type orderServiceProcessorCancelOrder struct {
 }
 
 func (p *orderServiceProcessorCancelOrder) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err230 error
+	var _write_err242 error
 	args := OrderServiceCancelOrderArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21167,21 +22468,21 @@ func (p *orderServiceProcessorCancelOrder) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc231 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing CancelOrder: "+err2.Error())
+			_exc243 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing CancelOrder: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "CancelOrder", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err230 = thrift.WrapTException(err2)
+				_write_err242 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc231.Write(ctx, oprot); _write_err230 == nil && err2 != nil {
-				_write_err230 = thrift.WrapTException(err2)
+			if err2 := _exc243.Write(ctx, oprot); _write_err242 == nil && err2 != nil {
+				_write_err242 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err230 == nil && err2 != nil {
-				_write_err230 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err242 == nil && err2 != nil {
+				_write_err242 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err230 == nil && err2 != nil {
-				_write_err230 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err242 == nil && err2 != nil {
+				_write_err242 = thrift.WrapTException(err2)
 			}
-			if _write_err230 != nil {
-				return false, thrift.WrapTException(_write_err230)
+			if _write_err242 != nil {
+				return false, thrift.WrapTException(_write_err242)
 			}
 			return true, err
 		}
@@ -21190,19 +22491,19 @@ func (p *orderServiceProcessorCancelOrder) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "CancelOrder", thrift.REPLY, seqId); err2 != nil {
-		_write_err230 = thrift.WrapTException(err2)
+		_write_err242 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err230 == nil && err2 != nil {
-		_write_err230 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err242 == nil && err2 != nil {
+		_write_err242 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err230 == nil && err2 != nil {
-		_write_err230 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err242 == nil && err2 != nil {
+		_write_err242 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err230 == nil && err2 != nil {
-		_write_err230 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err242 == nil && err2 != nil {
+		_write_err242 = thrift.WrapTException(err2)
 	}
-	if _write_err230 != nil {
-		return false, thrift.WrapTException(_write_err230)
+	if _write_err242 != nil {
+		return false, thrift.WrapTException(_write_err242)
 	}
 	return true, err
 }
@@ -21212,7 +22513,7 @@ type orderServiceProcessorStreamOrderLines struct {
 }
 
 func (p *orderServiceProcessorStreamOrderLines) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err232 error
+	var _write_err244 error
 	args := OrderServiceStreamOrderLinesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21262,21 +22563,21 @@ func (p *orderServiceProcessorStreamOrderLines) Process(ctx context.Context, seq
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc233 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing StreamOrderLines: "+err2.Error())
+			_exc245 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing StreamOrderLines: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "StreamOrderLines", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err232 = thrift.WrapTException(err2)
+				_write_err244 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc233.Write(ctx, oprot); _write_err232 == nil && err2 != nil {
-				_write_err232 = thrift.WrapTException(err2)
+			if err2 := _exc245.Write(ctx, oprot); _write_err244 == nil && err2 != nil {
+				_write_err244 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err232 == nil && err2 != nil {
-				_write_err232 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err244 == nil && err2 != nil {
+				_write_err244 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err232 == nil && err2 != nil {
-				_write_err232 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err244 == nil && err2 != nil {
+				_write_err244 = thrift.WrapTException(err2)
 			}
-			if _write_err232 != nil {
-				return false, thrift.WrapTException(_write_err232)
+			if _write_err244 != nil {
+				return false, thrift.WrapTException(_write_err244)
 			}
 			return true, err
 		}
@@ -21285,19 +22586,19 @@ func (p *orderServiceProcessorStreamOrderLines) Process(ctx context.Context, seq
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "StreamOrderLines", thrift.REPLY, seqId); err2 != nil {
-		_write_err232 = thrift.WrapTException(err2)
+		_write_err244 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err232 == nil && err2 != nil {
-		_write_err232 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err244 == nil && err2 != nil {
+		_write_err244 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err232 == nil && err2 != nil {
-		_write_err232 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err244 == nil && err2 != nil {
+		_write_err244 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err232 == nil && err2 != nil {
-		_write_err232 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err244 == nil && err2 != nil {
+		_write_err244 = thrift.WrapTException(err2)
 	}
-	if _write_err232 != nil {
-		return false, thrift.WrapTException(_write_err232)
+	if _write_err244 != nil {
+		return false, thrift.WrapTException(_write_err244)
 	}
 	return true, err
 }
@@ -21389,19 +22690,19 @@ func (p *OrderServiceCheckoutArgs) ReadField1(ctx context.Context, iprot thrift.
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key234 string
+		var _key246 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key234 = v
+			_key246 = v
 		}
-		var _val235 string
+		var _val247 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val235 = v
+			_val247 = v
 		}
-		p.Headers[_key234] = _val235
+		p.Headers[_key246] = _val247
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -21727,19 +23028,19 @@ func (p *OrderServiceGetOrderArgs) ReadField1(ctx context.Context, iprot thrift.
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key236 string
+		var _key248 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key236 = v
+			_key248 = v
 		}
-		var _val237 string
+		var _val249 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val237 = v
+			_val249 = v
 		}
-		p.Headers[_key236] = _val237
+		p.Headers[_key248] = _val249
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -22065,19 +23366,19 @@ func (p *OrderServiceBatchGetOrdersArgs) ReadField1(ctx context.Context, iprot t
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key238 string
+		var _key250 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key238 = v
+			_key250 = v
 		}
-		var _val239 string
+		var _val251 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val239 = v
+			_val251 = v
 		}
-		p.Headers[_key238] = _val239
+		p.Headers[_key250] = _val251
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -22403,19 +23704,19 @@ func (p *OrderServiceListOrdersByUserArgs) ReadField1(ctx context.Context, iprot
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key240 string
+		var _key252 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key240 = v
+			_key252 = v
 		}
-		var _val241 string
+		var _val253 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val241 = v
+			_val253 = v
 		}
-		p.Headers[_key240] = _val241
+		p.Headers[_key252] = _val253
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -22741,19 +24042,19 @@ func (p *OrderServiceUpdateOrderStatusArgs) ReadField1(ctx context.Context, ipro
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key242 string
+		var _key254 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key242 = v
+			_key254 = v
 		}
-		var _val243 string
+		var _val255 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val243 = v
+			_val255 = v
 		}
-		p.Headers[_key242] = _val243
+		p.Headers[_key254] = _val255
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -23079,19 +24380,19 @@ func (p *OrderServiceCancelOrderArgs) ReadField1(ctx context.Context, iprot thri
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key244 string
+		var _key256 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key244 = v
+			_key256 = v
 		}
-		var _val245 string
+		var _val257 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val245 = v
+			_val257 = v
 		}
-		p.Headers[_key244] = _val245
+		p.Headers[_key256] = _val257
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -23417,19 +24718,19 @@ func (p *OrderServiceStreamOrderLinesArgs) ReadField1(ctx context.Context, iprot
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key246 string
+		var _key258 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key246 = v
+			_key258 = v
 		}
-		var _val247 string
+		var _val259 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val247 = v
+			_val259 = v
 		}
-		p.Headers[_key246] = _val247
+		p.Headers[_key258] = _val259
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -23732,87 +25033,12 @@ func (p *PaymentServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - Headers
 //   - Request
 func (p *PaymentServiceClient) AuthorizePayment(ctx context.Context, headers map[string]string, request *AuthorizePaymentRequest) (_r *Payment, _err error) {
-	var _args248 PaymentServiceAuthorizePaymentArgs
-	_args248.Headers = headers
-	_args248.Request = request
-	var _result250 PaymentServiceAuthorizePaymentResult
-	var _meta249 thrift.ResponseMeta
-	_meta249, _err = p.Client_().Call(ctx, "AuthorizePayment", &_args248, &_result250)
-	p.SetLastResponseMeta_(_meta249)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result250.Error != nil:
-		return _r, _result250.Error
-	}
-
-	if _ret251 := _result250.GetSuccess(); _ret251 != nil {
-		return _ret251, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "AuthorizePayment failed: unknown result")
-}
-
-// Parameters:
-//   - Headers
-//   - Request
-func (p *PaymentServiceClient) CapturePayment(ctx context.Context, headers map[string]string, request *CapturePaymentRequest) (_r *Payment, _err error) {
-	var _args252 PaymentServiceCapturePaymentArgs
-	_args252.Headers = headers
-	_args252.Request = request
-	var _result254 PaymentServiceCapturePaymentResult
-	var _meta253 thrift.ResponseMeta
-	_meta253, _err = p.Client_().Call(ctx, "CapturePayment", &_args252, &_result254)
-	p.SetLastResponseMeta_(_meta253)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result254.Error != nil:
-		return _r, _result254.Error
-	}
-
-	if _ret255 := _result254.GetSuccess(); _ret255 != nil {
-		return _ret255, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "CapturePayment failed: unknown result")
-}
-
-// Parameters:
-//   - Headers
-//   - Request
-func (p *PaymentServiceClient) VoidPayment(ctx context.Context, headers map[string]string, request *VoidPaymentRequest) (_r *Payment, _err error) {
-	var _args256 PaymentServiceVoidPaymentArgs
-	_args256.Headers = headers
-	_args256.Request = request
-	var _result258 PaymentServiceVoidPaymentResult
-	var _meta257 thrift.ResponseMeta
-	_meta257, _err = p.Client_().Call(ctx, "VoidPayment", &_args256, &_result258)
-	p.SetLastResponseMeta_(_meta257)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result258.Error != nil:
-		return _r, _result258.Error
-	}
-
-	if _ret259 := _result258.GetSuccess(); _ret259 != nil {
-		return _ret259, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "VoidPayment failed: unknown result")
-}
-
-// Parameters:
-//   - Headers
-//   - Request
-func (p *PaymentServiceClient) GetPayment(ctx context.Context, headers map[string]string, request *GetPaymentRequest) (_r *Payment, _err error) {
-	var _args260 PaymentServiceGetPaymentArgs
+	var _args260 PaymentServiceAuthorizePaymentArgs
 	_args260.Headers = headers
 	_args260.Request = request
-	var _result262 PaymentServiceGetPaymentResult
+	var _result262 PaymentServiceAuthorizePaymentResult
 	var _meta261 thrift.ResponseMeta
-	_meta261, _err = p.Client_().Call(ctx, "GetPayment", &_args260, &_result262)
+	_meta261, _err = p.Client_().Call(ctx, "AuthorizePayment", &_args260, &_result262)
 	p.SetLastResponseMeta_(_meta261)
 	if _err != nil {
 		return
@@ -23825,19 +25051,19 @@ func (p *PaymentServiceClient) GetPayment(ctx context.Context, headers map[strin
 	if _ret263 := _result262.GetSuccess(); _ret263 != nil {
 		return _ret263, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "GetPayment failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "AuthorizePayment failed: unknown result")
 }
 
 // Parameters:
 //   - Headers
 //   - Request
-func (p *PaymentServiceClient) BatchGetPaymentsByOrder(ctx context.Context, headers map[string]string, request *BatchGetPaymentsByOrderRequest) (_r *BatchGetPaymentsByOrderResponse, _err error) {
-	var _args264 PaymentServiceBatchGetPaymentsByOrderArgs
+func (p *PaymentServiceClient) CapturePayment(ctx context.Context, headers map[string]string, request *CapturePaymentRequest) (_r *Payment, _err error) {
+	var _args264 PaymentServiceCapturePaymentArgs
 	_args264.Headers = headers
 	_args264.Request = request
-	var _result266 PaymentServiceBatchGetPaymentsByOrderResult
+	var _result266 PaymentServiceCapturePaymentResult
 	var _meta265 thrift.ResponseMeta
-	_meta265, _err = p.Client_().Call(ctx, "BatchGetPaymentsByOrder", &_args264, &_result266)
+	_meta265, _err = p.Client_().Call(ctx, "CapturePayment", &_args264, &_result266)
 	p.SetLastResponseMeta_(_meta265)
 	if _err != nil {
 		return
@@ -23849,6 +25075,81 @@ func (p *PaymentServiceClient) BatchGetPaymentsByOrder(ctx context.Context, head
 
 	if _ret267 := _result266.GetSuccess(); _ret267 != nil {
 		return _ret267, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "CapturePayment failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *PaymentServiceClient) VoidPayment(ctx context.Context, headers map[string]string, request *VoidPaymentRequest) (_r *Payment, _err error) {
+	var _args268 PaymentServiceVoidPaymentArgs
+	_args268.Headers = headers
+	_args268.Request = request
+	var _result270 PaymentServiceVoidPaymentResult
+	var _meta269 thrift.ResponseMeta
+	_meta269, _err = p.Client_().Call(ctx, "VoidPayment", &_args268, &_result270)
+	p.SetLastResponseMeta_(_meta269)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result270.Error != nil:
+		return _r, _result270.Error
+	}
+
+	if _ret271 := _result270.GetSuccess(); _ret271 != nil {
+		return _ret271, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "VoidPayment failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *PaymentServiceClient) GetPayment(ctx context.Context, headers map[string]string, request *GetPaymentRequest) (_r *Payment, _err error) {
+	var _args272 PaymentServiceGetPaymentArgs
+	_args272.Headers = headers
+	_args272.Request = request
+	var _result274 PaymentServiceGetPaymentResult
+	var _meta273 thrift.ResponseMeta
+	_meta273, _err = p.Client_().Call(ctx, "GetPayment", &_args272, &_result274)
+	p.SetLastResponseMeta_(_meta273)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result274.Error != nil:
+		return _r, _result274.Error
+	}
+
+	if _ret275 := _result274.GetSuccess(); _ret275 != nil {
+		return _ret275, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "GetPayment failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *PaymentServiceClient) BatchGetPaymentsByOrder(ctx context.Context, headers map[string]string, request *BatchGetPaymentsByOrderRequest) (_r *BatchGetPaymentsByOrderResponse, _err error) {
+	var _args276 PaymentServiceBatchGetPaymentsByOrderArgs
+	_args276.Headers = headers
+	_args276.Request = request
+	var _result278 PaymentServiceBatchGetPaymentsByOrderResult
+	var _meta277 thrift.ResponseMeta
+	_meta277, _err = p.Client_().Call(ctx, "BatchGetPaymentsByOrder", &_args276, &_result278)
+	p.SetLastResponseMeta_(_meta277)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result278.Error != nil:
+		return _r, _result278.Error
+	}
+
+	if _ret279 := _result278.GetSuccess(); _ret279 != nil {
+		return _ret279, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "BatchGetPaymentsByOrder failed: unknown result")
 }
@@ -23873,13 +25174,13 @@ func (p *PaymentServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFun
 
 func NewPaymentServiceProcessor(handler PaymentService) *PaymentServiceProcessor {
 
-	self268 := &PaymentServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self268.processorMap["AuthorizePayment"] = &paymentServiceProcessorAuthorizePayment{handler: handler}
-	self268.processorMap["CapturePayment"] = &paymentServiceProcessorCapturePayment{handler: handler}
-	self268.processorMap["VoidPayment"] = &paymentServiceProcessorVoidPayment{handler: handler}
-	self268.processorMap["GetPayment"] = &paymentServiceProcessorGetPayment{handler: handler}
-	self268.processorMap["BatchGetPaymentsByOrder"] = &paymentServiceProcessorBatchGetPaymentsByOrder{handler: handler}
-	return self268
+	self280 := &PaymentServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self280.processorMap["AuthorizePayment"] = &paymentServiceProcessorAuthorizePayment{handler: handler}
+	self280.processorMap["CapturePayment"] = &paymentServiceProcessorCapturePayment{handler: handler}
+	self280.processorMap["VoidPayment"] = &paymentServiceProcessorVoidPayment{handler: handler}
+	self280.processorMap["GetPayment"] = &paymentServiceProcessorGetPayment{handler: handler}
+	self280.processorMap["BatchGetPaymentsByOrder"] = &paymentServiceProcessorBatchGetPaymentsByOrder{handler: handler}
+	return self280
 }
 
 func (p *PaymentServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -23892,12 +25193,12 @@ func (p *PaymentServiceProcessor) Process(ctx context.Context, iprot, oprot thri
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x269 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x281 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x269.Write(ctx, oprot)
+	x281.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x269
+	return false, x281
 
 }
 
@@ -23906,7 +25207,7 @@ type paymentServiceProcessorAuthorizePayment struct {
 }
 
 func (p *paymentServiceProcessorAuthorizePayment) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err270 error
+	var _write_err282 error
 	args := PaymentServiceAuthorizePaymentArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -23956,21 +25257,21 @@ func (p *paymentServiceProcessorAuthorizePayment) Process(ctx context.Context, s
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc271 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing AuthorizePayment: "+err2.Error())
+			_exc283 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing AuthorizePayment: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "AuthorizePayment", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err270 = thrift.WrapTException(err2)
+				_write_err282 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc271.Write(ctx, oprot); _write_err270 == nil && err2 != nil {
-				_write_err270 = thrift.WrapTException(err2)
+			if err2 := _exc283.Write(ctx, oprot); _write_err282 == nil && err2 != nil {
+				_write_err282 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err270 == nil && err2 != nil {
-				_write_err270 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err282 == nil && err2 != nil {
+				_write_err282 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err270 == nil && err2 != nil {
-				_write_err270 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err282 == nil && err2 != nil {
+				_write_err282 = thrift.WrapTException(err2)
 			}
-			if _write_err270 != nil {
-				return false, thrift.WrapTException(_write_err270)
+			if _write_err282 != nil {
+				return false, thrift.WrapTException(_write_err282)
 			}
 			return true, err
 		}
@@ -23979,19 +25280,19 @@ func (p *paymentServiceProcessorAuthorizePayment) Process(ctx context.Context, s
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "AuthorizePayment", thrift.REPLY, seqId); err2 != nil {
-		_write_err270 = thrift.WrapTException(err2)
+		_write_err282 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err270 == nil && err2 != nil {
-		_write_err270 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err282 == nil && err2 != nil {
+		_write_err282 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err270 == nil && err2 != nil {
-		_write_err270 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err282 == nil && err2 != nil {
+		_write_err282 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err270 == nil && err2 != nil {
-		_write_err270 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err282 == nil && err2 != nil {
+		_write_err282 = thrift.WrapTException(err2)
 	}
-	if _write_err270 != nil {
-		return false, thrift.WrapTException(_write_err270)
+	if _write_err282 != nil {
+		return false, thrift.WrapTException(_write_err282)
 	}
 	return true, err
 }
@@ -24001,7 +25302,7 @@ type paymentServiceProcessorCapturePayment struct {
 }
 
 func (p *paymentServiceProcessorCapturePayment) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err272 error
+	var _write_err284 error
 	args := PaymentServiceCapturePaymentArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -24051,21 +25352,21 @@ func (p *paymentServiceProcessorCapturePayment) Process(ctx context.Context, seq
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc273 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing CapturePayment: "+err2.Error())
+			_exc285 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing CapturePayment: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "CapturePayment", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err272 = thrift.WrapTException(err2)
+				_write_err284 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc273.Write(ctx, oprot); _write_err272 == nil && err2 != nil {
-				_write_err272 = thrift.WrapTException(err2)
+			if err2 := _exc285.Write(ctx, oprot); _write_err284 == nil && err2 != nil {
+				_write_err284 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err272 == nil && err2 != nil {
-				_write_err272 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err284 == nil && err2 != nil {
+				_write_err284 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err272 == nil && err2 != nil {
-				_write_err272 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err284 == nil && err2 != nil {
+				_write_err284 = thrift.WrapTException(err2)
 			}
-			if _write_err272 != nil {
-				return false, thrift.WrapTException(_write_err272)
+			if _write_err284 != nil {
+				return false, thrift.WrapTException(_write_err284)
 			}
 			return true, err
 		}
@@ -24074,19 +25375,19 @@ func (p *paymentServiceProcessorCapturePayment) Process(ctx context.Context, seq
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "CapturePayment", thrift.REPLY, seqId); err2 != nil {
-		_write_err272 = thrift.WrapTException(err2)
+		_write_err284 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err272 == nil && err2 != nil {
-		_write_err272 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err284 == nil && err2 != nil {
+		_write_err284 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err272 == nil && err2 != nil {
-		_write_err272 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err284 == nil && err2 != nil {
+		_write_err284 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err272 == nil && err2 != nil {
-		_write_err272 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err284 == nil && err2 != nil {
+		_write_err284 = thrift.WrapTException(err2)
 	}
-	if _write_err272 != nil {
-		return false, thrift.WrapTException(_write_err272)
+	if _write_err284 != nil {
+		return false, thrift.WrapTException(_write_err284)
 	}
 	return true, err
 }
@@ -24096,7 +25397,7 @@ type paymentServiceProcessorVoidPayment struct {
 }
 
 func (p *paymentServiceProcessorVoidPayment) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err274 error
+	var _write_err286 error
 	args := PaymentServiceVoidPaymentArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -24146,21 +25447,21 @@ func (p *paymentServiceProcessorVoidPayment) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc275 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing VoidPayment: "+err2.Error())
+			_exc287 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing VoidPayment: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "VoidPayment", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err274 = thrift.WrapTException(err2)
+				_write_err286 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc275.Write(ctx, oprot); _write_err274 == nil && err2 != nil {
-				_write_err274 = thrift.WrapTException(err2)
+			if err2 := _exc287.Write(ctx, oprot); _write_err286 == nil && err2 != nil {
+				_write_err286 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err274 == nil && err2 != nil {
-				_write_err274 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err286 == nil && err2 != nil {
+				_write_err286 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err274 == nil && err2 != nil {
-				_write_err274 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err286 == nil && err2 != nil {
+				_write_err286 = thrift.WrapTException(err2)
 			}
-			if _write_err274 != nil {
-				return false, thrift.WrapTException(_write_err274)
+			if _write_err286 != nil {
+				return false, thrift.WrapTException(_write_err286)
 			}
 			return true, err
 		}
@@ -24169,19 +25470,19 @@ func (p *paymentServiceProcessorVoidPayment) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "VoidPayment", thrift.REPLY, seqId); err2 != nil {
-		_write_err274 = thrift.WrapTException(err2)
+		_write_err286 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err274 == nil && err2 != nil {
-		_write_err274 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err286 == nil && err2 != nil {
+		_write_err286 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err274 == nil && err2 != nil {
-		_write_err274 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err286 == nil && err2 != nil {
+		_write_err286 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err274 == nil && err2 != nil {
-		_write_err274 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err286 == nil && err2 != nil {
+		_write_err286 = thrift.WrapTException(err2)
 	}
-	if _write_err274 != nil {
-		return false, thrift.WrapTException(_write_err274)
+	if _write_err286 != nil {
+		return false, thrift.WrapTException(_write_err286)
 	}
 	return true, err
 }
@@ -24191,7 +25492,7 @@ type paymentServiceProcessorGetPayment struct {
 }
 
 func (p *paymentServiceProcessorGetPayment) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err276 error
+	var _write_err288 error
 	args := PaymentServiceGetPaymentArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -24241,21 +25542,21 @@ func (p *paymentServiceProcessorGetPayment) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc277 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing GetPayment: "+err2.Error())
+			_exc289 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing GetPayment: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "GetPayment", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err276 = thrift.WrapTException(err2)
+				_write_err288 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc277.Write(ctx, oprot); _write_err276 == nil && err2 != nil {
-				_write_err276 = thrift.WrapTException(err2)
+			if err2 := _exc289.Write(ctx, oprot); _write_err288 == nil && err2 != nil {
+				_write_err288 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err276 == nil && err2 != nil {
-				_write_err276 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err288 == nil && err2 != nil {
+				_write_err288 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err276 == nil && err2 != nil {
-				_write_err276 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err288 == nil && err2 != nil {
+				_write_err288 = thrift.WrapTException(err2)
 			}
-			if _write_err276 != nil {
-				return false, thrift.WrapTException(_write_err276)
+			if _write_err288 != nil {
+				return false, thrift.WrapTException(_write_err288)
 			}
 			return true, err
 		}
@@ -24264,19 +25565,19 @@ func (p *paymentServiceProcessorGetPayment) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "GetPayment", thrift.REPLY, seqId); err2 != nil {
-		_write_err276 = thrift.WrapTException(err2)
+		_write_err288 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err276 == nil && err2 != nil {
-		_write_err276 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err288 == nil && err2 != nil {
+		_write_err288 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err276 == nil && err2 != nil {
-		_write_err276 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err288 == nil && err2 != nil {
+		_write_err288 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err276 == nil && err2 != nil {
-		_write_err276 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err288 == nil && err2 != nil {
+		_write_err288 = thrift.WrapTException(err2)
 	}
-	if _write_err276 != nil {
-		return false, thrift.WrapTException(_write_err276)
+	if _write_err288 != nil {
+		return false, thrift.WrapTException(_write_err288)
 	}
 	return true, err
 }
@@ -24286,7 +25587,7 @@ type paymentServiceProcessorBatchGetPaymentsByOrder struct {
 }
 
 func (p *paymentServiceProcessorBatchGetPaymentsByOrder) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err278 error
+	var _write_err290 error
 	args := PaymentServiceBatchGetPaymentsByOrderArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -24336,21 +25637,21 @@ func (p *paymentServiceProcessorBatchGetPaymentsByOrder) Process(ctx context.Con
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc279 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing BatchGetPaymentsByOrder: "+err2.Error())
+			_exc291 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing BatchGetPaymentsByOrder: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "BatchGetPaymentsByOrder", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err278 = thrift.WrapTException(err2)
+				_write_err290 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc279.Write(ctx, oprot); _write_err278 == nil && err2 != nil {
-				_write_err278 = thrift.WrapTException(err2)
+			if err2 := _exc291.Write(ctx, oprot); _write_err290 == nil && err2 != nil {
+				_write_err290 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err278 == nil && err2 != nil {
-				_write_err278 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err290 == nil && err2 != nil {
+				_write_err290 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err278 == nil && err2 != nil {
-				_write_err278 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err290 == nil && err2 != nil {
+				_write_err290 = thrift.WrapTException(err2)
 			}
-			if _write_err278 != nil {
-				return false, thrift.WrapTException(_write_err278)
+			if _write_err290 != nil {
+				return false, thrift.WrapTException(_write_err290)
 			}
 			return true, err
 		}
@@ -24359,19 +25660,19 @@ func (p *paymentServiceProcessorBatchGetPaymentsByOrder) Process(ctx context.Con
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "BatchGetPaymentsByOrder", thrift.REPLY, seqId); err2 != nil {
-		_write_err278 = thrift.WrapTException(err2)
+		_write_err290 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err278 == nil && err2 != nil {
-		_write_err278 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err290 == nil && err2 != nil {
+		_write_err290 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err278 == nil && err2 != nil {
-		_write_err278 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err290 == nil && err2 != nil {
+		_write_err290 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err278 == nil && err2 != nil {
-		_write_err278 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err290 == nil && err2 != nil {
+		_write_err290 = thrift.WrapTException(err2)
 	}
-	if _write_err278 != nil {
-		return false, thrift.WrapTException(_write_err278)
+	if _write_err290 != nil {
+		return false, thrift.WrapTException(_write_err290)
 	}
 	return true, err
 }
@@ -24463,19 +25764,19 @@ func (p *PaymentServiceAuthorizePaymentArgs) ReadField1(ctx context.Context, ipr
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key280 string
+		var _key292 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key280 = v
+			_key292 = v
 		}
-		var _val281 string
+		var _val293 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val281 = v
+			_val293 = v
 		}
-		p.Headers[_key280] = _val281
+		p.Headers[_key292] = _val293
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -24801,19 +26102,19 @@ func (p *PaymentServiceCapturePaymentArgs) ReadField1(ctx context.Context, iprot
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key282 string
+		var _key294 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key282 = v
+			_key294 = v
 		}
-		var _val283 string
+		var _val295 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val283 = v
+			_val295 = v
 		}
-		p.Headers[_key282] = _val283
+		p.Headers[_key294] = _val295
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -25139,19 +26440,19 @@ func (p *PaymentServiceVoidPaymentArgs) ReadField1(ctx context.Context, iprot th
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key284 string
+		var _key296 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key284 = v
+			_key296 = v
 		}
-		var _val285 string
+		var _val297 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val285 = v
+			_val297 = v
 		}
-		p.Headers[_key284] = _val285
+		p.Headers[_key296] = _val297
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -25477,19 +26778,19 @@ func (p *PaymentServiceGetPaymentArgs) ReadField1(ctx context.Context, iprot thr
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key286 string
+		var _key298 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key286 = v
+			_key298 = v
 		}
-		var _val287 string
+		var _val299 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val287 = v
+			_val299 = v
 		}
-		p.Headers[_key286] = _val287
+		p.Headers[_key298] = _val299
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -25815,19 +27116,19 @@ func (p *PaymentServiceBatchGetPaymentsByOrderArgs) ReadField1(ctx context.Conte
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key288 string
+		var _key300 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key288 = v
+			_key300 = v
 		}
-		var _val289 string
+		var _val301 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val289 = v
+			_val301 = v
 		}
-		p.Headers[_key288] = _val289
+		p.Headers[_key300] = _val301
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)

@@ -9,10 +9,11 @@ from shop.clients.ports import Page
 from shop.clients.thrift.channel import ThriftPeer
 from shop.clients.thrift.pages import pages
 from shop.messages.product import product_from, reservation_from, review_from, row_from
+from shop.messages.structs import document_of
 from shop.money import Money
 from shop.platform.thrift.encoding import build
 from shop.stubs.thrift import ttypes as t
-from shop.values.product import Product, ProductFields, ProductRow, Reservation, Review, StockLine
+from shop.values.product import Document, Product, ProductFields, ProductRow, Reservation, Review, StockLine
 
 
 class ThriftProductClient:
@@ -60,6 +61,9 @@ class ThriftProductClient:
         request = build(t.BatchListReviewsRequest, product_ids=list(product_ids), limit=limit)
         response = await self._call("BatchListReviews", request)
         return {entry.product_id: tuple(map(review_from, entry.reviews)) for entry in response.products}
+
+    async def get_document(self, document_id: int) -> Document:
+        return document_of(await self._call("GetDocument", build(t.GetDocumentRequest, id=document_id)))
 
     async def reserve_stock(self, reservation_id: str, lines: Sequence[StockLine]) -> Reservation:
         structs = [

@@ -591,11 +591,11 @@ class Checkout_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype317, _vtype318, _size316) = iprot.readMapBegin()
-                    for _i320 in range(_size316):
-                        _key321 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val322 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key321] = _val322
+                    (_ktype340, _vtype341, _size339) = iprot.readMapBegin()
+                    for _i343 in range(_size339):
+                        _key344 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val345 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key344] = _val345
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -618,9 +618,9 @@ class Checkout_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter323, viter324 in self.headers.items():
-                oprot.writeString(kiter323.encode('utf-8') if sys.version_info[0] == 2 else kiter323)
-                oprot.writeString(viter324.encode('utf-8') if sys.version_info[0] == 2 else viter324)
+            for kiter346, viter347 in self.headers.items():
+                oprot.writeString(kiter346.encode('utf-8') if sys.version_info[0] == 2 else kiter346)
+                oprot.writeString(viter347.encode('utf-8') if sys.version_info[0] == 2 else viter347)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -774,11 +774,11 @@ class GetOrder_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype326, _vtype327, _size325) = iprot.readMapBegin()
-                    for _i329 in range(_size325):
-                        _key330 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val331 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key330] = _val331
+                    (_ktype349, _vtype350, _size348) = iprot.readMapBegin()
+                    for _i352 in range(_size348):
+                        _key353 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val354 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key353] = _val354
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -801,9 +801,9 @@ class GetOrder_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter332, viter333 in self.headers.items():
-                oprot.writeString(kiter332.encode('utf-8') if sys.version_info[0] == 2 else kiter332)
-                oprot.writeString(viter333.encode('utf-8') if sys.version_info[0] == 2 else viter333)
+            for kiter355, viter356 in self.headers.items():
+                oprot.writeString(kiter355.encode('utf-8') if sys.version_info[0] == 2 else kiter355)
+                oprot.writeString(viter356.encode('utf-8') if sys.version_info[0] == 2 else viter356)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -957,11 +957,11 @@ class BatchGetOrders_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype335, _vtype336, _size334) = iprot.readMapBegin()
-                    for _i338 in range(_size334):
-                        _key339 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val340 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key339] = _val340
+                    (_ktype358, _vtype359, _size357) = iprot.readMapBegin()
+                    for _i361 in range(_size357):
+                        _key362 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val363 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key362] = _val363
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -984,9 +984,9 @@ class BatchGetOrders_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter341, viter342 in self.headers.items():
-                oprot.writeString(kiter341.encode('utf-8') if sys.version_info[0] == 2 else kiter341)
-                oprot.writeString(viter342.encode('utf-8') if sys.version_info[0] == 2 else viter342)
+            for kiter364, viter365 in self.headers.items():
+                oprot.writeString(kiter364.encode('utf-8') if sys.version_info[0] == 2 else kiter364)
+                oprot.writeString(viter365.encode('utf-8') if sys.version_info[0] == 2 else viter365)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -1140,11 +1140,11 @@ class ListOrdersByUser_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype344, _vtype345, _size343) = iprot.readMapBegin()
-                    for _i347 in range(_size343):
-                        _key348 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val349 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key348] = _val349
+                    (_ktype367, _vtype368, _size366) = iprot.readMapBegin()
+                    for _i370 in range(_size366):
+                        _key371 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val372 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key371] = _val372
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1167,9 +1167,9 @@ class ListOrdersByUser_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter350, viter351 in self.headers.items():
-                oprot.writeString(kiter350.encode('utf-8') if sys.version_info[0] == 2 else kiter350)
-                oprot.writeString(viter351.encode('utf-8') if sys.version_info[0] == 2 else viter351)
+            for kiter373, viter374 in self.headers.items():
+                oprot.writeString(kiter373.encode('utf-8') if sys.version_info[0] == 2 else kiter373)
+                oprot.writeString(viter374.encode('utf-8') if sys.version_info[0] == 2 else viter374)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -1323,11 +1323,11 @@ class UpdateOrderStatus_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype353, _vtype354, _size352) = iprot.readMapBegin()
-                    for _i356 in range(_size352):
-                        _key357 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val358 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key357] = _val358
+                    (_ktype376, _vtype377, _size375) = iprot.readMapBegin()
+                    for _i379 in range(_size375):
+                        _key380 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val381 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key380] = _val381
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1350,9 +1350,9 @@ class UpdateOrderStatus_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter359, viter360 in self.headers.items():
-                oprot.writeString(kiter359.encode('utf-8') if sys.version_info[0] == 2 else kiter359)
-                oprot.writeString(viter360.encode('utf-8') if sys.version_info[0] == 2 else viter360)
+            for kiter382, viter383 in self.headers.items():
+                oprot.writeString(kiter382.encode('utf-8') if sys.version_info[0] == 2 else kiter382)
+                oprot.writeString(viter383.encode('utf-8') if sys.version_info[0] == 2 else viter383)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -1506,11 +1506,11 @@ class CancelOrder_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype362, _vtype363, _size361) = iprot.readMapBegin()
-                    for _i365 in range(_size361):
-                        _key366 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val367 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key366] = _val367
+                    (_ktype385, _vtype386, _size384) = iprot.readMapBegin()
+                    for _i388 in range(_size384):
+                        _key389 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val390 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key389] = _val390
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1533,9 +1533,9 @@ class CancelOrder_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter368, viter369 in self.headers.items():
-                oprot.writeString(kiter368.encode('utf-8') if sys.version_info[0] == 2 else kiter368)
-                oprot.writeString(viter369.encode('utf-8') if sys.version_info[0] == 2 else viter369)
+            for kiter391, viter392 in self.headers.items():
+                oprot.writeString(kiter391.encode('utf-8') if sys.version_info[0] == 2 else kiter391)
+                oprot.writeString(viter392.encode('utf-8') if sys.version_info[0] == 2 else viter392)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -1689,11 +1689,11 @@ class StreamOrderLines_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype371, _vtype372, _size370) = iprot.readMapBegin()
-                    for _i374 in range(_size370):
-                        _key375 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val376 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key375] = _val376
+                    (_ktype394, _vtype395, _size393) = iprot.readMapBegin()
+                    for _i397 in range(_size393):
+                        _key398 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val399 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key398] = _val399
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1716,9 +1716,9 @@ class StreamOrderLines_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter377, viter378 in self.headers.items():
-                oprot.writeString(kiter377.encode('utf-8') if sys.version_info[0] == 2 else kiter377)
-                oprot.writeString(viter378.encode('utf-8') if sys.version_info[0] == 2 else viter378)
+            for kiter400, viter401 in self.headers.items():
+                oprot.writeString(kiter400.encode('utf-8') if sys.version_info[0] == 2 else kiter400)
+                oprot.writeString(viter401.encode('utf-8') if sys.version_info[0] == 2 else viter401)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:

@@ -447,11 +447,11 @@ class AuthorizePayment_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype380, _vtype381, _size379) = iprot.readMapBegin()
-                    for _i383 in range(_size379):
-                        _key384 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val385 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key384] = _val385
+                    (_ktype403, _vtype404, _size402) = iprot.readMapBegin()
+                    for _i406 in range(_size402):
+                        _key407 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val408 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key407] = _val408
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -474,9 +474,9 @@ class AuthorizePayment_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter386, viter387 in self.headers.items():
-                oprot.writeString(kiter386.encode('utf-8') if sys.version_info[0] == 2 else kiter386)
-                oprot.writeString(viter387.encode('utf-8') if sys.version_info[0] == 2 else viter387)
+            for kiter409, viter410 in self.headers.items():
+                oprot.writeString(kiter409.encode('utf-8') if sys.version_info[0] == 2 else kiter409)
+                oprot.writeString(viter410.encode('utf-8') if sys.version_info[0] == 2 else viter410)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -630,11 +630,11 @@ class CapturePayment_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype389, _vtype390, _size388) = iprot.readMapBegin()
-                    for _i392 in range(_size388):
-                        _key393 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val394 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key393] = _val394
+                    (_ktype412, _vtype413, _size411) = iprot.readMapBegin()
+                    for _i415 in range(_size411):
+                        _key416 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val417 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key416] = _val417
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -657,9 +657,9 @@ class CapturePayment_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter395, viter396 in self.headers.items():
-                oprot.writeString(kiter395.encode('utf-8') if sys.version_info[0] == 2 else kiter395)
-                oprot.writeString(viter396.encode('utf-8') if sys.version_info[0] == 2 else viter396)
+            for kiter418, viter419 in self.headers.items():
+                oprot.writeString(kiter418.encode('utf-8') if sys.version_info[0] == 2 else kiter418)
+                oprot.writeString(viter419.encode('utf-8') if sys.version_info[0] == 2 else viter419)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -813,11 +813,11 @@ class VoidPayment_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype398, _vtype399, _size397) = iprot.readMapBegin()
-                    for _i401 in range(_size397):
-                        _key402 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val403 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key402] = _val403
+                    (_ktype421, _vtype422, _size420) = iprot.readMapBegin()
+                    for _i424 in range(_size420):
+                        _key425 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val426 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key425] = _val426
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -840,9 +840,9 @@ class VoidPayment_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter404, viter405 in self.headers.items():
-                oprot.writeString(kiter404.encode('utf-8') if sys.version_info[0] == 2 else kiter404)
-                oprot.writeString(viter405.encode('utf-8') if sys.version_info[0] == 2 else viter405)
+            for kiter427, viter428 in self.headers.items():
+                oprot.writeString(kiter427.encode('utf-8') if sys.version_info[0] == 2 else kiter427)
+                oprot.writeString(viter428.encode('utf-8') if sys.version_info[0] == 2 else viter428)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -996,11 +996,11 @@ class GetPayment_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype407, _vtype408, _size406) = iprot.readMapBegin()
-                    for _i410 in range(_size406):
-                        _key411 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val412 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key411] = _val412
+                    (_ktype430, _vtype431, _size429) = iprot.readMapBegin()
+                    for _i433 in range(_size429):
+                        _key434 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val435 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key434] = _val435
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1023,9 +1023,9 @@ class GetPayment_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter413, viter414 in self.headers.items():
-                oprot.writeString(kiter413.encode('utf-8') if sys.version_info[0] == 2 else kiter413)
-                oprot.writeString(viter414.encode('utf-8') if sys.version_info[0] == 2 else viter414)
+            for kiter436, viter437 in self.headers.items():
+                oprot.writeString(kiter436.encode('utf-8') if sys.version_info[0] == 2 else kiter436)
+                oprot.writeString(viter437.encode('utf-8') if sys.version_info[0] == 2 else viter437)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -1179,11 +1179,11 @@ class BatchGetPaymentsByOrder_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype416, _vtype417, _size415) = iprot.readMapBegin()
-                    for _i419 in range(_size415):
-                        _key420 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val421 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key420] = _val421
+                    (_ktype439, _vtype440, _size438) = iprot.readMapBegin()
+                    for _i442 in range(_size438):
+                        _key443 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val444 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key443] = _val444
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1206,9 +1206,9 @@ class BatchGetPaymentsByOrder_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter422, viter423 in self.headers.items():
-                oprot.writeString(kiter422.encode('utf-8') if sys.version_info[0] == 2 else kiter422)
-                oprot.writeString(viter423.encode('utf-8') if sys.version_info[0] == 2 else viter423)
+            for kiter445, viter446 in self.headers.items():
+                oprot.writeString(kiter445.encode('utf-8') if sys.version_info[0] == 2 else kiter445)
+                oprot.writeString(viter446.encode('utf-8') if sys.version_info[0] == 2 else viter446)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:

@@ -109,6 +109,15 @@ class Iface(object):
         """
         pass
 
+    def GetDocument(self, headers, request):
+        """
+        Parameters:
+         - headers
+         - request
+
+        """
+        pass
+
     def StreamProductRows(self, headers, request):
         """
         Parameters:
@@ -484,6 +493,42 @@ class Client(Iface):
             raise result.error
         raise TApplicationException(TApplicationException.MISSING_RESULT, "ReleaseReservation failed: unknown result")
 
+    def GetDocument(self, headers, request):
+        """
+        Parameters:
+         - headers
+         - request
+
+        """
+        self.send_GetDocument(headers, request)
+        return self.recv_GetDocument()
+
+    def send_GetDocument(self, headers, request):
+        self._oprot.writeMessageBegin('GetDocument', TMessageType.CALL, self._seqid)
+        args = GetDocument_args()
+        args.headers = headers
+        args.request = request
+        args.write(self._oprot)
+        self._oprot.writeMessageEnd()
+        self._oprot.trans.flush()
+
+    def recv_GetDocument(self):
+        iprot = self._iprot
+        (fname, mtype, rseqid) = iprot.readMessageBegin()
+        if mtype == TMessageType.EXCEPTION:
+            x = TApplicationException()
+            x.read(iprot)
+            iprot.readMessageEnd()
+            raise x
+        result = GetDocument_result()
+        result.read(iprot)
+        iprot.readMessageEnd()
+        if result.success is not None:
+            return result.success
+        if result.error is not None:
+            raise result.error
+        raise TApplicationException(TApplicationException.MISSING_RESULT, "GetDocument failed: unknown result")
+
     def StreamProductRows(self, headers, request):
         """
         Parameters:
@@ -535,6 +580,7 @@ class Processor(Iface, TProcessor):
         self._processMap["ReserveStock"] = Processor.process_ReserveStock
         self._processMap["ConfirmReservation"] = Processor.process_ConfirmReservation
         self._processMap["ReleaseReservation"] = Processor.process_ReleaseReservation
+        self._processMap["GetDocument"] = Processor.process_GetDocument
         self._processMap["StreamProductRows"] = Processor.process_StreamProductRows
         self._on_message_begin = None
 
@@ -818,6 +864,32 @@ class Processor(Iface, TProcessor):
         oprot.writeMessageEnd()
         oprot.trans.flush()
 
+    def process_GetDocument(self, seqid, iprot, oprot):
+        args = GetDocument_args()
+        args.read(iprot)
+        iprot.readMessageEnd()
+        result = GetDocument_result()
+        try:
+            result.success = self._handler.GetDocument(args.headers, args.request)
+            msg_type = TMessageType.REPLY
+        except TTransport.TTransportException:
+            raise
+        except ShopError as error:
+            msg_type = TMessageType.REPLY
+            result.error = error
+        except TApplicationException as ex:
+            logging.exception('TApplication exception in handler')
+            msg_type = TMessageType.EXCEPTION
+            result = ex
+        except Exception:
+            logging.exception('Unexpected exception in handler')
+            msg_type = TMessageType.EXCEPTION
+            result = TApplicationException(TApplicationException.INTERNAL_ERROR, 'Internal error')
+        oprot.writeMessageBegin("GetDocument", msg_type, seqid)
+        result.write(oprot)
+        oprot.writeMessageEnd()
+        oprot.trans.flush()
+
     def process_StreamProductRows(self, seqid, iprot, oprot):
         args = StreamProductRows_args()
         args.read(iprot)
@@ -877,11 +949,11 @@ class GetProduct_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype155, _vtype156, _size154) = iprot.readMapBegin()
-                    for _i158 in range(_size154):
-                        _key159 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val160 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key159] = _val160
+                    (_ktype169, _vtype170, _size168) = iprot.readMapBegin()
+                    for _i172 in range(_size168):
+                        _key173 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val174 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key173] = _val174
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -904,9 +976,9 @@ class GetProduct_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter161, viter162 in self.headers.items():
-                oprot.writeString(kiter161.encode('utf-8') if sys.version_info[0] == 2 else kiter161)
-                oprot.writeString(viter162.encode('utf-8') if sys.version_info[0] == 2 else viter162)
+            for kiter175, viter176 in self.headers.items():
+                oprot.writeString(kiter175.encode('utf-8') if sys.version_info[0] == 2 else kiter175)
+                oprot.writeString(viter176.encode('utf-8') if sys.version_info[0] == 2 else viter176)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -1060,11 +1132,11 @@ class BatchGetProducts_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype164, _vtype165, _size163) = iprot.readMapBegin()
-                    for _i167 in range(_size163):
-                        _key168 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val169 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key168] = _val169
+                    (_ktype178, _vtype179, _size177) = iprot.readMapBegin()
+                    for _i181 in range(_size177):
+                        _key182 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val183 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key182] = _val183
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1087,9 +1159,9 @@ class BatchGetProducts_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter170, viter171 in self.headers.items():
-                oprot.writeString(kiter170.encode('utf-8') if sys.version_info[0] == 2 else kiter170)
-                oprot.writeString(viter171.encode('utf-8') if sys.version_info[0] == 2 else viter171)
+            for kiter184, viter185 in self.headers.items():
+                oprot.writeString(kiter184.encode('utf-8') if sys.version_info[0] == 2 else kiter184)
+                oprot.writeString(viter185.encode('utf-8') if sys.version_info[0] == 2 else viter185)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -1243,11 +1315,11 @@ class ListProducts_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype173, _vtype174, _size172) = iprot.readMapBegin()
-                    for _i176 in range(_size172):
-                        _key177 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val178 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key177] = _val178
+                    (_ktype187, _vtype188, _size186) = iprot.readMapBegin()
+                    for _i190 in range(_size186):
+                        _key191 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val192 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key191] = _val192
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1270,9 +1342,9 @@ class ListProducts_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter179, viter180 in self.headers.items():
-                oprot.writeString(kiter179.encode('utf-8') if sys.version_info[0] == 2 else kiter179)
-                oprot.writeString(viter180.encode('utf-8') if sys.version_info[0] == 2 else viter180)
+            for kiter193, viter194 in self.headers.items():
+                oprot.writeString(kiter193.encode('utf-8') if sys.version_info[0] == 2 else kiter193)
+                oprot.writeString(viter194.encode('utf-8') if sys.version_info[0] == 2 else viter194)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -1426,11 +1498,11 @@ class CreateProduct_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype182, _vtype183, _size181) = iprot.readMapBegin()
-                    for _i185 in range(_size181):
-                        _key186 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val187 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key186] = _val187
+                    (_ktype196, _vtype197, _size195) = iprot.readMapBegin()
+                    for _i199 in range(_size195):
+                        _key200 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val201 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key200] = _val201
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1453,9 +1525,9 @@ class CreateProduct_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter188, viter189 in self.headers.items():
-                oprot.writeString(kiter188.encode('utf-8') if sys.version_info[0] == 2 else kiter188)
-                oprot.writeString(viter189.encode('utf-8') if sys.version_info[0] == 2 else viter189)
+            for kiter202, viter203 in self.headers.items():
+                oprot.writeString(kiter202.encode('utf-8') if sys.version_info[0] == 2 else kiter202)
+                oprot.writeString(viter203.encode('utf-8') if sys.version_info[0] == 2 else viter203)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -1609,11 +1681,11 @@ class UpdateProduct_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype191, _vtype192, _size190) = iprot.readMapBegin()
-                    for _i194 in range(_size190):
-                        _key195 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val196 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key195] = _val196
+                    (_ktype205, _vtype206, _size204) = iprot.readMapBegin()
+                    for _i208 in range(_size204):
+                        _key209 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val210 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key209] = _val210
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1636,9 +1708,9 @@ class UpdateProduct_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter197, viter198 in self.headers.items():
-                oprot.writeString(kiter197.encode('utf-8') if sys.version_info[0] == 2 else kiter197)
-                oprot.writeString(viter198.encode('utf-8') if sys.version_info[0] == 2 else viter198)
+            for kiter211, viter212 in self.headers.items():
+                oprot.writeString(kiter211.encode('utf-8') if sys.version_info[0] == 2 else kiter211)
+                oprot.writeString(viter212.encode('utf-8') if sys.version_info[0] == 2 else viter212)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -1792,11 +1864,11 @@ class DeleteProduct_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype200, _vtype201, _size199) = iprot.readMapBegin()
-                    for _i203 in range(_size199):
-                        _key204 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val205 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key204] = _val205
+                    (_ktype214, _vtype215, _size213) = iprot.readMapBegin()
+                    for _i217 in range(_size213):
+                        _key218 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val219 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key218] = _val219
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1819,9 +1891,9 @@ class DeleteProduct_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter206, viter207 in self.headers.items():
-                oprot.writeString(kiter206.encode('utf-8') if sys.version_info[0] == 2 else kiter206)
-                oprot.writeString(viter207.encode('utf-8') if sys.version_info[0] == 2 else viter207)
+            for kiter220, viter221 in self.headers.items():
+                oprot.writeString(kiter220.encode('utf-8') if sys.version_info[0] == 2 else kiter220)
+                oprot.writeString(viter221.encode('utf-8') if sys.version_info[0] == 2 else viter221)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -1962,11 +2034,11 @@ class BatchListReviews_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype209, _vtype210, _size208) = iprot.readMapBegin()
-                    for _i212 in range(_size208):
-                        _key213 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val214 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key213] = _val214
+                    (_ktype223, _vtype224, _size222) = iprot.readMapBegin()
+                    for _i226 in range(_size222):
+                        _key227 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val228 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key227] = _val228
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1989,9 +2061,9 @@ class BatchListReviews_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter215, viter216 in self.headers.items():
-                oprot.writeString(kiter215.encode('utf-8') if sys.version_info[0] == 2 else kiter215)
-                oprot.writeString(viter216.encode('utf-8') if sys.version_info[0] == 2 else viter216)
+            for kiter229, viter230 in self.headers.items():
+                oprot.writeString(kiter229.encode('utf-8') if sys.version_info[0] == 2 else kiter229)
+                oprot.writeString(viter230.encode('utf-8') if sys.version_info[0] == 2 else viter230)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -2145,11 +2217,11 @@ class ReserveStock_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype218, _vtype219, _size217) = iprot.readMapBegin()
-                    for _i221 in range(_size217):
-                        _key222 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val223 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key222] = _val223
+                    (_ktype232, _vtype233, _size231) = iprot.readMapBegin()
+                    for _i235 in range(_size231):
+                        _key236 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val237 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key236] = _val237
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -2172,9 +2244,9 @@ class ReserveStock_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter224, viter225 in self.headers.items():
-                oprot.writeString(kiter224.encode('utf-8') if sys.version_info[0] == 2 else kiter224)
-                oprot.writeString(viter225.encode('utf-8') if sys.version_info[0] == 2 else viter225)
+            for kiter238, viter239 in self.headers.items():
+                oprot.writeString(kiter238.encode('utf-8') if sys.version_info[0] == 2 else kiter238)
+                oprot.writeString(viter239.encode('utf-8') if sys.version_info[0] == 2 else viter239)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -2328,11 +2400,11 @@ class ConfirmReservation_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype227, _vtype228, _size226) = iprot.readMapBegin()
-                    for _i230 in range(_size226):
-                        _key231 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val232 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key231] = _val232
+                    (_ktype241, _vtype242, _size240) = iprot.readMapBegin()
+                    for _i244 in range(_size240):
+                        _key245 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val246 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key245] = _val246
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -2355,9 +2427,9 @@ class ConfirmReservation_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter233, viter234 in self.headers.items():
-                oprot.writeString(kiter233.encode('utf-8') if sys.version_info[0] == 2 else kiter233)
-                oprot.writeString(viter234.encode('utf-8') if sys.version_info[0] == 2 else viter234)
+            for kiter247, viter248 in self.headers.items():
+                oprot.writeString(kiter247.encode('utf-8') if sys.version_info[0] == 2 else kiter247)
+                oprot.writeString(viter248.encode('utf-8') if sys.version_info[0] == 2 else viter248)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -2511,11 +2583,11 @@ class ReleaseReservation_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype236, _vtype237, _size235) = iprot.readMapBegin()
-                    for _i239 in range(_size235):
-                        _key240 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val241 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key240] = _val241
+                    (_ktype250, _vtype251, _size249) = iprot.readMapBegin()
+                    for _i253 in range(_size249):
+                        _key254 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val255 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key254] = _val255
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -2538,9 +2610,9 @@ class ReleaseReservation_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter242, viter243 in self.headers.items():
-                oprot.writeString(kiter242.encode('utf-8') if sys.version_info[0] == 2 else kiter242)
-                oprot.writeString(viter243.encode('utf-8') if sys.version_info[0] == 2 else viter243)
+            for kiter256, viter257 in self.headers.items():
+                oprot.writeString(kiter256.encode('utf-8') if sys.version_info[0] == 2 else kiter256)
+                oprot.writeString(viter257.encode('utf-8') if sys.version_info[0] == 2 else viter257)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -2664,6 +2736,189 @@ ReleaseReservation_result.thrift_spec = (
 )
 
 
+class GetDocument_args(object):
+    """
+    Attributes:
+     - headers
+     - request
+
+    """
+
+    __slots__ = (
+        'headers',
+        'request',
+    )
+
+
+    def __init__(self, headers=None, request=None,):
+        self.headers = headers
+        self.request = request
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.MAP:
+                    self.headers = {}
+                    (_ktype259, _vtype260, _size258) = iprot.readMapBegin()
+                    for _i262 in range(_size258):
+                        _key263 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val264 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key263] = _val264
+                    iprot.readMapEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRUCT:
+                    self.request = GetDocumentRequest()
+                    self.request.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('GetDocument_args')
+        if self.headers is not None:
+            oprot.writeFieldBegin('headers', TType.MAP, 1)
+            oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
+            for kiter265, viter266 in self.headers.items():
+                oprot.writeString(kiter265.encode('utf-8') if sys.version_info[0] == 2 else kiter265)
+                oprot.writeString(viter266.encode('utf-8') if sys.version_info[0] == 2 else viter266)
+            oprot.writeMapEnd()
+            oprot.writeFieldEnd()
+        if self.request is not None:
+            oprot.writeFieldBegin('request', TType.STRUCT, 2)
+            self.request.write(oprot)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+all_structs.append(GetDocument_args)
+GetDocument_args.thrift_spec = (
+    None,  # 0
+    (1, TType.MAP, 'headers', (TType.STRING, 'UTF8', TType.STRING, 'UTF8', False), None, ),  # 1
+    (2, TType.STRUCT, 'request', [GetDocumentRequest, None], None, ),  # 2
+)
+
+
+class GetDocument_result(object):
+    """
+    Attributes:
+     - success
+     - error
+
+    """
+
+    __slots__ = (
+        'success',
+        'error',
+    )
+
+
+    def __init__(self, success=None, error=None,):
+        self.success = success
+        self.error = error
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 0:
+                if ftype == TType.STRUCT:
+                    self.success = Document()
+                    self.success.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            elif fid == 1:
+                if ftype == TType.STRUCT:
+                    self.error = ShopError.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('GetDocument_result')
+        if self.success is not None:
+            oprot.writeFieldBegin('success', TType.STRUCT, 0)
+            self.success.write(oprot)
+            oprot.writeFieldEnd()
+        if self.error is not None:
+            oprot.writeFieldBegin('error', TType.STRUCT, 1)
+            self.error.write(oprot)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+all_structs.append(GetDocument_result)
+GetDocument_result.thrift_spec = (
+    (0, TType.STRUCT, 'success', [Document, None], None, ),  # 0
+    (1, TType.STRUCT, 'error', [ShopError, None], None, ),  # 1
+)
+
+
 class StreamProductRows_args(object):
     """
     Attributes:
@@ -2694,11 +2949,11 @@ class StreamProductRows_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype245, _vtype246, _size244) = iprot.readMapBegin()
-                    for _i248 in range(_size244):
-                        _key249 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val250 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key249] = _val250
+                    (_ktype268, _vtype269, _size267) = iprot.readMapBegin()
+                    for _i271 in range(_size267):
+                        _key272 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val273 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key272] = _val273
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -2721,9 +2976,9 @@ class StreamProductRows_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter251, viter252 in self.headers.items():
-                oprot.writeString(kiter251.encode('utf-8') if sys.version_info[0] == 2 else kiter251)
-                oprot.writeString(viter252.encode('utf-8') if sys.version_info[0] == 2 else viter252)
+            for kiter274, viter275 in self.headers.items():
+                oprot.writeString(kiter274.encode('utf-8') if sys.version_info[0] == 2 else kiter274)
+                oprot.writeString(viter275.encode('utf-8') if sys.version_info[0] == 2 else viter275)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:

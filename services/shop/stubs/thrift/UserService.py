@@ -589,11 +589,11 @@ class Login_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype254, _vtype255, _size253) = iprot.readMapBegin()
-                    for _i257 in range(_size253):
-                        _key258 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val259 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key258] = _val259
+                    (_ktype277, _vtype278, _size276) = iprot.readMapBegin()
+                    for _i280 in range(_size276):
+                        _key281 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val282 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key281] = _val282
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -616,9 +616,9 @@ class Login_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter260, viter261 in self.headers.items():
-                oprot.writeString(kiter260.encode('utf-8') if sys.version_info[0] == 2 else kiter260)
-                oprot.writeString(viter261.encode('utf-8') if sys.version_info[0] == 2 else viter261)
+            for kiter283, viter284 in self.headers.items():
+                oprot.writeString(kiter283.encode('utf-8') if sys.version_info[0] == 2 else kiter283)
+                oprot.writeString(viter284.encode('utf-8') if sys.version_info[0] == 2 else viter284)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -772,11 +772,11 @@ class GetUser_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype263, _vtype264, _size262) = iprot.readMapBegin()
-                    for _i266 in range(_size262):
-                        _key267 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val268 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key267] = _val268
+                    (_ktype286, _vtype287, _size285) = iprot.readMapBegin()
+                    for _i289 in range(_size285):
+                        _key290 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val291 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key290] = _val291
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -799,9 +799,9 @@ class GetUser_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter269, viter270 in self.headers.items():
-                oprot.writeString(kiter269.encode('utf-8') if sys.version_info[0] == 2 else kiter269)
-                oprot.writeString(viter270.encode('utf-8') if sys.version_info[0] == 2 else viter270)
+            for kiter292, viter293 in self.headers.items():
+                oprot.writeString(kiter292.encode('utf-8') if sys.version_info[0] == 2 else kiter292)
+                oprot.writeString(viter293.encode('utf-8') if sys.version_info[0] == 2 else viter293)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -955,11 +955,11 @@ class BatchGetUsers_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype272, _vtype273, _size271) = iprot.readMapBegin()
-                    for _i275 in range(_size271):
-                        _key276 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val277 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key276] = _val277
+                    (_ktype295, _vtype296, _size294) = iprot.readMapBegin()
+                    for _i298 in range(_size294):
+                        _key299 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val300 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key299] = _val300
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -982,9 +982,9 @@ class BatchGetUsers_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter278, viter279 in self.headers.items():
-                oprot.writeString(kiter278.encode('utf-8') if sys.version_info[0] == 2 else kiter278)
-                oprot.writeString(viter279.encode('utf-8') if sys.version_info[0] == 2 else viter279)
+            for kiter301, viter302 in self.headers.items():
+                oprot.writeString(kiter301.encode('utf-8') if sys.version_info[0] == 2 else kiter301)
+                oprot.writeString(viter302.encode('utf-8') if sys.version_info[0] == 2 else viter302)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -1138,11 +1138,11 @@ class ListUsers_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype281, _vtype282, _size280) = iprot.readMapBegin()
-                    for _i284 in range(_size280):
-                        _key285 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val286 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key285] = _val286
+                    (_ktype304, _vtype305, _size303) = iprot.readMapBegin()
+                    for _i307 in range(_size303):
+                        _key308 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val309 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key308] = _val309
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1165,9 +1165,9 @@ class ListUsers_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter287, viter288 in self.headers.items():
-                oprot.writeString(kiter287.encode('utf-8') if sys.version_info[0] == 2 else kiter287)
-                oprot.writeString(viter288.encode('utf-8') if sys.version_info[0] == 2 else viter288)
+            for kiter310, viter311 in self.headers.items():
+                oprot.writeString(kiter310.encode('utf-8') if sys.version_info[0] == 2 else kiter310)
+                oprot.writeString(viter311.encode('utf-8') if sys.version_info[0] == 2 else viter311)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -1321,11 +1321,11 @@ class CreateUser_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype290, _vtype291, _size289) = iprot.readMapBegin()
-                    for _i293 in range(_size289):
-                        _key294 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val295 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key294] = _val295
+                    (_ktype313, _vtype314, _size312) = iprot.readMapBegin()
+                    for _i316 in range(_size312):
+                        _key317 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val318 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key317] = _val318
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1348,9 +1348,9 @@ class CreateUser_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter296, viter297 in self.headers.items():
-                oprot.writeString(kiter296.encode('utf-8') if sys.version_info[0] == 2 else kiter296)
-                oprot.writeString(viter297.encode('utf-8') if sys.version_info[0] == 2 else viter297)
+            for kiter319, viter320 in self.headers.items():
+                oprot.writeString(kiter319.encode('utf-8') if sys.version_info[0] == 2 else kiter319)
+                oprot.writeString(viter320.encode('utf-8') if sys.version_info[0] == 2 else viter320)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -1504,11 +1504,11 @@ class UpdateUser_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype299, _vtype300, _size298) = iprot.readMapBegin()
-                    for _i302 in range(_size298):
-                        _key303 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val304 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key303] = _val304
+                    (_ktype322, _vtype323, _size321) = iprot.readMapBegin()
+                    for _i325 in range(_size321):
+                        _key326 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val327 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key326] = _val327
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1531,9 +1531,9 @@ class UpdateUser_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter305, viter306 in self.headers.items():
-                oprot.writeString(kiter305.encode('utf-8') if sys.version_info[0] == 2 else kiter305)
-                oprot.writeString(viter306.encode('utf-8') if sys.version_info[0] == 2 else viter306)
+            for kiter328, viter329 in self.headers.items():
+                oprot.writeString(kiter328.encode('utf-8') if sys.version_info[0] == 2 else kiter328)
+                oprot.writeString(viter329.encode('utf-8') if sys.version_info[0] == 2 else viter329)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -1687,11 +1687,11 @@ class DeleteUser_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype308, _vtype309, _size307) = iprot.readMapBegin()
-                    for _i311 in range(_size307):
-                        _key312 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val313 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key312] = _val313
+                    (_ktype331, _vtype332, _size330) = iprot.readMapBegin()
+                    for _i334 in range(_size330):
+                        _key335 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val336 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key335] = _val336
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1714,9 +1714,9 @@ class DeleteUser_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter314, viter315 in self.headers.items():
-                oprot.writeString(kiter314.encode('utf-8') if sys.version_info[0] == 2 else kiter314)
-                oprot.writeString(viter315.encode('utf-8') if sys.version_info[0] == 2 else viter315)
+            for kiter337, viter338 in self.headers.items():
+                oprot.writeString(kiter337.encode('utf-8') if sys.version_info[0] == 2 else kiter337)
+                oprot.writeString(viter338.encode('utf-8') if sys.version_info[0] == 2 else viter338)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:

@@ -2852,6 +2852,382 @@ class StreamProductRowsResponse(object):
         return not (self == other)
 
 
+class DocumentRecord(object):
+    """
+    Attributes:
+     - text
+     - count
+     - value
+     - ok
+     - at
+     - price
+
+    """
+
+    __slots__ = (
+        'text',
+        'count',
+        'value',
+        'ok',
+        'at',
+        'price',
+    )
+
+
+    def __init__(self, text=None, count=None, value=None, ok=None, at=None, price=None,):
+        self.text = text
+        self.count = count
+        self.value = value
+        self.ok = ok
+        self.at = at
+        self.price = price
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRING:
+                    self.text = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.I64:
+                    self.count = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.DOUBLE:
+                    self.value = iprot.readDouble()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.BOOL:
+                    self.ok = iprot.readBool()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 5:
+                if ftype == TType.STRUCT:
+                    self.at = Timestamp()
+                    self.at.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            elif fid == 6:
+                if ftype == TType.STRUCT:
+                    self.price = Money()
+                    self.price.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('DocumentRecord')
+        if self.text is not None:
+            oprot.writeFieldBegin('text', TType.STRING, 1)
+            oprot.writeString(self.text.encode('utf-8') if sys.version_info[0] == 2 else self.text)
+            oprot.writeFieldEnd()
+        if self.count is not None:
+            oprot.writeFieldBegin('count', TType.I64, 2)
+            oprot.writeI64(self.count)
+            oprot.writeFieldEnd()
+        if self.value is not None:
+            oprot.writeFieldBegin('value', TType.DOUBLE, 3)
+            oprot.writeDouble(self.value)
+            oprot.writeFieldEnd()
+        if self.ok is not None:
+            oprot.writeFieldBegin('ok', TType.BOOL, 4)
+            oprot.writeBool(self.ok)
+            oprot.writeFieldEnd()
+        if self.at is not None:
+            oprot.writeFieldBegin('at', TType.STRUCT, 5)
+            self.at.write(oprot)
+            oprot.writeFieldEnd()
+        if self.price is not None:
+            oprot.writeFieldBegin('price', TType.STRUCT, 6)
+            self.price.write(oprot)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class DocumentSection(object):
+    """
+    Attributes:
+     - title
+     - records
+
+    """
+
+    __slots__ = (
+        'title',
+        'records',
+    )
+
+
+    def __init__(self, title=None, records=None,):
+        self.title = title
+        self.records = records
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRING:
+                    self.title = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.LIST:
+                    self.records = []
+                    (_etype94, _size91) = iprot.readListBegin()
+                    for _i95 in range(_size91):
+                        _elem96 = DocumentRecord()
+                        _elem96.read(iprot)
+                        self.records.append(_elem96)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('DocumentSection')
+        if self.title is not None:
+            oprot.writeFieldBegin('title', TType.STRING, 1)
+            oprot.writeString(self.title.encode('utf-8') if sys.version_info[0] == 2 else self.title)
+            oprot.writeFieldEnd()
+        if self.records is not None:
+            oprot.writeFieldBegin('records', TType.LIST, 2)
+            oprot.writeListBegin(TType.STRUCT, len(self.records))
+            for iter97 in self.records:
+                iter97.write(oprot)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class Document(object):
+    """
+    Attributes:
+     - id
+     - sections
+
+    """
+
+    __slots__ = (
+        'id',
+        'sections',
+    )
+
+
+    def __init__(self, id=None, sections=None,):
+        self.id = id
+        self.sections = sections
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.id = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.LIST:
+                    self.sections = []
+                    (_etype101, _size98) = iprot.readListBegin()
+                    for _i102 in range(_size98):
+                        _elem103 = DocumentSection()
+                        _elem103.read(iprot)
+                        self.sections.append(_elem103)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('Document')
+        if self.id is not None:
+            oprot.writeFieldBegin('id', TType.I64, 1)
+            oprot.writeI64(self.id)
+            oprot.writeFieldEnd()
+        if self.sections is not None:
+            oprot.writeFieldBegin('sections', TType.LIST, 2)
+            oprot.writeListBegin(TType.STRUCT, len(self.sections))
+            for iter104 in self.sections:
+                iter104.write(oprot)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class GetDocumentRequest(object):
+    """
+    Attributes:
+     - id
+
+    """
+
+    __slots__ = (
+        'id',
+    )
+
+
+    def __init__(self, id=None,):
+        self.id = id
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.id = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('GetDocumentRequest')
+        if self.id is not None:
+            oprot.writeFieldBegin('id', TType.I64, 1)
+            oprot.writeI64(self.id)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
 class GetProductRequest(object):
     """
     Attributes:
@@ -2947,10 +3323,10 @@ class BatchGetProductsRequest(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.ids = []
-                    (_etype94, _size91) = iprot.readListBegin()
-                    for _i95 in range(_size91):
-                        _elem96 = iprot.readI64()
-                        self.ids.append(_elem96)
+                    (_etype108, _size105) = iprot.readListBegin()
+                    for _i109 in range(_size105):
+                        _elem110 = iprot.readI64()
+                        self.ids.append(_elem110)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2967,8 +3343,8 @@ class BatchGetProductsRequest(object):
         if self.ids is not None:
             oprot.writeFieldBegin('ids', TType.LIST, 1)
             oprot.writeListBegin(TType.I64, len(self.ids))
-            for iter97 in self.ids:
-                oprot.writeI64(iter97)
+            for iter111 in self.ids:
+                oprot.writeI64(iter111)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -3193,10 +3569,10 @@ class UpdateProductRequest(object):
             elif fid == 2:
                 if ftype == TType.LIST:
                     self.update_mask = []
-                    (_etype101, _size98) = iprot.readListBegin()
-                    for _i102 in range(_size98):
-                        _elem103 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.update_mask.append(_elem103)
+                    (_etype115, _size112) = iprot.readListBegin()
+                    for _i116 in range(_size112):
+                        _elem117 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.update_mask.append(_elem117)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3217,8 +3593,8 @@ class UpdateProductRequest(object):
         if self.update_mask is not None:
             oprot.writeFieldBegin('update_mask', TType.LIST, 2)
             oprot.writeListBegin(TType.STRING, len(self.update_mask))
-            for iter104 in self.update_mask:
-                oprot.writeString(iter104.encode('utf-8') if sys.version_info[0] == 2 else iter104)
+            for iter118 in self.update_mask:
+                oprot.writeString(iter118.encode('utf-8') if sys.version_info[0] == 2 else iter118)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -3344,10 +3720,10 @@ class BatchListReviewsRequest(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.product_ids = []
-                    (_etype108, _size105) = iprot.readListBegin()
-                    for _i109 in range(_size105):
-                        _elem110 = iprot.readI64()
-                        self.product_ids.append(_elem110)
+                    (_etype122, _size119) = iprot.readListBegin()
+                    for _i123 in range(_size119):
+                        _elem124 = iprot.readI64()
+                        self.product_ids.append(_elem124)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3369,8 +3745,8 @@ class BatchListReviewsRequest(object):
         if self.product_ids is not None:
             oprot.writeFieldBegin('product_ids', TType.LIST, 1)
             oprot.writeListBegin(TType.I64, len(self.product_ids))
-            for iter111 in self.product_ids:
-                oprot.writeI64(iter111)
+            for iter125 in self.product_ids:
+                oprot.writeI64(iter125)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.limit is not None:
@@ -3517,11 +3893,11 @@ class ReserveStockRequest(object):
             elif fid == 2:
                 if ftype == TType.LIST:
                     self.lines = []
-                    (_etype115, _size112) = iprot.readListBegin()
-                    for _i116 in range(_size112):
-                        _elem117 = StockLine()
-                        _elem117.read(iprot)
-                        self.lines.append(_elem117)
+                    (_etype129, _size126) = iprot.readListBegin()
+                    for _i130 in range(_size126):
+                        _elem131 = StockLine()
+                        _elem131.read(iprot)
+                        self.lines.append(_elem131)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3542,8 +3918,8 @@ class ReserveStockRequest(object):
         if self.lines is not None:
             oprot.writeFieldBegin('lines', TType.LIST, 2)
             oprot.writeListBegin(TType.STRUCT, len(self.lines))
-            for iter118 in self.lines:
-                iter118.write(oprot)
+            for iter132 in self.lines:
+                iter132.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -3962,10 +4338,10 @@ class BatchGetUsersRequest(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.ids = []
-                    (_etype122, _size119) = iprot.readListBegin()
-                    for _i123 in range(_size119):
-                        _elem124 = iprot.readI64()
-                        self.ids.append(_elem124)
+                    (_etype136, _size133) = iprot.readListBegin()
+                    for _i137 in range(_size133):
+                        _elem138 = iprot.readI64()
+                        self.ids.append(_elem138)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3982,8 +4358,8 @@ class BatchGetUsersRequest(object):
         if self.ids is not None:
             oprot.writeFieldBegin('ids', TType.LIST, 1)
             oprot.writeListBegin(TType.I64, len(self.ids))
-            for iter125 in self.ids:
-                oprot.writeI64(iter125)
+            for iter139 in self.ids:
+                oprot.writeI64(iter139)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -4208,10 +4584,10 @@ class UpdateUserRequest(object):
             elif fid == 2:
                 if ftype == TType.LIST:
                     self.update_mask = []
-                    (_etype129, _size126) = iprot.readListBegin()
-                    for _i130 in range(_size126):
-                        _elem131 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.update_mask.append(_elem131)
+                    (_etype143, _size140) = iprot.readListBegin()
+                    for _i144 in range(_size140):
+                        _elem145 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.update_mask.append(_elem145)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -4232,8 +4608,8 @@ class UpdateUserRequest(object):
         if self.update_mask is not None:
             oprot.writeFieldBegin('update_mask', TType.LIST, 2)
             oprot.writeListBegin(TType.STRING, len(self.update_mask))
-            for iter132 in self.update_mask:
-                oprot.writeString(iter132.encode('utf-8') if sys.version_info[0] == 2 else iter132)
+            for iter146 in self.update_mask:
+                oprot.writeString(iter146.encode('utf-8') if sys.version_info[0] == 2 else iter146)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -4450,11 +4826,11 @@ class CheckoutRequest(object):
             elif fid == 2:
                 if ftype == TType.LIST:
                     self.lines = []
-                    (_etype136, _size133) = iprot.readListBegin()
-                    for _i137 in range(_size133):
-                        _elem138 = CheckoutLine()
-                        _elem138.read(iprot)
-                        self.lines.append(_elem138)
+                    (_etype150, _size147) = iprot.readListBegin()
+                    for _i151 in range(_size147):
+                        _elem152 = CheckoutLine()
+                        _elem152.read(iprot)
+                        self.lines.append(_elem152)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -4485,8 +4861,8 @@ class CheckoutRequest(object):
         if self.lines is not None:
             oprot.writeFieldBegin('lines', TType.LIST, 2)
             oprot.writeListBegin(TType.STRUCT, len(self.lines))
-            for iter139 in self.lines:
-                iter139.write(oprot)
+            for iter153 in self.lines:
+                iter153.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.payment_token is not None:
@@ -4617,10 +4993,10 @@ class BatchGetOrdersRequest(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.ids = []
-                    (_etype143, _size140) = iprot.readListBegin()
-                    for _i144 in range(_size140):
-                        _elem145 = iprot.readI64()
-                        self.ids.append(_elem145)
+                    (_etype157, _size154) = iprot.readListBegin()
+                    for _i158 in range(_size154):
+                        _elem159 = iprot.readI64()
+                        self.ids.append(_elem159)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -4637,8 +5013,8 @@ class BatchGetOrdersRequest(object):
         if self.ids is not None:
             oprot.writeFieldBegin('ids', TType.LIST, 1)
             oprot.writeListBegin(TType.I64, len(self.ids))
-            for iter146 in self.ids:
-                oprot.writeI64(iter146)
+            for iter160 in self.ids:
+                oprot.writeI64(iter160)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -5334,10 +5710,10 @@ class BatchGetPaymentsByOrderRequest(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.order_ids = []
-                    (_etype150, _size147) = iprot.readListBegin()
-                    for _i151 in range(_size147):
-                        _elem152 = iprot.readI64()
-                        self.order_ids.append(_elem152)
+                    (_etype164, _size161) = iprot.readListBegin()
+                    for _i165 in range(_size161):
+                        _elem166 = iprot.readI64()
+                        self.order_ids.append(_elem166)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -5354,8 +5730,8 @@ class BatchGetPaymentsByOrderRequest(object):
         if self.order_ids is not None:
             oprot.writeFieldBegin('order_ids', TType.LIST, 1)
             oprot.writeListBegin(TType.I64, len(self.order_ids))
-            for iter153 in self.order_ids:
-                oprot.writeI64(iter153)
+            for iter167 in self.order_ids:
+                oprot.writeI64(iter167)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -5705,6 +6081,33 @@ all_structs.append(StreamProductRowsResponse)
 StreamProductRowsResponse.thrift_spec = (
     None,  # 0
     (1, TType.LIST, 'rows', (TType.STRUCT, [ProductRow, None], False), None, ),  # 1
+)
+all_structs.append(DocumentRecord)
+DocumentRecord.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'text', 'UTF8', None, ),  # 1
+    (2, TType.I64, 'count', None, None, ),  # 2
+    (3, TType.DOUBLE, 'value', None, None, ),  # 3
+    (4, TType.BOOL, 'ok', None, None, ),  # 4
+    (5, TType.STRUCT, 'at', [Timestamp, None], None, ),  # 5
+    (6, TType.STRUCT, 'price', [Money, None], None, ),  # 6
+)
+all_structs.append(DocumentSection)
+DocumentSection.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'title', 'UTF8', None, ),  # 1
+    (2, TType.LIST, 'records', (TType.STRUCT, [DocumentRecord, None], False), None, ),  # 2
+)
+all_structs.append(Document)
+Document.thrift_spec = (
+    None,  # 0
+    (1, TType.I64, 'id', None, None, ),  # 1
+    (2, TType.LIST, 'sections', (TType.STRUCT, [DocumentSection, None], False), None, ),  # 2
+)
+all_structs.append(GetDocumentRequest)
+GetDocumentRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.I64, 'id', None, None, ),  # 1
 )
 all_structs.append(GetProductRequest)
 GetProductRequest.thrift_spec = (
