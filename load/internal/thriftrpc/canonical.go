@@ -54,6 +54,19 @@ func product(p *stub.Product) shop.Product {
 	}
 }
 
+func section(s *stub.DocumentSection) shop.DocumentSection {
+	return shop.DocumentSection{Title: s.Title, Records: mapped(s.Records, record)}
+}
+
+func record(r *stub.DocumentRecord) shop.DocumentRecord {
+	made := shop.DocumentRecord{At: instant(r.At), Count: r.Count, OK: r.Ok, Text: r.Text, Value: r.Value}
+	if r.Price != nil {
+		price := money(r.Price)
+		made.Price = &price
+	}
+	return made
+}
+
 func review(r *stub.Review) shop.Review {
 	return shop.Review{ID: r.ID, Rating: int64(r.Rating), Title: r.Title}
 }

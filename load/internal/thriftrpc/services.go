@@ -95,6 +95,11 @@ func (s Services) BatchGetProducts(ctx context.Context, ids []int64) ([]shop.Pro
 	return mapped(there(batch).Products, product), err
 }
 
+func (s Services) GetDocument(ctx context.Context, id int64) (shop.Document, error) {
+	d, err := s.products.GetDocument(ctx, beside(), &stub.GetDocumentRequest{ID: id})
+	return shop.Document{ID: there(d).ID, Sections: mapped(there(d).Sections, section)}, err
+}
+
 func (s Services) Login(ctx context.Context, email, password string) (shop.Session, error) {
 	opened, err := s.users.Login(ctx, beside(), &stub.LoginRequest{Email: email, Password: password})
 	return shop.Session{Token: there(opened).Token, User: user(there(opened).User)}, err

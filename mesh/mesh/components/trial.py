@@ -57,7 +57,7 @@ def _require_plain(topology: Topology, switches: Switches) -> None:
     """Framed Thrift goes straight from caller to callee: no proxy here carries it and leaves spans of it."""
     plain = ["mesh", "runtime"]
     if topology.passes_by_the_edge:
-        plain += ["tls", "plugins", "apart", "network", "rtt_ms", "bandwidth", "networks", "edge"]
+        plain += ["tls", "plugins", "apart", "network", "rtt_ms", "bandwidth", "networks", "reuse", "edge"]
     for name in plain:
         value, valid = getattr(switches, name), "none" if name == "edge" else getattr(Switches(), name)
         if value != valid:

@@ -33,6 +33,16 @@ _EMPTY: Mapping[int, Any] = MappingProxyType(
 )
 
 
+class _Ending(TMemoryBuffer):  # type: ignore[misc] # the library has no types
+    """Bytes that end: Apache's TJSON would wait for ever for the end of a number that is the last of them."""
+
+    def read(self, size: int) -> bytes:
+        data: bytes = super().read(size)
+        if not data and size:
+            raise EOFError
+        return data
+
+
 class Undecodable(InvalidArgument):
     """Bytes that are no message, so that there is no call to answer."""
 
@@ -65,7 +75,7 @@ def opened(encoding: Any, message: bytes) -> tuple[str, int, int, Any]:
     Raises:
         Undecodable: It has none.
     """
-    protocol = encoding.getProtocol(TMemoryBuffer(message))
+    protocol = encoding.getProtocol(_Ending(message))
     try:
         name, kind, sequence = protocol.readMessageBegin()
     except Exception as error:

@@ -55,11 +55,16 @@ class FramedServer:
         self._working: set[asyncio.Task[None]] = set()
         self._stopping = False
 
-    async def serve(self, reader: StreamReader, writer: StreamWriter) -> None:
+    def accept(self, reader: StreamReader, writer: StreamWriter) -> None:
+        """Begins to serve a connection. asyncio's own task for it would log a cancellation as an error."""
+        task = asyncio.create_task(self._serve(reader, writer))
+        self._connections[task] = writer
+        task.add_done_callback(self._connections.pop)
+
+    async def _serve(self, reader: StreamReader, writer: StreamWriter) -> None:
         """Serves a connection until its client leaves, is idle for too long, or sends what is no call."""
         task = asyncio.current_task()
         assert task is not None
-        self._connections[task] = writer
         try:
             while not self._stopping:
                 async with asyncio.timeout(KEEP_ALIVE_S):
@@ -80,7 +85,6 @@ class FramedServer:
             pass
         finally:
             self._working.discard(task)
-            del self._connections[task]
             writer.close()
 
     async def stop(self) -> None:
@@ -147,11 +151,11 @@ async def framed_server(
     framed = FramedServer(processor, authenticator, from_outside=from_outside)
     path = socket_path(listen)
     if path is not None:
-        server, address = await asyncio.start_unix_server(framed.serve, sock=bind_unix(path)), listen
+        server, address = await asyncio.start_unix_server(framed.accept, sock=bind_unix(path)), listen
     else:
         host, port = split_address(listen)
         try:
-            server = await asyncio.start_server(framed.serve, host, port, backlog=BACKLOG)
+            server = await asyncio.start_server(framed.accept, host, port, backlog=BACKLOG)
         except OSError as error:
             raise StartError(
                 f"cannot listen on {listen}: {error.strerror}; free the port, or set another SHOP_PORT_BASE"

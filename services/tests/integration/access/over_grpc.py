@@ -35,17 +35,18 @@ Send = Callable[[str, Any, str], str]
 def grpc_attempts(channel: grpc.Channel) -> Iterator[Attempt]:
     """One for each argument of each method that names what belongs to a customer."""
     for method in METHODS.values():
-        yield from _attempts(method, _over_grpc(channel, method))
+        yield from attempts(method, _over_grpc(channel, method))
 
 
 def transcoder_attempts(client: httpx.Client) -> Iterator[Attempt]:
     """The same for what the transcoder serves."""
     rules = yaml.safe_load(RULES.read_text())
     for name, rule in rules.items():
-        yield from _attempts(METHODS[name], _over_transcoder(client, rule))
+        yield from attempts(METHODS[name], _over_transcoder(client, rule))
 
 
-def _attempts(method: Any, send: Send) -> Iterator[Attempt]:
+def attempts(method: Any, send: Send, protocol: str = "gRPC") -> Iterator[Attempt]:
+    """One for each argument of a method that names what belongs to a customer."""
     leaves = list(_leaves(method.input_type))
     names_user = any(path[-1].name == "user_id" for path in leaves)
     kinds = {}
@@ -65,7 +66,7 @@ def _attempts(method: Any, send: Send) -> Iterator[Attempt]:
             return send(token, request, method.name)
 
         makes = kind is Kind.KEY or method.name.startswith("Create")
-        yield Attempt(f"gRPC {tested}", kind, make, makes=makes, ignored=tested in IGNORED)
+        yield Attempt(f"{protocol} {tested}", kind, make, makes=makes, ignored=tested in IGNORED)
 
 
 def _leaves(message: Any, above: tuple[FieldDescriptor, ...] = ()) -> Iterator[tuple[FieldDescriptor, ...]]:

@@ -22,9 +22,10 @@ import psycopg
 import pytest
 
 from mesh.components.shop_processes import TRIAL_DATABASE
-from mesh.description.ports import load_ports
+from mesh.components.trial import as_it_runs
+from mesh.description.ports import Ports, load_ports
 from mesh.description.switches import parse_switches
-from mesh.description.topology import Protocol, Topology, load_topology
+from mesh.description.topology import Protocol, Topology, entrance_name, load_topology
 from mesh.description.topology import names as topology_names
 from mesh.native.system import System
 from shop.platform import page_token
@@ -34,6 +35,7 @@ from .contract import NONCES, Attempt, Ids, Kind, UnclassifiedError, classify, n
 from .over_graphql import graphql_attempts, hidden_fields, post
 from .over_grpc import grpc_attempts, transcoder_attempts
 from .over_rest import gateway_documents, rest_attempts, service_documents
+from .over_thrift import framed_attempts, http_attempts
 
 pytestmark = pytest.mark.integration
 BASE = "23400"
@@ -104,20 +106,21 @@ class Shop:
 def shop(request: pytest.FixtureRequest) -> Iterator[Shop]:
     topology = load_topology(request.param)
     ports = load_ports({**os.environ, "SHOP_PORT_BASE": BASE})
+    given = parse_switches(trace=0, cache="valkey")
     with (
-        System(topology, parse_switches(trace=0, cache="valkey"), ports, "other-customers") as system,
+        System(topology, as_it_runs(topology, given), ports, "other-customers") as system,
         closing(psycopg.connect(system.database.admin_url_of(TRIAL_DATABASE), autocommit=True)) as database,
         httpx.Client(base_url=system.url, trust_env=False, timeout=10) as http,
         grpc.insecure_channel(ports.address("edge"), options=[("grpc.enable_http_proxy", 0)]) as channel,
     ):
         with open(json.loads(system.target.read_text())["jwt_private_key"], "rb") as key:
             signer = TokenSigner(key.read())
-        attempts = list(_attempts(topology, http, channel))
+        attempts = list(_attempts(topology, http, channel, ports))
         graphql = "graphql-gateway" in topology.gateways
         yield Shop(attempts, _add_victim(database), http, signer, database, graphql)
 
 
-def _attempts(topology: Topology, http: httpx.Client, channel: grpc.Channel) -> Iterator[Attempt]:
+def _attempts(topology: Topology, http: httpx.Client, channel: grpc.Channel, ports: Ports) -> Iterator[Attempt]:
     exposed = set(topology.exposed.values())
     if "graphql-gateway" in topology.gateways:
         yield from graphql_attempts(http)
@@ -127,6 +130,10 @@ def _attempts(topology: Topology, http: httpx.Client, channel: grpc.Channel) -> 
         yield from rest_attempts(http, service_documents())
     if Protocol.GRPC in exposed:
         yield from grpc_attempts(channel)
+    if Protocol.THRIFT in exposed:
+        yield from framed_attempts(lambda service: ports.reached(entrance_name(service))[0])
+    if Protocol.THRIFT_JSON in exposed:
+        yield from http_attempts(http)
     if topology.transcodes:
         yield from transcoder_attempts(http)
 

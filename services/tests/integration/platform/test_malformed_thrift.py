@@ -1,0 +1,173 @@
+"""Malformed Thrift messages, to real servers: they go on, answer no INTERNAL, and serve others as before."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from types import ModuleType
+from typing import Any
+
+import aiohttp
+import pytest
+from thrift.Thrift import TType
+
+from memory_shop import MemoryShop
+from shop.clients.connect import connect
+from shop.errors import PermissionDenied
+from shop.platform.access.rules import Authenticator, NoVerifier
+from shop.platform.config import split_address
+from shop.platform.http.body import MOST_BYTES
+from shop.platform.http.server import http_server
+from shop.platform.thrift.encoding import CALL, COMPACT, EXCEPTION, JSON, encoded, opened
+from shop.platform.thrift.over_http import http_app, path_of
+from shop.platform.thrift.server import framed_server
+from shop.product import thrift
+from shop.product.service import ProductService
+from shop.stubs.thrift import ProductService as Stubs
+from shop.values.product import StockLine
+
+pytestmark = pytest.mark.integration
+FRAMES, BODIES = 2_000, 400
+METHODS = sorted(name.removesuffix("_args") for name in vars(Stubs) if name.endswith("_args"))
+LIMIT_S = 30.0
+
+Send = Callable[[bytes], Awaitable[bytes | None]]
+"""Sends a message on a connection of its own; gives the answer, or None if it is none."""
+
+
+@asynccontextmanager
+async def framed() -> AsyncIterator[tuple[str, Send]]:
+    async with framed_server("127.0.0.1:0", processor(), authenticator()) as address:
+
+        async def send(message: bytes, length: int | None = None) -> bytes | None:
+            reader, writer = await asyncio.open_connection(*split_address(address))
+            writer.write((len(message) if length is None else length).to_bytes(4) + message)
+            if length is not None:
+                writer.write_eof()
+            try:
+                return await reader.readexactly(int.from_bytes(await reader.readexactly(4)))
+            except asyncio.IncompleteReadError:
+                return None
+            finally:
+                writer.close()
+
+        yield f"thrift://{address}", send
+
+
+@asynccontextmanager
+async def posted() -> AsyncIterator[tuple[str, Send]]:
+    app = http_app("product", processor(), authenticator())
+    async with http_server(app, "127.0.0.1:0") as address, aiohttp.ClientSession() as session:
+
+        async def send(message: bytes) -> bytes | None:
+            async with session.post(f"http://{address}{path_of('product')}", data=message) as response:
+                body = await response.read()
+                assert response.status < 500, body
+                return body if response.status == 200 else None
+
+        yield f"thrift-json://{address}", send
+
+
+def processor() -> Any:
+    return thrift.processor(ProductService(MemoryShop.demo().products))
+
+
+def authenticator() -> Authenticator:
+    return Authenticator(NoVerifier(), trusts_inside=True)
+
+
+@pytest.mark.parametrize(
+    ("serving", "encoding", "count"), [(framed, COMPACT, FRAMES), (posted, JSON, BODIES)], ids=["framed", "json"]
+)
+async def test_mutated_messages_harm_nobody(serving: Any, encoding: Any, count: int, log: Any) -> None:
+    chance = random.Random(4711)
+    messages = [call(encoding, Stubs, method) for method in METHODS]
+    answered = 0
+    async with (
+        asyncio.timeout(LIMIT_S * 10),
+        serving() as (address, send),
+        connect({"product": address}, "test") as clients,
+    ):
+        for number in range(count):
+            answer = await send(mutated(chance, messages))
+            if answer is not None:
+                answered += 1
+                refuse_internal(encoding, answer)
+            if number % 100 == 0:
+                assert (await clients.product.list_products(page_size=1)).items
+    assert count // 10 < answered < count, "some mutations still can be read, and some cannot"
+    assert "unexpected error" not in log.getvalue()
+
+
+async def test_frames_that_are_too_long_or_break_off_are_not_answered() -> None:
+    async with framed() as (address, send), connect({"product": address}, "test") as clients:
+        message = call(COMPACT, Stubs, "GetProduct")
+        assert await send(message) is not None
+        for length in (len(message) + 1, MOST_BYTES + 1, 2**32 - 1):
+            assert await send(message, length) is None  # type: ignore[call-arg]
+        assert await send(bytes([0x5C]) + bytes([0x1C]) * (MOST_BYTES - 1)) is None
+        deep = message[:-1] + b"\x5c" + b"\x1c" * 1_000
+        assert b"INVALID_ARGUMENT" in (await send(deep) or b"")
+        assert (await clients.product.list_products(page_size=1)).items
+
+
+async def test_whoever_comes_by_the_entrance_is_outside() -> None:
+    lines = [StockLine(1, 1)]
+    for from_outside in (True, False):
+        server = framed_server("127.0.0.1:0", processor(), authenticator(), from_outside=from_outside)
+        async with server as address, connect({"product": f"thrift://{address}"}, "test") as clients:
+            if from_outside:
+                with pytest.raises(PermissionDenied):
+                    await clients.product.reserve_stock("01234567-89ab-cdef-0123-456789abcdef", lines)
+            else:
+                await clients.product.reserve_stock("01234567-89ab-cdef-0123-456789abcdef", lines)
+
+
+def call(encoding: Any, stubs: ModuleType, method: str) -> bytes:
+    """A call whose every field says something."""
+    arguments = filled(getattr(stubs, f"{method}_args"))
+    arguments.headers = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
+    return encoded(encoding, method, CALL, 1, arguments)
+
+
+def filled(kind: Any) -> Any:
+    samples = {TType.I32: 2, TType.I64: 3, TType.STRING: "c0001", TType.BOOL: True, TType.DOUBLE: 0.5, TType.MAP: {}}
+    struct = kind()
+    for spec in filter(None, kind.thrift_spec):
+        _, of_field, name, inner, _ = spec
+        if of_field == TType.LIST:
+            value: Any = [filled(inner[1][0]) if inner[0] == TType.STRUCT else samples[inner[0]]]
+        else:
+            value = filled(inner[0]) if of_field == TType.STRUCT else samples[of_field]
+        setattr(struct, name, value)
+    return struct
+
+
+def mutated(chance: random.Random, messages: list[bytes]) -> bytes:
+    """One of the messages after one to four changes."""
+    changed = bytearray(chance.choice(messages))
+    for _ in range(chance.randint(1, 4)):
+        at = chance.randrange(len(changed) or 1)
+        match chance.randrange(5):
+            case 0:
+                changed[at : at + 1] = chance.randbytes(1)
+            case 1:
+                changed[at:at] = chance.randbytes(chance.randint(1, 8))
+            case 2:
+                del changed[at : at + chance.randint(1, 8)]
+            case 3:
+                del changed[at:]
+            case _:
+                other = chance.choice(messages)
+                changed[at:] = other[chance.randrange(len(other)) :]
+    return bytes(changed)
+
+
+def refuse_internal(encoding: Any, answer: bytes) -> None:
+    name, kind, _, protocol = opened(encoding, answer)
+    if kind != EXCEPTION:
+        result = getattr(Stubs, f"{name}_result")()
+        result.read(protocol)
+        assert result.error is None or result.error.code not in ("INTERNAL", "UNAVAILABLE"), result
