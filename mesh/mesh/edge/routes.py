@@ -60,14 +60,12 @@ OF_SERVICES: Mapping[Protocol, Sequence[Route]] = {
     Protocol.GRPC: [
         Route(service, Match.PREFIX, f"/shop.{service}.v1.{service.capitalize()}Service/") for service in SERVICES
     ],
-    # Clients go to the services themselves.
-    Protocol.THRIFT: (),
     Protocol.THRIFT_JSON: [Route(service, Match.EXACTLY, f"/thrift/{service}") for service in SERVICES],
 }
 
 
 def routes(topology: Topology) -> list[Route]:
-    """The edge's routes for a topology; the first that matches a path counts."""
+    """The edge's routes for a topology; the first that matches a path counts. Framed Thrift passes by the edge."""
     to_gateways = [route for gateway in topology.gateways for route in OF_GATEWAYS if route.component == gateway]
     protocols = sorted(set(topology.exposed.values()))
-    return to_gateways + [route for protocol in protocols for route in OF_SERVICES[protocol]]
+    return to_gateways + [route for protocol in protocols for route in OF_SERVICES.get(protocol, ())]

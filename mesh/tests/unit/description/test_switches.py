@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from mesh.components.trial import require_fit
+from mesh.components.trial import as_it_runs, require_fit
 from mesh.description.network import Network
 from mesh.description.switches import Switches, aborts_in_words, delays_in_words, parse_switches
 from mesh.description.topology import load_topology
@@ -336,3 +336,17 @@ def test_zero_needs_no_unit(name: str) -> None:
 def test_delays_in_words() -> None:
     assert delays_in_words({}) == ""
     assert delays_in_words({"payment": 2.0, "product": 0.5}) == "payment by 2 ms, product by 0.5 ms"
+
+
+def test_framed_thrift_runs_without_an_edge_and_says_so() -> None:
+    topology = load_topology("thrift")
+    runs = as_it_runs(topology, parse_switches())
+    assert (runs.edge, runs.http) == ("none", 1)
+    require_fit(topology, runs)
+    for given in ({"mesh": "envoy"}, {"tls": "on"}, {"plugins": "all"}, {"apart": "bulk_lines"}, {"edge": "kong"}, {}):
+        name, value = next(iter(given.items()), ("edge", "envoy"))
+        with pytest.raises(SwitchError, match=f"{name}={value}: thrift speaks framed Thrift, which goes straight"):
+            require_fit(topology, parse_switches(**given))
+    over_http = load_topology("thrift-json")
+    assert as_it_runs(over_http, parse_switches()) == parse_switches()
+    require_fit(over_http, parse_switches(mesh="envoy"))

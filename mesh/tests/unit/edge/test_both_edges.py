@@ -34,7 +34,7 @@ links:
   order: {product: grpc, user: grpc, payment: grpc}
 """
 TOPOLOGIES = {
-    **{name: load_topology(name) for name in names() if not load_topology(name).transcodes},
+    **{name: one for name in names() if not ((one := load_topology(name)).transcodes or one.passes_by_the_edge)},
     "own": parse_topology(OWN, "own.yaml"),
 }
 HEALTH = "the edge itself"
@@ -96,6 +96,7 @@ KNOWN = (
     *("/v1/users", "/v1/users/7/orders", "/v1/sessions", "/v1/orders", "/v1/orders/17:cancel", "/v1/order-lines"),
     *("/v1/payments", "/shop.user.v1.UserService/Login", "/shop.order.v1.OrderService/", "/shop.order.v1.OrderService"),
     *("/shop.product.v1.ProductService/GetProduct", "/shop.payment.v1.PaymentService/Void"),
+    *("/thrift/product", "/thrift/order", "/thrift/user", "/thrift/payment"),
 )
 PIECES = st.sampled_from(
     [*("/", ":", ".", "-", "7", "x", "json", "orders", "users", "%2F", "$", "(", "?:"), *(p.lstrip("/") for p in KNOWN)]
