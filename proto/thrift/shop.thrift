@@ -239,28 +239,6 @@ struct StreamProductRowsResponse {
   1: optional list<ProductRow> rows
 }
 
-// One test of a technical document.
-struct DocumentRecord {
-  1: string text
-  2: i64 count
-  3: double value
-  4: bool ok
-  5: optional Timestamp at
-  6: optional Money price
-}
-
-// The records below one heading.
-struct DocumentSection {
-  1: string title
-  2: optional list<DocumentRecord> records
-}
-
-// A technical document of the catalogue.
-struct Document {
-  1: i64 id
-  2: optional list<DocumentSection> sections
-}
-
 struct GetDocumentRequest {
   1: i64 id
 }

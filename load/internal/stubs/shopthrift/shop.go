@@ -5482,11 +5482,11 @@ func (p *BatchGetUsersResponse) ReadField1(ctx context.Context, iprot thrift.TPr
 	tSlice := make([]*User, 0, size)
 	p.Users = tSlice
 	for i := 0; i < size; i++ {
-		_elem16 := &User{}
-		if err := _elem16.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem16), err)
+		_elem20 := &User{}
+		if err := _elem20.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem20), err)
 		}
-		p.Users = append(p.Users, _elem16)
+		p.Users = append(p.Users, _elem20)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -5545,8 +5545,8 @@ func (p *BatchGetUsersResponse) Equals(other *BatchGetUsersResponse) bool {
 		return false
 	}
 	for i, _tgt := range p.Users {
-		_src17 := other.Users[i]
-		if !_tgt.Equals(_src17) {
+		_src21 := other.Users[i]
+		if !_tgt.Equals(_src21) {
 			return false
 		}
 	}
@@ -5651,11 +5651,11 @@ func (p *ListUsersResponse) ReadField1(ctx context.Context, iprot thrift.TProtoc
 	tSlice := make([]*User, 0, size)
 	p.Users = tSlice
 	for i := 0; i < size; i++ {
-		_elem18 := &User{}
-		if err := _elem18.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem18), err)
+		_elem22 := &User{}
+		if err := _elem22.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem22), err)
 		}
-		p.Users = append(p.Users, _elem18)
+		p.Users = append(p.Users, _elem22)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -5741,8 +5741,8 @@ func (p *ListUsersResponse) Equals(other *ListUsersResponse) bool {
 		return false
 	}
 	for i, _tgt := range p.Users {
-		_src19 := other.Users[i]
-		if !_tgt.Equals(_src19) {
+		_src23 := other.Users[i]
+		if !_tgt.Equals(_src23) {
 			return false
 		}
 	}
@@ -5830,11 +5830,11 @@ func (p *BatchGetOrdersResponse) ReadField1(ctx context.Context, iprot thrift.TP
 	tSlice := make([]*Order, 0, size)
 	p.Orders = tSlice
 	for i := 0; i < size; i++ {
-		_elem20 := &Order{}
-		if err := _elem20.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem20), err)
+		_elem24 := &Order{}
+		if err := _elem24.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem24), err)
 		}
-		p.Orders = append(p.Orders, _elem20)
+		p.Orders = append(p.Orders, _elem24)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -5893,8 +5893,8 @@ func (p *BatchGetOrdersResponse) Equals(other *BatchGetOrdersResponse) bool {
 		return false
 	}
 	for i, _tgt := range p.Orders {
-		_src21 := other.Orders[i]
-		if !_tgt.Equals(_src21) {
+		_src25 := other.Orders[i]
+		if !_tgt.Equals(_src25) {
 			return false
 		}
 	}
@@ -6234,11 +6234,11 @@ func (p *Reservation) ReadField3(ctx context.Context, iprot thrift.TProtocol) er
 	tSlice := make([]*ReservedLine, 0, size)
 	p.Lines = tSlice
 	for i := 0; i < size; i++ {
-		_elem22 := &ReservedLine{}
-		if err := _elem22.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem22), err)
+		_elem26 := &ReservedLine{}
+		if err := _elem26.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem26), err)
 		}
-		p.Lines = append(p.Lines, _elem22)
+		p.Lines = append(p.Lines, _elem26)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -6335,8 +6335,8 @@ func (p *Reservation) Equals(other *Reservation) bool {
 		return false
 	}
 	for i, _tgt := range p.Lines {
-		_src23 := other.Lines[i]
-		if !_tgt.Equals(_src23) {
+		_src27 := other.Lines[i]
+		if !_tgt.Equals(_src27) {
 			return false
 		}
 	}
@@ -6669,11 +6669,11 @@ func (p *StreamProductRowsResponse) ReadField1(ctx context.Context, iprot thrift
 	tSlice := make([]*ProductRow, 0, size)
 	p.Rows = tSlice
 	for i := 0; i < size; i++ {
-		_elem24 := &ProductRow{}
-		if err := _elem24.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem24), err)
+		_elem28 := &ProductRow{}
+		if err := _elem28.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem28), err)
 		}
-		p.Rows = append(p.Rows, _elem24)
+		p.Rows = append(p.Rows, _elem28)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -6732,8 +6732,8 @@ func (p *StreamProductRowsResponse) Equals(other *StreamProductRowsResponse) boo
 		return false
 	}
 	for i, _tgt := range p.Rows {
-		_src25 := other.Rows[i]
-		if !_tgt.Equals(_src25) {
+		_src29 := other.Rows[i]
+		if !_tgt.Equals(_src29) {
 			return false
 		}
 	}
@@ -6745,733 +6745,6 @@ func (p *StreamProductRowsResponse) String() string {
 		return "<nil>"
 	}
 	return fmt.Sprintf("StreamProductRowsResponse(%+v)", *p)
-}
-
-// Attributes:
-//   - Text
-//   - Count
-//   - Value
-//   - Ok
-//   - At
-//   - Price
-type DocumentRecord struct {
-	Text  string     `thrift:"text,1" db:"text" json:"text"`
-	Count int64      `thrift:"count,2" db:"count" json:"count"`
-	Value float64    `thrift:"value,3" db:"value" json:"value"`
-	Ok    bool       `thrift:"ok,4" db:"ok" json:"ok"`
-	At    *Timestamp `thrift:"at,5" db:"at" json:"at,omitempty"`
-	Price *Money     `thrift:"price,6" db:"price" json:"price,omitempty"`
-}
-
-func NewDocumentRecord() *DocumentRecord {
-	return &DocumentRecord{}
-}
-
-func (p *DocumentRecord) GetText() string {
-	return p.Text
-}
-
-func (p *DocumentRecord) GetCount() int64 {
-	return p.Count
-}
-
-func (p *DocumentRecord) GetValue() float64 {
-	return p.Value
-}
-
-func (p *DocumentRecord) GetOk() bool {
-	return p.Ok
-}
-
-var DocumentRecord_At_DEFAULT *Timestamp
-
-func (p *DocumentRecord) GetAt() *Timestamp {
-	if !p.IsSetAt() {
-		return DocumentRecord_At_DEFAULT
-	}
-	return p.At
-}
-
-var DocumentRecord_Price_DEFAULT *Money
-
-func (p *DocumentRecord) GetPrice() *Money {
-	if !p.IsSetPrice() {
-		return DocumentRecord_Price_DEFAULT
-	}
-	return p.Price
-}
-func (p *DocumentRecord) IsSetAt() bool {
-	return p.At != nil
-}
-
-func (p *DocumentRecord) IsSetPrice() bool {
-	return p.Price != nil
-}
-
-func (p *DocumentRecord) Read(ctx context.Context, iprot thrift.TProtocol) error {
-	if _, err := iprot.ReadStructBegin(ctx); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-	}
-
-	for {
-		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-		if err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-		}
-		if fieldTypeId == thrift.STOP {
-			break
-		}
-		switch fieldId {
-		case 1:
-			if fieldTypeId == thrift.STRING {
-				if err := p.ReadField1(ctx, iprot); err != nil {
-					return err
-				}
-			} else {
-				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-					return err
-				}
-			}
-		case 2:
-			if fieldTypeId == thrift.I64 {
-				if err := p.ReadField2(ctx, iprot); err != nil {
-					return err
-				}
-			} else {
-				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-					return err
-				}
-			}
-		case 3:
-			if fieldTypeId == thrift.DOUBLE {
-				if err := p.ReadField3(ctx, iprot); err != nil {
-					return err
-				}
-			} else {
-				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-					return err
-				}
-			}
-		case 4:
-			if fieldTypeId == thrift.BOOL {
-				if err := p.ReadField4(ctx, iprot); err != nil {
-					return err
-				}
-			} else {
-				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-					return err
-				}
-			}
-		case 5:
-			if fieldTypeId == thrift.STRUCT {
-				if err := p.ReadField5(ctx, iprot); err != nil {
-					return err
-				}
-			} else {
-				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-					return err
-				}
-			}
-		case 6:
-			if fieldTypeId == thrift.STRUCT {
-				if err := p.ReadField6(ctx, iprot); err != nil {
-					return err
-				}
-			} else {
-				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-					return err
-				}
-			}
-		default:
-			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-				return err
-			}
-		}
-		if err := iprot.ReadFieldEnd(ctx); err != nil {
-			return err
-		}
-	}
-	if err := iprot.ReadStructEnd(ctx); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-	}
-	return nil
-}
-
-func (p *DocumentRecord) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-	if v, err := iprot.ReadString(ctx); err != nil {
-		return thrift.PrependError("error reading field 1: ", err)
-	} else {
-		p.Text = v
-	}
-	return nil
-}
-
-func (p *DocumentRecord) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-	if v, err := iprot.ReadI64(ctx); err != nil {
-		return thrift.PrependError("error reading field 2: ", err)
-	} else {
-		p.Count = v
-	}
-	return nil
-}
-
-func (p *DocumentRecord) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
-	if v, err := iprot.ReadDouble(ctx); err != nil {
-		return thrift.PrependError("error reading field 3: ", err)
-	} else {
-		p.Value = v
-	}
-	return nil
-}
-
-func (p *DocumentRecord) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
-	if v, err := iprot.ReadBool(ctx); err != nil {
-		return thrift.PrependError("error reading field 4: ", err)
-	} else {
-		p.Ok = v
-	}
-	return nil
-}
-
-func (p *DocumentRecord) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
-	p.At = &Timestamp{}
-	if err := p.At.Read(ctx, iprot); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.At), err)
-	}
-	return nil
-}
-
-func (p *DocumentRecord) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
-	p.Price = &Money{}
-	if err := p.Price.Read(ctx, iprot); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Price), err)
-	}
-	return nil
-}
-
-func (p *DocumentRecord) Write(ctx context.Context, oprot thrift.TProtocol) error {
-	if err := oprot.WriteStructBegin(ctx, "DocumentRecord"); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
-	}
-	if p != nil {
-		if err := p.writeField1(ctx, oprot); err != nil {
-			return err
-		}
-		if err := p.writeField2(ctx, oprot); err != nil {
-			return err
-		}
-		if err := p.writeField3(ctx, oprot); err != nil {
-			return err
-		}
-		if err := p.writeField4(ctx, oprot); err != nil {
-			return err
-		}
-		if err := p.writeField5(ctx, oprot); err != nil {
-			return err
-		}
-		if err := p.writeField6(ctx, oprot); err != nil {
-			return err
-		}
-	}
-	if err := oprot.WriteFieldStop(ctx); err != nil {
-		return thrift.PrependError("write field stop error: ", err)
-	}
-	if err := oprot.WriteStructEnd(ctx); err != nil {
-		return thrift.PrependError("write struct stop error: ", err)
-	}
-	return nil
-}
-
-func (p *DocumentRecord) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-	if err := oprot.WriteFieldBegin(ctx, "text", thrift.STRING, 1); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:text: ", p), err)
-	}
-	if err := oprot.WriteString(ctx, string(p.Text)); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T.text (1) field write error: ", p), err)
-	}
-	if err := oprot.WriteFieldEnd(ctx); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:text: ", p), err)
-	}
-	return err
-}
-
-func (p *DocumentRecord) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-	if err := oprot.WriteFieldBegin(ctx, "count", thrift.I64, 2); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:count: ", p), err)
-	}
-	if err := oprot.WriteI64(ctx, int64(p.Count)); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T.count (2) field write error: ", p), err)
-	}
-	if err := oprot.WriteFieldEnd(ctx); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:count: ", p), err)
-	}
-	return err
-}
-
-func (p *DocumentRecord) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
-	if err := oprot.WriteFieldBegin(ctx, "value", thrift.DOUBLE, 3); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:value: ", p), err)
-	}
-	if err := oprot.WriteDouble(ctx, float64(p.Value)); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T.value (3) field write error: ", p), err)
-	}
-	if err := oprot.WriteFieldEnd(ctx); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:value: ", p), err)
-	}
-	return err
-}
-
-func (p *DocumentRecord) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
-	if err := oprot.WriteFieldBegin(ctx, "ok", thrift.BOOL, 4); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:ok: ", p), err)
-	}
-	if err := oprot.WriteBool(ctx, bool(p.Ok)); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T.ok (4) field write error: ", p), err)
-	}
-	if err := oprot.WriteFieldEnd(ctx); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:ok: ", p), err)
-	}
-	return err
-}
-
-func (p *DocumentRecord) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
-	if p.IsSetAt() {
-		if err := oprot.WriteFieldBegin(ctx, "at", thrift.STRUCT, 5); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:at: ", p), err)
-		}
-		if err := p.At.Write(ctx, oprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.At), err)
-		}
-		if err := oprot.WriteFieldEnd(ctx); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T write field end error 5:at: ", p), err)
-		}
-	}
-	return err
-}
-
-func (p *DocumentRecord) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
-	if p.IsSetPrice() {
-		if err := oprot.WriteFieldBegin(ctx, "price", thrift.STRUCT, 6); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:price: ", p), err)
-		}
-		if err := p.Price.Write(ctx, oprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Price), err)
-		}
-		if err := oprot.WriteFieldEnd(ctx); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T write field end error 6:price: ", p), err)
-		}
-	}
-	return err
-}
-
-func (p *DocumentRecord) Equals(other *DocumentRecord) bool {
-	if p == other {
-		return true
-	} else if p == nil || other == nil {
-		return false
-	}
-	if p.Text != other.Text {
-		return false
-	}
-	if p.Count != other.Count {
-		return false
-	}
-	if p.Value != other.Value {
-		return false
-	}
-	if p.Ok != other.Ok {
-		return false
-	}
-	if !p.At.Equals(other.At) {
-		return false
-	}
-	if !p.Price.Equals(other.Price) {
-		return false
-	}
-	return true
-}
-
-func (p *DocumentRecord) String() string {
-	if p == nil {
-		return "<nil>"
-	}
-	return fmt.Sprintf("DocumentRecord(%+v)", *p)
-}
-
-// Attributes:
-//   - Title
-//   - Records
-type DocumentSection struct {
-	Title   string            `thrift:"title,1" db:"title" json:"title"`
-	Records []*DocumentRecord `thrift:"records,2" db:"records" json:"records,omitempty"`
-}
-
-func NewDocumentSection() *DocumentSection {
-	return &DocumentSection{}
-}
-
-func (p *DocumentSection) GetTitle() string {
-	return p.Title
-}
-
-var DocumentSection_Records_DEFAULT []*DocumentRecord
-
-func (p *DocumentSection) GetRecords() []*DocumentRecord {
-	return p.Records
-}
-func (p *DocumentSection) IsSetRecords() bool {
-	return p.Records != nil
-}
-
-func (p *DocumentSection) Read(ctx context.Context, iprot thrift.TProtocol) error {
-	if _, err := iprot.ReadStructBegin(ctx); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-	}
-
-	for {
-		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-		if err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-		}
-		if fieldTypeId == thrift.STOP {
-			break
-		}
-		switch fieldId {
-		case 1:
-			if fieldTypeId == thrift.STRING {
-				if err := p.ReadField1(ctx, iprot); err != nil {
-					return err
-				}
-			} else {
-				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-					return err
-				}
-			}
-		case 2:
-			if fieldTypeId == thrift.LIST {
-				if err := p.ReadField2(ctx, iprot); err != nil {
-					return err
-				}
-			} else {
-				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-					return err
-				}
-			}
-		default:
-			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-				return err
-			}
-		}
-		if err := iprot.ReadFieldEnd(ctx); err != nil {
-			return err
-		}
-	}
-	if err := iprot.ReadStructEnd(ctx); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-	}
-	return nil
-}
-
-func (p *DocumentSection) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-	if v, err := iprot.ReadString(ctx); err != nil {
-		return thrift.PrependError("error reading field 1: ", err)
-	} else {
-		p.Title = v
-	}
-	return nil
-}
-
-func (p *DocumentSection) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-	_, size, err := iprot.ReadListBegin(ctx)
-	if err != nil {
-		return thrift.PrependError("error reading list begin: ", err)
-	}
-	tSlice := make([]*DocumentRecord, 0, size)
-	p.Records = tSlice
-	for i := 0; i < size; i++ {
-		_elem26 := &DocumentRecord{}
-		if err := _elem26.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem26), err)
-		}
-		p.Records = append(p.Records, _elem26)
-	}
-	if err := iprot.ReadListEnd(ctx); err != nil {
-		return thrift.PrependError("error reading list end: ", err)
-	}
-	return nil
-}
-
-func (p *DocumentSection) Write(ctx context.Context, oprot thrift.TProtocol) error {
-	if err := oprot.WriteStructBegin(ctx, "DocumentSection"); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
-	}
-	if p != nil {
-		if err := p.writeField1(ctx, oprot); err != nil {
-			return err
-		}
-		if err := p.writeField2(ctx, oprot); err != nil {
-			return err
-		}
-	}
-	if err := oprot.WriteFieldStop(ctx); err != nil {
-		return thrift.PrependError("write field stop error: ", err)
-	}
-	if err := oprot.WriteStructEnd(ctx); err != nil {
-		return thrift.PrependError("write struct stop error: ", err)
-	}
-	return nil
-}
-
-func (p *DocumentSection) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-	if err := oprot.WriteFieldBegin(ctx, "title", thrift.STRING, 1); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:title: ", p), err)
-	}
-	if err := oprot.WriteString(ctx, string(p.Title)); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T.title (1) field write error: ", p), err)
-	}
-	if err := oprot.WriteFieldEnd(ctx); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:title: ", p), err)
-	}
-	return err
-}
-
-func (p *DocumentSection) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-	if p.IsSetRecords() {
-		if err := oprot.WriteFieldBegin(ctx, "records", thrift.LIST, 2); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:records: ", p), err)
-		}
-		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Records)); err != nil {
-			return thrift.PrependError("error writing list begin: ", err)
-		}
-		for _, v := range p.Records {
-			if err := v.Write(ctx, oprot); err != nil {
-				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
-			}
-		}
-		if err := oprot.WriteListEnd(ctx); err != nil {
-			return thrift.PrependError("error writing list end: ", err)
-		}
-		if err := oprot.WriteFieldEnd(ctx); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:records: ", p), err)
-		}
-	}
-	return err
-}
-
-func (p *DocumentSection) Equals(other *DocumentSection) bool {
-	if p == other {
-		return true
-	} else if p == nil || other == nil {
-		return false
-	}
-	if p.Title != other.Title {
-		return false
-	}
-	if len(p.Records) != len(other.Records) {
-		return false
-	}
-	for i, _tgt := range p.Records {
-		_src27 := other.Records[i]
-		if !_tgt.Equals(_src27) {
-			return false
-		}
-	}
-	return true
-}
-
-func (p *DocumentSection) String() string {
-	if p == nil {
-		return "<nil>"
-	}
-	return fmt.Sprintf("DocumentSection(%+v)", *p)
-}
-
-// Attributes:
-//   - ID
-//   - Sections
-type Document struct {
-	ID       int64              `thrift:"id,1" db:"id" json:"id"`
-	Sections []*DocumentSection `thrift:"sections,2" db:"sections" json:"sections,omitempty"`
-}
-
-func NewDocument() *Document {
-	return &Document{}
-}
-
-func (p *Document) GetID() int64 {
-	return p.ID
-}
-
-var Document_Sections_DEFAULT []*DocumentSection
-
-func (p *Document) GetSections() []*DocumentSection {
-	return p.Sections
-}
-func (p *Document) IsSetSections() bool {
-	return p.Sections != nil
-}
-
-func (p *Document) Read(ctx context.Context, iprot thrift.TProtocol) error {
-	if _, err := iprot.ReadStructBegin(ctx); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
-	}
-
-	for {
-		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
-		if err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
-		}
-		if fieldTypeId == thrift.STOP {
-			break
-		}
-		switch fieldId {
-		case 1:
-			if fieldTypeId == thrift.I64 {
-				if err := p.ReadField1(ctx, iprot); err != nil {
-					return err
-				}
-			} else {
-				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-					return err
-				}
-			}
-		case 2:
-			if fieldTypeId == thrift.LIST {
-				if err := p.ReadField2(ctx, iprot); err != nil {
-					return err
-				}
-			} else {
-				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-					return err
-				}
-			}
-		default:
-			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
-				return err
-			}
-		}
-		if err := iprot.ReadFieldEnd(ctx); err != nil {
-			return err
-		}
-	}
-	if err := iprot.ReadStructEnd(ctx); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
-	}
-	return nil
-}
-
-func (p *Document) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
-	if v, err := iprot.ReadI64(ctx); err != nil {
-		return thrift.PrependError("error reading field 1: ", err)
-	} else {
-		p.ID = v
-	}
-	return nil
-}
-
-func (p *Document) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
-	_, size, err := iprot.ReadListBegin(ctx)
-	if err != nil {
-		return thrift.PrependError("error reading list begin: ", err)
-	}
-	tSlice := make([]*DocumentSection, 0, size)
-	p.Sections = tSlice
-	for i := 0; i < size; i++ {
-		_elem28 := &DocumentSection{}
-		if err := _elem28.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem28), err)
-		}
-		p.Sections = append(p.Sections, _elem28)
-	}
-	if err := iprot.ReadListEnd(ctx); err != nil {
-		return thrift.PrependError("error reading list end: ", err)
-	}
-	return nil
-}
-
-func (p *Document) Write(ctx context.Context, oprot thrift.TProtocol) error {
-	if err := oprot.WriteStructBegin(ctx, "Document"); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
-	}
-	if p != nil {
-		if err := p.writeField1(ctx, oprot); err != nil {
-			return err
-		}
-		if err := p.writeField2(ctx, oprot); err != nil {
-			return err
-		}
-	}
-	if err := oprot.WriteFieldStop(ctx); err != nil {
-		return thrift.PrependError("write field stop error: ", err)
-	}
-	if err := oprot.WriteStructEnd(ctx); err != nil {
-		return thrift.PrependError("write struct stop error: ", err)
-	}
-	return nil
-}
-
-func (p *Document) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
-	if err := oprot.WriteFieldBegin(ctx, "id", thrift.I64, 1); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:id: ", p), err)
-	}
-	if err := oprot.WriteI64(ctx, int64(p.ID)); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T.id (1) field write error: ", p), err)
-	}
-	if err := oprot.WriteFieldEnd(ctx); err != nil {
-		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:id: ", p), err)
-	}
-	return err
-}
-
-func (p *Document) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
-	if p.IsSetSections() {
-		if err := oprot.WriteFieldBegin(ctx, "sections", thrift.LIST, 2); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:sections: ", p), err)
-		}
-		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Sections)); err != nil {
-			return thrift.PrependError("error writing list begin: ", err)
-		}
-		for _, v := range p.Sections {
-			if err := v.Write(ctx, oprot); err != nil {
-				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
-			}
-		}
-		if err := oprot.WriteListEnd(ctx); err != nil {
-			return thrift.PrependError("error writing list end: ", err)
-		}
-		if err := oprot.WriteFieldEnd(ctx); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:sections: ", p), err)
-		}
-	}
-	return err
-}
-
-func (p *Document) Equals(other *Document) bool {
-	if p == other {
-		return true
-	} else if p == nil || other == nil {
-		return false
-	}
-	if p.ID != other.ID {
-		return false
-	}
-	if len(p.Sections) != len(other.Sections) {
-		return false
-	}
-	for i, _tgt := range p.Sections {
-		_src29 := other.Sections[i]
-		if !_tgt.Equals(_src29) {
-			return false
-		}
-	}
-	return true
-}
-
-func (p *Document) String() string {
-	if p == nil {
-		return "<nil>"
-	}
-	return fmt.Sprintf("Document(%+v)", *p)
 }
 
 // Attributes:

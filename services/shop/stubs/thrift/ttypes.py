@@ -2260,11 +2260,11 @@ class BatchGetUsersResponse(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.users = []
-                    (_etype59, _size56) = iprot.readListBegin()
-                    for _i60 in range(_size56):
-                        _elem61 = User()
-                        _elem61.read(iprot)
-                        self.users.append(_elem61)
+                    (_etype73, _size70) = iprot.readListBegin()
+                    for _i74 in range(_size70):
+                        _elem75 = User()
+                        _elem75.read(iprot)
+                        self.users.append(_elem75)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2281,8 +2281,8 @@ class BatchGetUsersResponse(object):
         if self.users is not None:
             oprot.writeFieldBegin('users', TType.LIST, 1)
             oprot.writeListBegin(TType.STRUCT, len(self.users))
-            for iter62 in self.users:
-                iter62.write(oprot)
+            for iter76 in self.users:
+                iter76.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2340,11 +2340,11 @@ class ListUsersResponse(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.users = []
-                    (_etype66, _size63) = iprot.readListBegin()
-                    for _i67 in range(_size63):
-                        _elem68 = User()
-                        _elem68.read(iprot)
-                        self.users.append(_elem68)
+                    (_etype80, _size77) = iprot.readListBegin()
+                    for _i81 in range(_size77):
+                        _elem82 = User()
+                        _elem82.read(iprot)
+                        self.users.append(_elem82)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2366,8 +2366,8 @@ class ListUsersResponse(object):
         if self.users is not None:
             oprot.writeFieldBegin('users', TType.LIST, 1)
             oprot.writeListBegin(TType.STRUCT, len(self.users))
-            for iter69 in self.users:
-                iter69.write(oprot)
+            for iter83 in self.users:
+                iter83.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.next_page_token is not None:
@@ -2426,11 +2426,11 @@ class BatchGetOrdersResponse(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.orders = []
-                    (_etype73, _size70) = iprot.readListBegin()
-                    for _i74 in range(_size70):
-                        _elem75 = Order()
-                        _elem75.read(iprot)
-                        self.orders.append(_elem75)
+                    (_etype87, _size84) = iprot.readListBegin()
+                    for _i88 in range(_size84):
+                        _elem89 = Order()
+                        _elem89.read(iprot)
+                        self.orders.append(_elem89)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2447,8 +2447,8 @@ class BatchGetOrdersResponse(object):
         if self.orders is not None:
             oprot.writeFieldBegin('orders', TType.LIST, 1)
             oprot.writeListBegin(TType.STRUCT, len(self.orders))
-            for iter76 in self.orders:
-                iter76.write(oprot)
+            for iter90 in self.orders:
+                iter90.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2612,11 +2612,11 @@ class Reservation(object):
             elif fid == 3:
                 if ftype == TType.LIST:
                     self.lines = []
-                    (_etype80, _size77) = iprot.readListBegin()
-                    for _i81 in range(_size77):
-                        _elem82 = ReservedLine()
-                        _elem82.read(iprot)
-                        self.lines.append(_elem82)
+                    (_etype94, _size91) = iprot.readListBegin()
+                    for _i95 in range(_size91):
+                        _elem96 = ReservedLine()
+                        _elem96.read(iprot)
+                        self.lines.append(_elem96)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2641,8 +2641,8 @@ class Reservation(object):
         if self.lines is not None:
             oprot.writeFieldBegin('lines', TType.LIST, 3)
             oprot.writeListBegin(TType.STRUCT, len(self.lines))
-            for iter83 in self.lines:
-                iter83.write(oprot)
+            for iter97 in self.lines:
+                iter97.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2802,11 +2802,11 @@ class StreamProductRowsResponse(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.rows = []
-                    (_etype87, _size84) = iprot.readListBegin()
-                    for _i88 in range(_size84):
-                        _elem89 = ProductRow()
-                        _elem89.read(iprot)
-                        self.rows.append(_elem89)
+                    (_etype101, _size98) = iprot.readListBegin()
+                    for _i102 in range(_size98):
+                        _elem103 = ProductRow()
+                        _elem103.read(iprot)
+                        self.rows.append(_elem103)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2823,315 +2823,7 @@ class StreamProductRowsResponse(object):
         if self.rows is not None:
             oprot.writeFieldBegin('rows', TType.LIST, 1)
             oprot.writeListBegin(TType.STRUCT, len(self.rows))
-            for iter90 in self.rows:
-                iter90.write(oprot)
-            oprot.writeListEnd()
-            oprot.writeFieldEnd()
-        oprot.writeFieldStop()
-        oprot.writeStructEnd()
-
-    def validate(self):
-        return
-
-    def __repr__(self):
-        L = ['%s=%r' % (key, getattr(self, key))
-             for key in self.__slots__]
-        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
-
-    def __eq__(self, other):
-        if not isinstance(other, self.__class__):
-            return False
-        for attr in self.__slots__:
-            my_val = getattr(self, attr)
-            other_val = getattr(other, attr)
-            if my_val != other_val:
-                return False
-        return True
-
-    def __ne__(self, other):
-        return not (self == other)
-
-
-class DocumentRecord(object):
-    """
-    Attributes:
-     - text
-     - count
-     - value
-     - ok
-     - at
-     - price
-
-    """
-
-    __slots__ = (
-        'text',
-        'count',
-        'value',
-        'ok',
-        'at',
-        'price',
-    )
-
-
-    def __init__(self, text=None, count=None, value=None, ok=None, at=None, price=None,):
-        self.text = text
-        self.count = count
-        self.value = value
-        self.ok = ok
-        self.at = at
-        self.price = price
-
-    def read(self, iprot):
-        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
-            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
-            return
-        iprot.readStructBegin()
-        while True:
-            (fname, ftype, fid) = iprot.readFieldBegin()
-            if ftype == TType.STOP:
-                break
-            if fid == 1:
-                if ftype == TType.STRING:
-                    self.text = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                else:
-                    iprot.skip(ftype)
-            elif fid == 2:
-                if ftype == TType.I64:
-                    self.count = iprot.readI64()
-                else:
-                    iprot.skip(ftype)
-            elif fid == 3:
-                if ftype == TType.DOUBLE:
-                    self.value = iprot.readDouble()
-                else:
-                    iprot.skip(ftype)
-            elif fid == 4:
-                if ftype == TType.BOOL:
-                    self.ok = iprot.readBool()
-                else:
-                    iprot.skip(ftype)
-            elif fid == 5:
-                if ftype == TType.STRUCT:
-                    self.at = Timestamp()
-                    self.at.read(iprot)
-                else:
-                    iprot.skip(ftype)
-            elif fid == 6:
-                if ftype == TType.STRUCT:
-                    self.price = Money()
-                    self.price.read(iprot)
-                else:
-                    iprot.skip(ftype)
-            else:
-                iprot.skip(ftype)
-            iprot.readFieldEnd()
-        iprot.readStructEnd()
-
-    def write(self, oprot):
-        if oprot._fast_encode is not None and self.thrift_spec is not None:
-            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
-            return
-        oprot.writeStructBegin('DocumentRecord')
-        if self.text is not None:
-            oprot.writeFieldBegin('text', TType.STRING, 1)
-            oprot.writeString(self.text.encode('utf-8') if sys.version_info[0] == 2 else self.text)
-            oprot.writeFieldEnd()
-        if self.count is not None:
-            oprot.writeFieldBegin('count', TType.I64, 2)
-            oprot.writeI64(self.count)
-            oprot.writeFieldEnd()
-        if self.value is not None:
-            oprot.writeFieldBegin('value', TType.DOUBLE, 3)
-            oprot.writeDouble(self.value)
-            oprot.writeFieldEnd()
-        if self.ok is not None:
-            oprot.writeFieldBegin('ok', TType.BOOL, 4)
-            oprot.writeBool(self.ok)
-            oprot.writeFieldEnd()
-        if self.at is not None:
-            oprot.writeFieldBegin('at', TType.STRUCT, 5)
-            self.at.write(oprot)
-            oprot.writeFieldEnd()
-        if self.price is not None:
-            oprot.writeFieldBegin('price', TType.STRUCT, 6)
-            self.price.write(oprot)
-            oprot.writeFieldEnd()
-        oprot.writeFieldStop()
-        oprot.writeStructEnd()
-
-    def validate(self):
-        return
-
-    def __repr__(self):
-        L = ['%s=%r' % (key, getattr(self, key))
-             for key in self.__slots__]
-        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
-
-    def __eq__(self, other):
-        if not isinstance(other, self.__class__):
-            return False
-        for attr in self.__slots__:
-            my_val = getattr(self, attr)
-            other_val = getattr(other, attr)
-            if my_val != other_val:
-                return False
-        return True
-
-    def __ne__(self, other):
-        return not (self == other)
-
-
-class DocumentSection(object):
-    """
-    Attributes:
-     - title
-     - records
-
-    """
-
-    __slots__ = (
-        'title',
-        'records',
-    )
-
-
-    def __init__(self, title=None, records=None,):
-        self.title = title
-        self.records = records
-
-    def read(self, iprot):
-        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
-            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
-            return
-        iprot.readStructBegin()
-        while True:
-            (fname, ftype, fid) = iprot.readFieldBegin()
-            if ftype == TType.STOP:
-                break
-            if fid == 1:
-                if ftype == TType.STRING:
-                    self.title = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                else:
-                    iprot.skip(ftype)
-            elif fid == 2:
-                if ftype == TType.LIST:
-                    self.records = []
-                    (_etype94, _size91) = iprot.readListBegin()
-                    for _i95 in range(_size91):
-                        _elem96 = DocumentRecord()
-                        _elem96.read(iprot)
-                        self.records.append(_elem96)
-                    iprot.readListEnd()
-                else:
-                    iprot.skip(ftype)
-            else:
-                iprot.skip(ftype)
-            iprot.readFieldEnd()
-        iprot.readStructEnd()
-
-    def write(self, oprot):
-        if oprot._fast_encode is not None and self.thrift_spec is not None:
-            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
-            return
-        oprot.writeStructBegin('DocumentSection')
-        if self.title is not None:
-            oprot.writeFieldBegin('title', TType.STRING, 1)
-            oprot.writeString(self.title.encode('utf-8') if sys.version_info[0] == 2 else self.title)
-            oprot.writeFieldEnd()
-        if self.records is not None:
-            oprot.writeFieldBegin('records', TType.LIST, 2)
-            oprot.writeListBegin(TType.STRUCT, len(self.records))
-            for iter97 in self.records:
-                iter97.write(oprot)
-            oprot.writeListEnd()
-            oprot.writeFieldEnd()
-        oprot.writeFieldStop()
-        oprot.writeStructEnd()
-
-    def validate(self):
-        return
-
-    def __repr__(self):
-        L = ['%s=%r' % (key, getattr(self, key))
-             for key in self.__slots__]
-        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
-
-    def __eq__(self, other):
-        if not isinstance(other, self.__class__):
-            return False
-        for attr in self.__slots__:
-            my_val = getattr(self, attr)
-            other_val = getattr(other, attr)
-            if my_val != other_val:
-                return False
-        return True
-
-    def __ne__(self, other):
-        return not (self == other)
-
-
-class Document(object):
-    """
-    Attributes:
-     - id
-     - sections
-
-    """
-
-    __slots__ = (
-        'id',
-        'sections',
-    )
-
-
-    def __init__(self, id=None, sections=None,):
-        self.id = id
-        self.sections = sections
-
-    def read(self, iprot):
-        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
-            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
-            return
-        iprot.readStructBegin()
-        while True:
-            (fname, ftype, fid) = iprot.readFieldBegin()
-            if ftype == TType.STOP:
-                break
-            if fid == 1:
-                if ftype == TType.I64:
-                    self.id = iprot.readI64()
-                else:
-                    iprot.skip(ftype)
-            elif fid == 2:
-                if ftype == TType.LIST:
-                    self.sections = []
-                    (_etype101, _size98) = iprot.readListBegin()
-                    for _i102 in range(_size98):
-                        _elem103 = DocumentSection()
-                        _elem103.read(iprot)
-                        self.sections.append(_elem103)
-                    iprot.readListEnd()
-                else:
-                    iprot.skip(ftype)
-            else:
-                iprot.skip(ftype)
-            iprot.readFieldEnd()
-        iprot.readStructEnd()
-
-    def write(self, oprot):
-        if oprot._fast_encode is not None and self.thrift_spec is not None:
-            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
-            return
-        oprot.writeStructBegin('Document')
-        if self.id is not None:
-            oprot.writeFieldBegin('id', TType.I64, 1)
-            oprot.writeI64(self.id)
-            oprot.writeFieldEnd()
-        if self.sections is not None:
-            oprot.writeFieldBegin('sections', TType.LIST, 2)
-            oprot.writeListBegin(TType.STRUCT, len(self.sections))
-            for iter104 in self.sections:
+            for iter104 in self.rows:
                 iter104.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
@@ -6081,28 +5773,6 @@ all_structs.append(StreamProductRowsResponse)
 StreamProductRowsResponse.thrift_spec = (
     None,  # 0
     (1, TType.LIST, 'rows', (TType.STRUCT, [ProductRow, None], False), None, ),  # 1
-)
-all_structs.append(DocumentRecord)
-DocumentRecord.thrift_spec = (
-    None,  # 0
-    (1, TType.STRING, 'text', 'UTF8', None, ),  # 1
-    (2, TType.I64, 'count', None, None, ),  # 2
-    (3, TType.DOUBLE, 'value', None, None, ),  # 3
-    (4, TType.BOOL, 'ok', None, None, ),  # 4
-    (5, TType.STRUCT, 'at', [Timestamp, None], None, ),  # 5
-    (6, TType.STRUCT, 'price', [Money, None], None, ),  # 6
-)
-all_structs.append(DocumentSection)
-DocumentSection.thrift_spec = (
-    None,  # 0
-    (1, TType.STRING, 'title', 'UTF8', None, ),  # 1
-    (2, TType.LIST, 'records', (TType.STRUCT, [DocumentRecord, None], False), None, ),  # 2
-)
-all_structs.append(Document)
-Document.thrift_spec = (
-    None,  # 0
-    (1, TType.I64, 'id', None, None, ),  # 1
-    (2, TType.LIST, 'sections', (TType.STRUCT, [DocumentSection, None], False), None, ),  # 2
 )
 all_structs.append(GetDocumentRequest)
 GetDocumentRequest.thrift_spec = (
