@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from experiment.errors import UsageError
 from experiment.generator.shopload import BINARY, Shopload
 from experiment.generator.tapes import Tapes, make_tapes
-from experiment.plan.arms_in_blocks import DATA_SEED, MOST_BLOCKS, Plan, Planned
+from experiment.plan.arms_in_blocks import DATA_SEED, MOST_BLOCKS, PLAN, Plan, Planned
 from experiment.progress import Progress, minutes
 from experiment.results.folder import ResultsFolder, check_room, read_json, write_json
 from experiment.results.manifest import git_state, manifest_of, now
@@ -29,7 +29,6 @@ from mesh.runtime import system_of
 if TYPE_CHECKING:
     from hops.analysis.precision import Decided
 
-PLAN = "plan.json"
 WORKLOAD = "workload.yaml"
 """A copy, so that an experiment goes on with the workload that it began with."""
 RunTrial = Callable[..., Trial]

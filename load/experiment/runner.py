@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from experiment.blocks import PLAN, WORKLOAD, Blocks, RunTrial
-from experiment.plan.arms_in_blocks import Plan
+from experiment.blocks import WORKLOAD, Blocks, RunTrial
+from experiment.plan.arms_in_blocks import PLAN, Plan
 from experiment.plan.closed_loop import ClosedLoop
 from experiment.plan.mix import require_documents
 from experiment.progress import shown

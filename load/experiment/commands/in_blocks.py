@@ -20,9 +20,9 @@ from experiment.plan.arms_in_blocks import MOST_BLOCKS, Arm, Plan
 from experiment.plan.closed_loop import ClosedLoop
 from experiment.plan.precision import Foreseen, foresee, parse_precision, percent
 from experiment.plan.profiles import PROFILES, profile_named
+from experiment.plan.resume import take_up
 from experiment.progress import minutes
 from experiment.results.folder import RESULTS, ResultsFolder
-from experiment.resume import take_up
 from experiment.runner import begin, load_line, run_plan
 from hops.conclusions.wording import plural
 from hops.kinds import shown

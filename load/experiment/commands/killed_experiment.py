@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from experiment.commands.options import reported_errors
+from experiment.plan.resume import take_up
 from experiment.results.folder import RESULTS
-from experiment.resume import take_up
 from experiment.runner import run_trials
 from hops.run.files import SUMMARY, read_run, write_summary
 from mesh.description.ports import load_ports

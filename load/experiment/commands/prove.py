@@ -16,6 +16,7 @@ from experiment.blocks import expected_s
 from experiment.commands.options import RunName, Topologies, console, reported_errors
 from experiment.generator.shopload import BINARY, Shopload
 from experiment.plan.arms_in_blocks import MOST_BLOCKS
+from experiment.plan.resume import take_up
 from experiment.progress import minutes, shown
 from experiment.proofs import account as account_proof
 from experiment.proofs import delays as delay_proof
@@ -26,7 +27,6 @@ from experiment.proofs.delays import HOPS, JOURNEYS, SIZES, FoundDelay
 from experiment.proofs.queues import FoundQueue
 from experiment.proofs.resume import Proof
 from experiment.results.folder import RESULTS, find_run, read_json, write_json
-from experiment.resume import take_up
 from experiment.runner import begin, run_trials
 from hops.commands.prove import Seed, give, observer_view, with_progress
 from hops.commands.prove import app as simulations

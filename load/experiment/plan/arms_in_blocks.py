@@ -23,6 +23,8 @@ from mesh.description.switches import HTTP3, Switches, parse_switches
 from mesh.description.topology import Topology
 from mesh.errors import SwitchError
 
+PLAN = "plan.json"
+"""The file in which a run keeps its plan."""
 MOST_BLOCKS = 100
 LEAST_FIRST_STAGE = 5
 """Blocks of a first stage: with fewer, Student's t is so wide that the second stage costs more than the first saves."""

@@ -15,7 +15,7 @@ import pytest
 from experiment.generator.shopload import BINARY
 from experiment.plan.arms_in_blocks import Plan, arms_of
 from experiment.plan.profiles import Profile
-from experiment.resume import take_up
+from experiment.plan.resume import take_up
 from experiment.runner import begin, run_plan
 from experiment.trial.run import run_trial
 from hops.run.documents.summary import Summary

@@ -14,8 +14,8 @@ from experiment.errors import UsageError
 from experiment.generator.shopload import BINARY
 from experiment.plan.arms_in_blocks import MOST_BLOCKS, Plan, arms_of
 from experiment.plan.profiles import PROFILES
+from experiment.plan.resume import take_up
 from experiment.results.folder import ResultsFolder, read_json
-from experiment.resume import take_up
 from experiment.runner import begin, run_trials
 from experiment.trial.files import TrialFiles
 from hops.run.files import MANIFEST

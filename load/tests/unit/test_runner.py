@@ -22,7 +22,7 @@ from experiment.kinds.ladder import ladder_arms
 from experiment.kinds.rtt import rtt_arms
 from experiment.plan.arms_in_blocks import Arm, Plan, arms_of
 from experiment.plan.profiles import PROFILES
-from experiment.resume import take_up
+from experiment.plan.resume import take_up
 from experiment.runner import begin, load_line, run_plan
 from experiment.trial.files import TrialFiles
 from mesh.description.ports import load_ports

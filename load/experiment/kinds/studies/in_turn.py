@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 
 import typer
 
-from experiment.blocks import PLAN, expected_s
+from experiment.blocks import expected_s
 from experiment.commands import options
 from experiment.errors import UsageError
-from experiment.plan.arms_in_blocks import Plan, plan_of
+from experiment.plan.arms_in_blocks import PLAN, Plan, plan_of
 from experiment.progress import minutes, shown
 from experiment.results.folder import RESULTS, ResultsFolder, read_json, unfinished
 from experiment.results.manifest import git_state, machine, now

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiment.blocks import PLAN
 from experiment.errors import UsageError
-from experiment.plan.arms_in_blocks import Plan, plan_of
+from experiment.plan.arms_in_blocks import PLAN, Plan, plan_of
 from experiment.results.folder import ResultsFolder, read_json, unfinished
 
 
