@@ -43,6 +43,11 @@ class Row:
         return self.error.code.value
 
     @property
+    def thrift(self) -> str:
+        """The `code` of Thrift's exception."""
+        return self.error.code.value
+
+    @property
     def problem_type(self) -> str:
         """The `type` of the HTTP problem (RFC 9457), a URI that identifies it."""
         return PROBLEM_TYPES + self.error.code.value.lower().replace("_", "-")

@@ -13,6 +13,7 @@ from opentelemetry.trace import Span, StatusCode
 from shop.errors import ErrorCode, Internal, ShopError
 from shop.instrument.tracing import SharedAttributes, shared
 from shop.platform.access.rules import Access, Authenticator
+from shop.platform.error_table import row
 from shop.platform.thrift.encoding import EXCEPTION, MOST_ROWS, REPLY, encoded, opened, read_whole, unknown_method
 from shop.platform.validation import size
 from shop.stubs.thrift.ttypes import ShopError as Failure
@@ -105,7 +106,7 @@ class Call:
             span.set_attribute("error.type", failure.code.value)
             if failure.code in SERVER_FAULTS:
                 span.set_status(StatusCode.ERROR, failure.message)
-        told = Failure(failure.code.value, failure.message, failure.field or None, failure.retry_after_s or None)
+        told = Failure(row(failure).thrift, failure.message, failure.field or None, failure.retry_after_s or None)
         return self._reply(self._result(error=told))
 
 

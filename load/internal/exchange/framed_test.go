@@ -1,0 +1,69 @@
+package exchange
+
+import (
+	"context"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"hopwise/load/internal/outcome"
+	"hopwise/load/internal/target"
+)
+
+// TestFailuresOfFramedCallsHaveTheirClass has a service that reads one frame and answers in some way, or does not listen.
+func TestFailuresOfFramedCallsHaveTheirClass(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer []byte // nil for a service that hangs
+		away   bool
+		want   outcome.Class
+	}{
+		"answers":          {answer: []byte("\x00\x00\x00\x02ok"), want: outcome.OK},
+		"is not there":     {away: true, want: outcome.Client},
+		"says nothing":     {answer: []byte{}, want: outcome.Server},
+		"breaks off":       {answer: []byte("\x00\x00\x00\x09ok"), want: outcome.WrongAnswer},
+		"is far too large": {answer: []byte("\xff\xff\xff\xff"), want: outcome.WrongAnswer},
+		"hangs":            {want: outcome.Timeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = listener.Close() })
+			go func() {
+				connection, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				_, _ = io.ReadFull(connection, make([]byte, 4+len("call")))
+				if c.answer == nil {
+					<-t.Context().Done()
+				}
+				_, _ = connection.Write(c.answer)
+				_ = connection.Close()
+			}()
+			address := listener.Addr().String()
+			if c.away {
+				_ = listener.Close()
+			}
+			services := map[string][]string{"product": {address}}
+			entry := target.Entry{Protocol: target.Thrift, URL: "thrift://" + address, Services: services}
+			client, err := NewClient(target.Target{HTTP: 1, Entry: map[target.Channel]target.Entry{target.Web: entry}}, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			defer cancel()
+			err = Untraced(client.At(entry.URL)).Frame(ctx, FramedCall{
+				Service: "product", Method: "GetProduct",
+				Write: func(string) ([]byte, error) { return []byte("call"), nil },
+				Read:  func([]byte) error { return nil },
+			})
+			if got := outcome.Of(err); got != c.want {
+				t.Errorf("class %s instead of %s: %v", got, c.want, err)
+			}
+		})
+	}
+}
