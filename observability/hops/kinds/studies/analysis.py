@@ -24,7 +24,7 @@ from hops.kinds.studies.figures import UNITS, Figures
 from hops.kinds.studies.verdict import Effect, holm, judge, lies_inside
 from hops.run.documents.estimate import Estimate
 from hops.run.files import RunFiles
-from hops.statistics.over_blocks import NO_INTERVAL
+from hops.statistics.over_blocks import NO_INTERVAL, refusal
 from hops.units import ALL
 
 _ABSOLUTE = "a number of users at which a shop is full belongs to its machine, and is no verdict"
@@ -97,10 +97,10 @@ class _Judged:
 
     def _saturation(self, claim: Claim, arms: list[str]) -> Verdict:
         users = [self.study["loads"][load]["users_replayed"] for load in claim["loads"]]
-        full = self.figures.saturation(arms, users)
-        steps = ", ".join(map(str, users))
+        full, few = self.figures.saturation(arms, users), refusal(len(self.figures.blocks(*arms)), 1_000_000, None)
         told = f"levels off from {full} users on" if full else f"does not level off up to {users[-1]} users"
-        verdict = _none(claim, f"{_ABSOLUTE}. Here {claim['left']} {told} (of {steps})")
+        here = f"What {claim['left']} does here {few}" if few else f"Here {claim['left']} {told}"
+        verdict = _none(claim, f"{_ABSOLUTE}. {here} (of {', '.join(map(str, users))})")
         return {**verdict, "arms": arms, "values": [full], "unit": UNITS[claim["metric"]]}
 
     def _beside(self, claim: Claim, arms: list[str]) -> str:

@@ -32,7 +32,7 @@ def synthetic_claim(name: str, **fields: Any) -> Claim:
         reason="",
     )
     claim = {**claim, **fields}  # type: ignore[typeddict-item]
-    return {**claim, "topologies": [claim["left"], claim["right"] or ""]}
+    return {**claim, "topologies": [side for side in (claim["left"], claim["right"]) if side]}
 
 
 def write_synthetic_replay(

@@ -33,6 +33,7 @@ CLAIMS = [
     synthetic_claim("T8", metric="payload_bytes", relation="lt"),
     synthetic_claim("T9", metric="success_rate", relation="gt"),
     synthetic_claim("T10", metric="latency_mean", relation="eq", tolerance=0.5),
+    synthetic_claim("T11", metric="saturation_users", left="rest", right=None, value=3000, loads=["flat", "large"]),
 ]
 
 
@@ -61,6 +62,7 @@ def test_each_claim_gets_the_verdict_that_is_true(verdicts: dict[str, Verdict]) 
         "T8": ("inconclusive", None),
         "T9": ("inconclusive", None),
         "T10": ("holds", None),
+        "T11": ("not comparable", None),
     }
     effect = verdicts["T5"]["effect"]
     assert effect is not None
@@ -72,6 +74,7 @@ def test_what_is_contradicted_is_explained_and_held_against_one_request_per_item
     naive = verdicts["T4"]["naive"]
     assert naive is not None
     assert (naive["arms"], naive["outcome"]) == (["graphql-flat", "rest-naive-flat"], "holds")
+    assert "Here rest levels off from 10 users on (of 10, 10)." in verdicts["T11"]["reason"]
     assert verdicts["T6"]["reason"] == "Topology=thrift is unknown."
 
 
@@ -84,13 +87,13 @@ def test_only_arms_of_a_claim_are_compared(replayed: Path) -> None:
 def test_the_page_begins_with_the_claims(replayed: Path) -> None:
     text = page_of(replayed).text
     assert (
-        "Nobody (2026): Of 10 claims, 4 hold, 2 are contradicted, 2 are inconclusive and 2 are not comparable." in text
+        "Nobody (2026): Of 11 claims, 4 hold, 2 are contradicted, 2 are inconclusive and 3 are not comparable." in text
     )
     assert "T4 (latency, p50: graphql below rest) is contradicted." in text
     assert "It holds if the client makes one request per item: graphql-flat divided by" in text
     assert "100 users for 60 s" in text
     assert "10 users for 6 s" in text
-    assert (replayed / "csv" / "claims_made_up.csv").read_text(encoding="utf-8").count("\n") == 11
+    assert (replayed / "csv" / "claims_made_up.csv").read_text(encoding="utf-8").count("\n") == 12
     out = io.StringIO()
     console(out, width=200).print(shown(read_document(replayed / SUMMARY)))  # type: ignore[arg-type]
     assert "latency, p50: grpc 0.7 times rest" in out.getvalue()
@@ -105,7 +108,7 @@ def test_one_page_has_the_verdicts_over_all_studies(replayed: Path, tmp_path: Pa
     page, valid = make_report(tmp_path)
     assert (page.name, valid) == ("report.html", False)
     text = page_of(tmp_path).text
-    assert "Of 20 claims, 8 hold, 4 are contradicted, 4 are inconclusive and 4 are not comparable." in text
+    assert "Of 22 claims, 8 hold, 4 are contradicted, 4 are inconclusive and 6 are not comparable." in text
     for said in (
         "A. Nobody, “A study that nobody made”, nowhere, 2026.",
         "Second (2026), T3 (latency",
