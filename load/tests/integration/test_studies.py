@@ -1,0 +1,43 @@
+"""A study on the real system, short: two arms of one load, in one block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from experiment.generator.shopload import BINARY
+from experiment.kinds.studies.arms import PROFILES, study_plan
+from experiment.kinds.studies.study import STUDIES, read_study
+from experiment.runner import begin, run_plan
+from hops.kinds.studies.document import replayed_in
+from hops.run.files import read_run
+from mesh.description.ports import Ports
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`"),
+]
+
+
+def test_arms_are_sent_the_studys_load_and_its_claims_are_judged(
+    tmp_path: Path, free_ports: Callable[[], Ports]
+) -> None:
+    whole = study_plan(read_study(STUDIES / "agrawal.yaml"), PROFILES["smoke"], 1, 1)
+    plan = replace(whole, arms=tuple(arm for arm in whole.arms if arm.label in ("rest-small", "grpc-small")))
+    summary, path = run_plan(plan, begin(plan, tmp_path), free_ports())
+    run = read_run(path)
+    assert run.tape_of("rest-small") == run.tape_of("grpc-small")
+    assert set(run.journeys["mode"]) == {"closed"}
+    assert set(run.journeys["journey"]) == {"document"}
+    assert {trial["generator"]["closed"]["vus"] for trial in run.used} == {100}
+    assert {trial["generator"]["connections_dialed"] for trial in run.used} == {100}
+    small = run.journeys.filter((pl.col("topology") == "rest-small") & (pl.col("outcome") == "ok"))
+    assert small["bytes_in_raw"].max() < 1000  # type: ignore[operator]
+    verdicts = {verdict["claim"]["id"]: verdict for verdict in replayed_in(summary)["verdicts"]}
+    assert verdicts["A1"]["arms"] == ["grpc-small", "rest-small"]
+    assert verdicts["A1"]["reason"] == "There is no interval: it needs 3 blocks, and there is 1."
+    assert (verdicts["A6"]["outcome"], verdicts["A6"]["reason"]) == ("not comparable", "The run has no arm grpc-large.")
