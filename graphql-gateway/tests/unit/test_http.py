@@ -12,7 +12,7 @@ import pytest
 
 from shop.errors import ErrorCode, Internal, Unavailable
 from shop.platform.deadline import remaining
-from shop.platform.error_table import ERROR_TABLE
+from shop.platform.errors import ERROR_TABLE
 from shop.platform.http.body import MOST_BYTES
 from shop.product.domain import ProductChange
 

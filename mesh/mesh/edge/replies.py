@@ -1,7 +1,7 @@
 """What the edge itself answers when it cannot pass a request on: the shop's errors, shaped as a gateway shapes them.
 
 A problem (RFC 9457) over HTTP, errors as GraphQL has them where clients send GraphQL, a status and a message over gRPC;
-none gives away what is behind the edge. Codes, titles and types are those of `shop.platform.error_table`.
+none gives away what is behind the edge. Codes, titles and types are those of `shop.platform.errors`.
 """
 
 from __future__ import annotations

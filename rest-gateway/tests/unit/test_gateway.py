@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from memory_shop import MemoryShop
 from shop.errors import Conflict, DeadlineExceeded, Internal, ShopError, Unavailable
 from shop.platform.deadline import remaining
-from shop.platform.error_table import ERROR_TABLE, Row
+from shop.platform.errors import ERROR_TABLE, Row
 
 Headers = dict[str, str]
 

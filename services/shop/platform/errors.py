@@ -1,4 +1,7 @@
-"""What can go wrong in the platform itself, besides the errors that clients see (`shop.errors`).
+"""The closed table that maps each error to each protocol, and what can go wrong in the platform itself.
+
+A GraphQL error carries the code itself as `extensions.code`. The errors that clients see are in `shop.errors`; beside
+them are
 
 ValueError
 └── ConfigError        a variable of the environment is missing or not valid
@@ -10,7 +13,20 @@ DeadlineExceeded
 
 from __future__ import annotations
 
-from shop.errors import DeadlineExceeded
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from grpc import StatusCode
+
+from shop import errors
+from shop.errors import ErrorCode, ShopError
+
+DOMAIN = "hopwise"
+"""The domain of google.rpc.ErrorInfo."""
+
+PROBLEM_TYPES = "https://hopwise.invalid/problems/"
+"""Prefix of the `type` of every HTTP problem."""
 
 
 class ConfigError(ValueError):
@@ -21,5 +37,80 @@ class StartError(RuntimeError):
     """The process needs something at its start that it cannot get; the message says what, and what to do."""
 
 
-class BodyTimeout(DeadlineExceeded):
+class BodyTimeout(errors.DeadlineExceeded):
     """The body did not arrive in time, for which HTTP has a status of its own: 408."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One error code in each protocol.
+
+    Attributes:
+        grpc: Status of gRPC.
+        http: Status of HTTP.
+        title: The problem's title (RFC 9457): the same for every occurrence.
+        error: The class that is raised for it.
+    """
+
+    grpc: StatusCode
+    http: int
+    title: str
+    error: type[ShopError]
+
+    @property
+    def graphql(self) -> str:
+        """The `extensions.code` of GraphQL."""
+        return self.error.code.value
+
+    @property
+    def thrift(self) -> str:
+        """The `code` of Thrift's exception."""
+        return self.error.code.value
+
+    @property
+    def problem_type(self) -> str:
+        """The `type` of the HTTP problem (RFC 9457), a URI that identifies it."""
+        return PROBLEM_TYPES + self.error.code.value.lower().replace("_", "-")
+
+
+_ROWS = (
+    Row(StatusCode.INVALID_ARGUMENT, 400, "Invalid argument", errors.InvalidArgument),
+    Row(StatusCode.INVALID_ARGUMENT, 400, "Invalid page token", errors.InvalidPageToken),
+    Row(StatusCode.UNAUTHENTICATED, 401, "Not authenticated", errors.Unauthenticated),
+    Row(StatusCode.PERMISSION_DENIED, 403, "Permission denied", errors.PermissionDenied),
+    Row(StatusCode.NOT_FOUND, 404, "Not found", errors.NotFound),
+    Row(StatusCode.ALREADY_EXISTS, 409, "Already exists", errors.AlreadyExists),
+    Row(StatusCode.FAILED_PRECONDITION, 409, "Not possible in this state", errors.FailedPrecondition),
+    Row(StatusCode.FAILED_PRECONDITION, 409, "Out of stock", errors.OutOfStock),
+    Row(StatusCode.FAILED_PRECONDITION, 402, "Payment declined", errors.PaymentDeclined),
+    Row(StatusCode.FAILED_PRECONDITION, 422, "Idempotency key used again", errors.IdempotencyKeyReused),
+    Row(StatusCode.ABORTED, 409, "Conflict with another call", errors.Conflict),
+    Row(StatusCode.FAILED_PRECONDITION, 412, "Changed since it was read", errors.PreconditionFailed),
+    Row(StatusCode.RESOURCE_EXHAUSTED, 413, "Request too large", errors.ResourceExhausted),
+    Row(StatusCode.RESOURCE_EXHAUSTED, 429, "Too many requests", errors.TooManyRequests),
+    Row(StatusCode.DEADLINE_EXCEEDED, 504, "Deadline exceeded", errors.DeadlineExceeded),
+    Row(StatusCode.UNAVAILABLE, 503, "Unavailable", errors.Unavailable),
+    Row(StatusCode.INTERNAL, 500, "Internal error", errors.Internal),
+)
+
+ERROR_TABLE: Mapping[ErrorCode, Row] = MappingProxyType({row.error.code: row for row in _ROWS})
+
+
+def row(error: ShopError) -> Row:
+    """Returns the table's row of an error."""
+    return ERROR_TABLE[error.code]
+
+
+def error_for_code(code: str, message: str, field: str = "") -> ShopError:
+    """Makes the error that a code stands for, as it was raised at the other end.
+
+    Args:
+        code: A value of `ErrorCode`; any other becomes `Internal`, since its meaning is not known here.
+        message: The sentence for the client.
+        field: The argument at fault; empty if none is.
+    """
+    try:
+        known = ErrorCode(code)
+    except ValueError:
+        return errors.Internal("internal error")
+    return ERROR_TABLE[known].error(message, field=field)

@@ -21,8 +21,7 @@ import pytest
 from shop.errors import Conflict, DeadlineExceeded, Unavailable
 from shop.platform.database.pool import Database, connect_database
 from shop.platform.deadline import caller_limit, deadline
-from shop.platform.error_table import row
-from shop.platform.errors import StartError
+from shop.platform.errors import StartError, row
 
 pytestmark = pytest.mark.integration
 

@@ -13,7 +13,7 @@ import orjson
 from shop.clients.http_channel import HttpChannel
 from shop.errors import Internal, InvalidArgument, ShopError, Unavailable
 from shop.money import Money
-from shop.platform.error_table import error_for_code
+from shop.platform.errors import error_for_code
 
 PATH = "/graphql"
 UNKNOWN_HASH = "PERSISTED_QUERY_NOT_FOUND"

@@ -12,7 +12,7 @@ import msgspec
 
 from shop.clients.http_channel import Answer, HttpChannel
 from shop.errors import DeadlineExceeded, Internal, InvalidArgument, InvalidPageToken, ShopError, Unavailable
-from shop.platform.error_table import error_for_code
+from shop.platform.errors import error_for_code
 from shop.platform.validation import size
 
 T = TypeVar("T")

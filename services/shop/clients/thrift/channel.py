@@ -20,7 +20,7 @@ from shop.errors import DeadlineExceeded, Internal, Unavailable
 from shop.instrument.tracing import CLIENT
 from shop.platform.config import split_address
 from shop.platform.deadline import DEADLINE_HEADER, DEFAULT_S, remaining
-from shop.platform.error_table import error_for_code
+from shop.platform.errors import error_for_code
 from shop.platform.telemetry.trace_context import trace_headers
 from shop.platform.telemetry.tracing import UNTRACED, Ending, begin, note_busy, sampled_parent
 from shop.platform.thrift.encoding import CALL, COMPACT, EXCEPTION, JSON, LARGEST_ANSWER, encoded, opened

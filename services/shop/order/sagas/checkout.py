@@ -28,7 +28,7 @@ from shop.order.saga import (
 )
 from shop.order.sagas.retries import FINISH_LIMIT_S, FORWARD_LIMIT_S, with_retries
 from shop.platform.deadline import deadline, own_deadline, remaining
-from shop.platform.error_table import error_for_code
+from shop.platform.errors import error_for_code
 from shop.values.order import CheckoutLine, Order, OrderStatus
 from shop.values.product import Reservation, StockLine
 

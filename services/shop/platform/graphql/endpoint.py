@@ -14,7 +14,7 @@ import orjson
 
 from shop.errors import DeadlineExceeded, Internal, InvalidArgument, NotFound, ShopError
 from shop.platform.deadline import DEADLINE_HEADER, caller_limit, caller_timeout_s, deadline, work_s
-from shop.platform.error_table import row
+from shop.platform.errors import row
 from shop.platform.graphql.documents import Documents, Measure, is_mutation
 from shop.platform.graphql.error_format import graphql_errors, not_found_by_hash, shop_error
 from shop.platform.graphql.errors import PersistedQueryNotFound, Refused, RequestError

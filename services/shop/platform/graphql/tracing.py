@@ -13,7 +13,7 @@ from opentelemetry import trace
 from opentelemetry.trace import INVALID_SPAN_CONTEXT, NonRecordingSpan, Span, SpanContext, StatusCode
 
 from shop.instrument.tracing import SERVER
-from shop.platform.error_table import ERROR_TABLE
+from shop.platform.errors import ERROR_TABLE
 from shop.platform.process.injected_delay import pause
 from shop.platform.telemetry.trace_context import caller_of
 from shop.platform.telemetry.tracing import Current, begin, note_busy

@@ -17,7 +17,7 @@ from grpc_status import rpc_status
 
 from shop import errors
 from shop.errors import ShopError
-from shop.platform.error_table import DOMAIN, error_for_code, row
+from shop.platform.errors import DOMAIN, error_for_code, row
 
 log = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from opentelemetry.trace import Span, StatusCode
 from shop.errors import Internal, InvalidArgument, ShopError
 from shop.platform.access.rules import Authenticator, access_of
 from shop.platform.deadline import DEADLINE_HEADER, caller_limit, caller_timeout_s
-from shop.platform.error_table import row
+from shop.platform.errors import row
 from shop.platform.grpc.errors import status_of
 from shop.platform.grpc.tracing import TRACEPARENT, Metadata, TracedMethod, end, server_span
 from shop.platform.process.injected_delay import INJECTED, pause

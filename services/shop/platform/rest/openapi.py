@@ -17,7 +17,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
 from shop.fields import LARGEST_ID
-from shop.platform.error_table import ERROR_TABLE, PROBLEM_TYPES
+from shop.platform.errors import ERROR_TABLE, PROBLEM_TYPES
 from shop.platform.rest.operations import SECURITY_SCHEME
 from shop.platform.rest.parameters import MAX_IDS, VALUES_KEY
 from shop.platform.rest.problem_model import EXAMPLE, Problem

@@ -13,8 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from shop.errors import Internal, NotFound, ShopError, Unauthenticated
-from shop.platform.error_table import PROBLEM_TYPES, row
-from shop.platform.errors import BodyTimeout
+from shop.platform.errors import PROBLEM_TYPES, BodyTimeout, row
 from shop.platform.rest.answers import Answer
 from shop.platform.rest.caching import NO_STORE
 from shop.platform.rest.errors import HttpProblem, InvalidRequest, method_not_allowed

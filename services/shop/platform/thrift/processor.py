@@ -13,7 +13,7 @@ from opentelemetry.trace import Span, StatusCode
 from shop.errors import ErrorCode, Internal, ShopError
 from shop.instrument.tracing import SharedAttributes, shared
 from shop.platform.access.rules import Access, Authenticator
-from shop.platform.error_table import row
+from shop.platform.errors import row
 from shop.platform.thrift.encoding import EXCEPTION, MOST_ROWS, REPLY, encoded, opened, read_whole, unknown_method
 from shop.platform.validation import size
 from shop.stubs.thrift.ttypes import ShopError as Failure

@@ -15,7 +15,7 @@ from shop.errors import DeadlineExceeded, Internal, Unavailable
 from shop.money import Money
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.deadline import deadline, remaining
-from shop.platform.error_table import ERROR_TABLE
+from shop.platform.errors import ERROR_TABLE
 from shop.platform.grpc.server import grpc_server
 from shop.platform.http.server import http_server
 from shop.platform.thrift.over_http import http_app

@@ -22,8 +22,7 @@ from shop.clients.ports import Clients
 from shop.errors import DeadlineExceeded, InvalidArgument, NotFound, OutOfStock, Unavailable
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.deadline import DEADLINE_HEADER, LONGEST_S, remaining, work_s
-from shop.platform.error_table import ERROR_TABLE
-from shop.platform.errors import StartError
+from shop.platform.errors import ERROR_TABLE, StartError
 from shop.platform.grpc.errors import restore
 from shop.platform.grpc.server import grpc_server
 from shop.stubs import product_pb2 as pb

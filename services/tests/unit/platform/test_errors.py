@@ -7,7 +7,7 @@ import pytest
 
 from shop import errors
 from shop.errors import ErrorCode, ShopError
-from shop.platform.error_table import ERROR_TABLE, error_for_code, row
+from shop.platform.errors import ERROR_TABLE, error_for_code, row
 from shop.platform.grpc.errors import restore, status_of
 
 
