@@ -27,7 +27,7 @@ from mesh.supervisor.run import Run
 
 pytestmark = [pytest.mark.integration, needs_kong]
 
-TOPOLOGIES = [name for name in names() if not load_topology(name).transcodes]
+TOPOLOGIES = [name for name in names() if not ((one := load_topology(name)).transcodes or one.passes_by_the_edge)]
 
 
 class KongRun(Run):

@@ -62,7 +62,7 @@ def encrypted(prepare: Callable[..., MeshRun]) -> Iterator[MeshRun]:
         yield run
 
 
-@pytest.fixture(scope="module", params=names())
+@pytest.fixture(scope="module", params=[name for name in names() if not load_topology(name).frames_thrift])
 def of_topology(request: pytest.FixtureRequest, prepare: Callable[..., MeshRun]) -> Iterator[MeshRun]:
     with prepare(request.param, mtls="on") as run:
         yield run
