@@ -17,7 +17,6 @@ from experiment.plan.profiles import Profile
 from hops.kinds.studies.document import KIND, Claim, Study, StudyLoad, arm_label
 from mesh.description.switches import MOST_CONNECTIONS, SWITCHES
 from mesh.description.topology import load_topology
-from mesh.errors import MeshError
 
 TRACE = "0.05"
 """Share of journeys to trace: closed loops have many."""
@@ -60,22 +59,16 @@ def study_plan(study: StudyFile, profile: StudyProfile, blocks: int, seed: int) 
         seed: Seed of tapes and order.
 
     Raises:
-        UsageError: None of its arms can run.
+        UsageError: An arm cannot run: its topology or one of its switches is unknown, or the two do not fit.
     """
     arms: list[Arm] = []
-    left_out: dict[str, str] = {}
     loads: dict[str, StudyLoad] = {}
     for name, entry in study.replay.loads.items():
         own = _own_load(name, entry, study.replay.scale, profile)
         loads[name] = _described(entry, own)
         for topology in entry.topologies:
             label = arm_label(topology, name)
-            try:
-                arms.append(_arm(label, topology, {**study.replay.switches, **entry.switches}, own))
-            except (UsageError, MeshError) as error:
-                left_out[label] = str(error).removeprefix(f"arm {label}: ").partition(". ")[0].rstrip(".")
-    if not arms:
-        raise UsageError(f"study={study.id}: none of its arms can run: {next(iter(left_out.values()))}")
+            arms.append(_arm(label, topology, {**study.replay.switches, **entry.switches}, own))
     about = Study(
         id=study.id,
         title=study.title,
@@ -86,7 +79,6 @@ def study_plan(study: StudyFile, profile: StudyProfile, blocks: int, seed: int) 
         not_replayed=study.replay.not_replayed,
         loads=loads,
         claims=_claims(study),
-        left_out=left_out,
     )
     return Plan(
         kind=KIND,
@@ -104,7 +96,7 @@ def study_plan(study: StudyFile, profile: StudyProfile, blocks: int, seed: int) 
 def _arm(label: str, topology: str, switches: Mapping[str, str | int], own: OwnLoad) -> Arm:
     unknown = [name for name in switches if name not in SWITCHES]
     if unknown:
-        raise UsageError(f"there is no switch {unknown[0]}")
+        raise UsageError(f"arm {label}: there is no switch {unknown[0]}; valid: {', '.join(SWITCHES)}")
     given = {"trace": TRACE, **{name: str(value) for name, value in switches.items()}}
     if own.sending.closed is not None:
         given.setdefault("connections", str(min(MOST_CONNECTIONS, own.sending.closed.vus)))

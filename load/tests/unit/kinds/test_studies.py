@@ -19,6 +19,7 @@ from experiment.plan.closed_loop import ClosedLoop
 from experiment.results.folder import ResultsFolder
 from hops.kinds import make_report
 from hops.kinds.studies.synthetic import synthetic_claim, write_synthetic_replay
+from mesh.errors import MeshError
 
 CLAIMS = {"agrawal": 9, "chandra": 9, "muppaneni": 12, "niswar": 9, "rozek": 17}
 
@@ -38,8 +39,7 @@ def test_every_claim_has_arms_that_share_a_tape_or_a_reason(name: str) -> None:
         assert bool(claim["loads"]) != bool(claim["reason"])
         for load in claim["loads"]:
             labels = [f"{topology}-{load}" for topology in claim["topologies"]]
-            tapes = {arms[label].tape if label in arms else study["left_out"][label] for label in labels}
-            assert len(tapes) == 1 or any(label in study["left_out"] for label in labels)
+            assert len({arms[label].tape for label in labels}) == 1
 
 
 def test_a_load_keeps_the_studys_pace_and_says_what_it_was_divided_by() -> None:
@@ -84,6 +84,23 @@ def test_a_wrong_claim_is_refused_by_name(change: dict[str, Any], message: str, 
     file.write_text(yaml.safe_dump(document), encoding="utf-8")
     with pytest.raises(UsageError, match=rf"niswar.yaml: {message}"):
         read_study(file)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"topologies": ["rest", "graphql", "grpc", "soap"]}, "topology=soap is unknown"),
+        ({"switches": {"speed": "high"}}, "arm rest-flat-100: there is no switch speed; valid: edge, plugins"),
+        ({"switches": {"connections": 0}}, "arm rest-flat-100: connections=0"),
+    ],
+)
+def test_an_arm_that_cannot_run_is_refused_by_name(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+    document = yaml.safe_load((STUDIES / "niswar.yaml").read_text(encoding="utf-8"))
+    document["replay"]["loads"]["flat-100"] |= change
+    file = tmp_path / "niswar.yaml"
+    file.write_text(yaml.safe_dump(document), encoding="utf-8")
+    with pytest.raises((UsageError, MeshError), match=message):
+        study_plan(read_study(file), PROFILES["full"], 1, 1)
 
 
 @pytest.mark.parametrize(

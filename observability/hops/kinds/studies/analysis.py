@@ -66,7 +66,7 @@ class _Judged:
         arms = [arm_label(side, load) for load in claim["loads"] for side in claim["topologies"]]
         for arm in arms:
             if arm not in self.measured.journeys:
-                return _none(claim, self.study["left_out"].get(arm, f"the run has no arm {arm}"))
+                return _none(claim, f"the run has no arm {arm}")
         if claim["right"] is None:
             return self._saturation(claim, arms)
         if claim["metric"] == "payload_effect":

@@ -81,7 +81,7 @@ class StudyLoad(TypedDict):
 
 
 class Study(TypedDict):
-    """A study as it is replayed. `left_out` says why an arm did not run, by its label."""
+    """A study as it is replayed."""
 
     id: str
     title: str
@@ -92,7 +92,6 @@ class Study(TypedDict):
     not_replayed: str
     loads: dict[str, StudyLoad]
     claims: list[Claim]
-    left_out: dict[str, str]
 
 
 class Naive(TypedDict):

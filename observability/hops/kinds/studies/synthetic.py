@@ -78,7 +78,6 @@ def write_synthetic_replay(
         not_replayed="everything.",
         loads=dict.fromkeys(names, load),
         claims=list(claims),
-        left_out={"thrift-flat": "topology=thrift is unknown"},
     )
     manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     (folder / MANIFEST).write_text(json.dumps({**manifest, "study": study}), encoding="utf-8")

@@ -154,10 +154,7 @@ def loads_table(study: Study) -> Table:
 
 def replay_text(study: Study) -> str:
     """By what the loads are scaled, and what is left out."""
-    left_out = [f"{arm}: {reason}" for arm, reason in study["left_out"].items()]
-    return f"{study['scale']} Not replayed: {study['not_replayed']}" + (
-        f" Arms that did not run: {'; '.join(left_out)}." if left_out else ""
-    )
+    return f"{study['scale']} Not replayed: {study['not_replayed']}"
 
 
 def _row(verdict: Verdict) -> list[Cell]:

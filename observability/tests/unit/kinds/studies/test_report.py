@@ -75,7 +75,7 @@ def test_what_is_contradicted_is_explained_and_held_against_one_request_per_item
     assert naive is not None
     assert (naive["arms"], naive["outcome"]) == (["graphql-flat", "rest-naive-flat"], "holds")
     assert "Here rest levels off from 10 users on (of 10, 10)." in verdicts["T11"]["reason"]
-    assert verdicts["T6"]["reason"] == "Topology=thrift is unknown."
+    assert verdicts["T6"]["reason"] == "The run has no arm thrift-flat."
 
 
 def test_only_arms_of_a_claim_are_compared(replayed: Path) -> None:
