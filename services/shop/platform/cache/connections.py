@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import TypeAlias
-from urllib.parse import unquote, urlsplit
 
-from valkey.asyncio import Connection
+from valkey.asyncio import BlockingConnectionPool, Valkey
 from valkey.exceptions import ValkeyError
 
 from shop.instrument.tracing import CLIENT, SharedAttributes, shared
@@ -45,28 +44,16 @@ class CacheConnections:
     """
 
     def __init__(self, url: str, account: CacheAccount, *, limit_s: float) -> None:
-        parts = urlsplit(url)
         self.account = account
         self._limit_s = limit_s
         self._in_use = False
         self._owed: set[str] = set()
         self._recovery: asyncio.Task[None] | None = None
-        # The last one that was used comes first.
-        self._idle: asyncio.LifoQueue[Connection] = asyncio.LifoQueue()
-        for _ in range(CONNECTIONS):
-            self._idle.put_nowait(
-                Connection(
-                    host=parts.hostname or "",
-                    port=parts.port or 6379,
-                    db=parts.path.strip("/") or 0,
-                    username=unquote(parts.username or "") or None,
-                    password=unquote(parts.password or "") or None,
-                    # One limit is above all that a question takes, and nothing is tried twice.
-                    socket_timeout=None,
-                    lib_name=None,
-                    lib_version=None,
-                )
-            )
+        # One limit is above all that a question takes, and nothing is tried twice.
+        self._pool = BlockingConnectionPool.from_url(
+            url, max_connections=CONNECTIONS, timeout=None, socket_timeout=None, lib_name=None, lib_version=None
+        )
+        self._client = Valkey.from_pool(self._pool)
 
     async def open(self) -> None:
         """Connects, or begins to try so again and again."""
@@ -83,8 +70,7 @@ class CacheConnections:
             self._recovery.cancel()
             with suppress(asyncio.CancelledError):
                 await self._recovery
-        while not self._idle.empty():
-            await self._idle.get_nowait().disconnect(nowait=True)
+        await self._client.aclose()
         self.account.write()
 
     async def ask(self, operation: str, kind: str, *command: Argument) -> Answer:
@@ -125,13 +111,7 @@ class CacheConnections:
                 self._leave(None)
 
     async def _send(self, *command: Argument) -> Answer:
-        connection = await self._idle.get()
-        try:
-            await connection.send_command(*command)
-            answer: Answer = await connection.read_response()
-        finally:
-            # One that failed, or whose request was given up, has been disconnected, and connects when it is used again.
-            self._idle.put_nowait(connection)
+        answer: Answer = await self._client.execute_command(*command)  # type: ignore[no-untyped-call] # the library says nothing of it
         return answer
 
     def _leave(self, error: BaseException | None) -> None:
@@ -161,16 +141,9 @@ class CacheConnections:
 
     async def _reconnect(self) -> None:
         """Connects every connection anew: after an outage none of them can be trusted."""
-        taken: list[Connection] = []
-        try:
-            async with asyncio.timeout(RECONNECT_LIMIT_S):
-                while len(taken) < CONNECTIONS:
-                    taken.append(await self._idle.get())
-                    await taken[-1].disconnect(nowait=True)
-                    await taken[-1].connect()  # type: ignore[no-untyped-call] # the library says nothing of it
-        finally:
-            for connection in taken:
-                self._idle.put_nowait(connection)
+        async with asyncio.timeout(RECONNECT_LIMIT_S):
+            await self._pool.disconnect()
+            await asyncio.gather(*(self._send("PING") for _ in range(CONNECTIONS)))
 
 
 @lru_cache
