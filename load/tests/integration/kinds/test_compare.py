@@ -24,7 +24,7 @@ from mesh.description.ports import load_ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
 
-WORKLOAD = Path(__file__).resolve().parents[2] / "workloads" / "default.yaml"
+WORKLOAD = Path(__file__).resolve().parents[3] / "workloads" / "default.yaml"
 BASE = "21600"
 TINY = Profile("tiny", warmup_s=1, duration_s=5, rate=20.0, parity_samples=1)
 
