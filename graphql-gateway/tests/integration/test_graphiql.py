@@ -80,6 +80,7 @@ async def service(shop: MemoryShop, _: Authenticator) -> AsyncIterator[str]:
         grpc=lambda server: None,
         rest=lambda authenticator: None,
         graphql=lambda authenticator: product_app(shop.clients.product, authenticator),
+        thrift=lambda: None,
     )
     async with servers(config, protocols) as addresses:
         yield addresses["graphql"]

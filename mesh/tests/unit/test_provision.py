@@ -202,6 +202,6 @@ def test_every_pin_stands_in_the_lock_file() -> None:
     pins = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
     locked = (ROOT / "requirements.lock").read_text().splitlines()
     versions = {line.split(" ")[0].split("[")[0] for line in locked if "==" in line and not line.startswith(" ")}
-    names = {pin.split("[")[0].split("==")[0] + "==" + pin.split("==")[1] for pin in pins}
+    names = {pin.split("[")[0].split("==")[0] + "==" + pin.split("==")[1].split(";")[0] for pin in pins}
     assert names - versions == set(), "run `make lock` and commit the result"
     assert "://" not in "\n".join(locked)

@@ -9,6 +9,8 @@ import numpy as np
 import polars as pl
 
 from hops.analysis.cost import GENERATOR_GROUP, GROUPS, TOTAL, component_group
+from hops.budget.groups import GROUPS as PARTS
+from hops.budget.groups import HANDSHAKE_GROUP, NETWORK_GROUP, UNATTRIBUTED_GROUP
 from hops.elements import numbers
 from hops.elements.element import Chart, Element, Figures, Fold, Heading, Section, Text
 from hops.elements.table import Column, Table, number, words
@@ -21,19 +23,13 @@ from hops.tables.cost import cost_table
 
 _BINS = 40
 _NS_PER_S = 1e9
-_FILLS = {
-    "services": 5,
-    "gateways": 2,
-    "edge": 1,
-    "sidecars": 4,
-    "control plane": 0,
-    "database": 6,
-    "cache": 10,
-    "telemetry": 3,
-    "other": 8,
-    GENERATOR_GROUP: 7,
+_LIKE = {
+    "control plane": NETWORK_GROUP,
+    "telemetry": HANDSHAKE_GROUP,
+    "other": UNATTRIBUTED_GROUP,
+    TOTAL: UNATTRIBUTED_GROUP,
 }
-"""A group of components is drawn like the group of budget parts that is the same thing."""
+"""Groups of components that are no part of a budget take the textures of parts that are no component."""
 
 
 def section(view: View) -> Section:
@@ -82,8 +78,8 @@ def groups_of(view: View) -> list[str]:
 
 
 def fill_of(group: str) -> int:
-    """Number of the texture of a group of components."""
-    return _FILLS.get(group, 0)
+    """Number of the texture of a group of components: that of the group of budget parts that is the same thing."""
+    return PARTS.index(_LIKE.get(group, group))
 
 
 def fills() -> list[str]:

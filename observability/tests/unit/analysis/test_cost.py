@@ -15,6 +15,7 @@ EXPECTED = {
     "edge": "edge",
     "order-sidecar": "sidecars",
     "postgres": "database",
+    "valkey": "cache",
     "jaeger": "telemetry",
     "client": "generator",
     "edge-sidecar": "sidecars",
