@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -143,6 +144,31 @@ func TestShardsAreOneReplay(t *testing.T) {
 		if got, want := fmt.Sprint(hitsOf(t, filepath.Join(out, "merged"))), fmt.Sprint(hitsOf(t, alone)); got != want {
 			t.Errorf("%d shards: hits\n%s\ninstead of\n%s", count, got, want)
 		}
+	}
+}
+
+// Which journeys are traced is drawn anew in each trial, so that trials are independent draws.
+func TestEachTrialTracesJourneysOfItsOwn(t *testing.T) {
+	shop := shoptest.Start(t)
+	at := shop.Target(t, target.GraphQL, 2)
+	at.OTLP = startReceiver(t)
+	tapePath, _ := makeTape(t)
+	traced := func(trial string) (seqs []int64) {
+		at.Trial = trial
+		out := t.TempDir()
+		if code, _, stderr := run(t, "replay", "--tape", tapePath, "--target", writeTarget(t, at), "--trace", "0.5", "--out", out); code != exitOK {
+			t.Fatal(stderr)
+		}
+		for _, row := range rowsOf(t, out) {
+			if row.Sampled {
+				seqs = append(seqs, row.Seq)
+			}
+		}
+		return seqs
+	}
+	first, again, other := traced("1-rest"), traced("1-rest"), traced("2-rest")
+	if len(first) == 0 || !slices.Equal(first, again) || slices.Equal(first, other) {
+		t.Errorf("traced %v, again %v, in another trial %v", first, again, other)
 	}
 }
 
