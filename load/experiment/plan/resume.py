@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from experiment.errors import UsageError
@@ -20,11 +21,26 @@ def take_up(results: Path, run: str, kind: str) -> tuple[ResultsFolder, Plan]:
     Raises:
         UsageError: There is none of this name, or it is being run by somebody else.
     """
-    folders = unfinished(results, PLAN)
-    there = {folder.final.name: folder for folder in folders if read_json(folder.existing / PLAN).get("kind") == kind}
+    kinds = {folder: read_json(folder.existing / PLAN).get("kind") for folder in unfinished(results, PLAN)}
+    folder = interrupted([folder for folder in kinds if kinds[folder] == kind], run, kind)
+    return folder, plan_of(read_json(folder.path / PLAN))
+
+
+def interrupted(folders: Sequence[ResultsFolder], run: str, kind: str) -> ResultsFolder:
+    """Takes up one of the folders of interrupted runs.
+
+    Args:
+        folders: The folders, the newest first.
+        run: `latest`, or the folder's name.
+        kind: What they are, for people.
+
+    Raises:
+        UsageError: There is none of this name, or it is being run by somebody else.
+    """
+    there = {folder.final.name: folder for folder in folders}
     folder = there.get(next(iter(there), "") if run == "latest" else run)
     if folder is None:
         listed = ", ".join(list(there)[:5]) or "none"
         raise UsageError(f"resume={run} is not an interrupted {kind}; interrupted ones: {listed}")
     folder.reopen()
-    return folder, plan_of(read_json(folder.path / PLAN))
+    return folder

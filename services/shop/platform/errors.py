@@ -94,6 +94,8 @@ _ROWS = (
 )
 
 ERROR_TABLE: Mapping[ErrorCode, Row] = MappingProxyType({row.error.code: row for row in _ROWS})
+SERVER_FAULTS = frozenset(code for code, entry in ERROR_TABLE.items() if entry.http >= 500)
+"""Codes of what is no fault of the caller's."""
 
 
 def row(error: ShopError) -> Row:

@@ -10,8 +10,8 @@ import typer
 
 from experiment.blocks import expected_s
 from experiment.commands import options
-from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import PLAN, Plan, plan_of
+from experiment.plan.resume import interrupted
 from experiment.progress import minutes, shown
 from experiment.results.folder import RESULTS, ResultsFolder, read_json, unfinished
 from experiment.results.manifest import git_state, machine, now
@@ -64,12 +64,7 @@ class InTurn:
         Raises:
             UsageError: There are none of this name, or somebody else is at work on them.
         """
-        there = {folder.final.name: folder for folder in unfinished(RESULTS, PLANS)}
-        folder = there.get(next(iter(there), "") if run == "latest" else run)
-        if folder is None:
-            listed = ", ".join(list(there)[:5]) or "none"
-            raise UsageError(f"resume={run} is not an interrupted {KIND}; interrupted ones: {listed}")
-        folder.reopen()
+        folder = interrupted(unfinished(RESULTS, PLANS), run, KIND)
         kept = read_json(folder.path / PLANS)
         return cls(folder, [plan_of(plan) for plan in kept["plans"]], kept["began"], kept["runs"])
 

@@ -17,7 +17,7 @@ from hops.report.sections.setup import setup_table
 from hops.report.write import Page, write_page
 from hops.run.documents import SCHEMA
 from hops.run.files import read_document
-from hops.statistics.intervals import Interval, t_quantile
+from hops.statistics.over_blocks import NO_INTERVAL, spread_of
 
 ALL = "all"
 KIB = 1024.0
@@ -87,12 +87,8 @@ def memory_table(document: Document) -> Table:
 
 def over_blocks(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Cell:
     """The mean over blocks, with its interval by Student's t; none of a single block."""
-    ends: Interval = (None, None)
     mean = float(values.mean())
-    if values.size > 1:
-        reach = t_quantile(values.size - 1) * float(values.std(ddof=1)) / values.size**0.5
-        ends = (mean - reach, mean + reach)
-    return estimate(mean, ends)
+    return estimate(mean, spread_of(values - mean).around(mean) if values.size > 1 else NO_INTERVAL)
 
 
 def _of(memory_mb: dict[str, float], component: str) -> float:

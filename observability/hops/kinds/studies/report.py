@@ -163,9 +163,7 @@ def _section(one: Finished) -> Section:
 
 def _compact(one: Finished) -> Table:
     table = claims_table(one["study"]["id"], cited(one["study"]), one["verdicts"])
-    kept = [
-        index for index, column in enumerate(table.columns) if column.name in ("claim", "says", "measured", "verdict")
-    ]
+    kept = [index for index, column in enumerate(table.columns) if column.name in _COMPACT]
     return Table(
         table.key, table.caption, [table.columns[i] for i in kept], [[row[i] for i in kept] for row in table.rows]
     )

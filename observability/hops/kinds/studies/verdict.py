@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 from hops.elements.numbers import figure, share, times
 from hops.kinds.studies.document import Claim, Outcome
+from hops.statistics.correction import corrected
 from hops.statistics.intervals import Interval
 from hops.statistics.two_stage import blocks_for
+from hops.units import ALL
 
 MOST_BLOCKS = 100
 """More blocks than this are no advice."""
@@ -97,13 +99,10 @@ def ends_of(value: float | list[float]) -> tuple[float, float]:
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Corrects tests for being several (S. Holm, *Scandinavian Journal of Statistics* 6, 1979); None stays None."""
-    known = sorted((p, index) for index, p in enumerate(p_values) if p is not None)
-    corrected: list[float | None] = [None] * len(p_values)
-    worst = 0.0
-    for rank, (p, index) in enumerate(known):
-        worst = max(worst, min(1.0, p * (len(known) - rank)))
-        corrected[index] = worst
-    return corrected
+    # Each test is between two sides of its own, so that nothing of one follows from another.
+    tests = {(ALL, f"{number} left", f"{number} right"): p for number, p in enumerate(p_values) if p is not None}
+    result = {test: one.p for test, one in corrected(tests).items()}
+    return [result.get((ALL, f"{number} left", f"{number} right")) for number in range(len(p_values))]
 
 
 def _claimed(claim: Claim, none: float) -> tuple[float, float]:

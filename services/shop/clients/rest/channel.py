@@ -11,9 +11,9 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from shop.clients.http_channel import Answer, HttpChannel
+from shop.clients.pages import pages
 from shop.errors import DeadlineExceeded, Internal, InvalidArgument, InvalidPageToken, ShopError, Unavailable
 from shop.platform.errors import error_for_code
-from shop.platform.validation import size
 
 T = TypeVar("T")
 P = TypeVar("P")
@@ -22,7 +22,6 @@ R = TypeVar("R")
 PROBLEM = "application/problem+json"
 JSON = {"content-type": "application/json"}
 LARGEST_PAGE = 10_000
-DEFAULT_ROWS, MOST_ROWS = 1_000, 100_000
 
 _LOG = logging.getLogger(__name__)
 
@@ -142,7 +141,7 @@ class RestPeer:
         _LOG.error("%s answered %s with HTTP %d and no problem", peer, call, received.status)
         return Internal("internal error")
 
-    async def pages(
+    def pages(
         self,
         page: type[P],
         template: str,
@@ -167,16 +166,11 @@ class RestPeer:
         Raises:
             ShopError: What the service raised, or `Unavailable` if it does not answer.
         """
-        left = size(limit, "limit", default=DEFAULT_ROWS, most=MOST_ROWS)
-        while left:
-            asked = min(left, LARGEST_PAGE)
-            batch = rows(await self.get(page, template, query={after: start, "page_size": asked}))
-            for row in batch:
-                yield row
-            if len(batch) < asked:
-                return
-            left -= asked
-            start = id_of(batch[-1])
+
+        async def one(after_id: int, asked: int) -> Sequence[R]:
+            return rows(await self.get(page, template, query={after: after_id, "page_size": asked}))
+
+        return pages(one, start, limit, largest=LARGEST_PAGE, id_of=id_of)
 
 
 def optional(value: T, default: T) -> T | None:

@@ -7,6 +7,7 @@ import contextlib
 import itertools
 import logging
 import time
+from abc import ABC, abstractmethod
 from asyncio import StreamReader, StreamWriter
 from collections.abc import Mapping, Sequence
 from types import ModuleType
@@ -25,7 +26,7 @@ from shop.platform.telemetry.trace_context import trace_headers
 from shop.platform.telemetry.tracing import UNTRACED, Ending, begin, note_busy, sampled_parent
 from shop.platform.thrift.encoding import CALL, COMPACT, EXCEPTION, JSON, LARGEST_ANSWER, encoded, opened
 from shop.platform.thrift.over_http import MEDIA_TYPE, path_of
-from shop.platform.thrift.processor import TracedMethod
+from shop.platform.thrift.processor import TracedMethod, attributes_of
 from shop.platform.thrift.server import LENGTH
 
 _LOG = logging.getLogger(__name__)
@@ -37,7 +38,7 @@ class _Problem(msgspec.Struct):
     field: str = ""
 
 
-class ThriftPeer:
+class ThriftPeer(ABC):
     """One service as its callers see it over Thrift.
 
     Args:
@@ -51,6 +52,7 @@ class ThriftPeer:
         self._stubs = stubs
         self._sequence = itertools.count(1)
 
+    @abstractmethod
     async def call(self, method: str, request: Any) -> Any:
         """Calls a method; repeats the call of one that changes nothing if there is no answer.
 
@@ -64,7 +66,6 @@ class ThriftPeer:
         Raises:
             ShopError: What the service raised, or `Unavailable` if it does not answer.
         """
-        raise NotImplementedError
 
     def message(self, encoding: Any, method: str, headers: Mapping[str, str], request: Any) -> bytes:
         """Returns a call as bytes."""
@@ -123,7 +124,7 @@ class HttpPeer(ThriftPeer):
             body=self.message(JSON, method, {}, request),
             headers={"content-type": MEDIA_TYPE},
             name=f"{self._name}/{method}",
-            attributes={"rpc.system.name": "thrift", "rpc.service": self._name, "rpc.method": method},
+            attributes=attributes_of(self._name, method),
             again=method in self.service.reads,
         )
         if received.status == 200:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 
+from shop.clients.pages import pages
 from shop.clients.ports import Page
 from shop.clients.thrift.channel import ThriftPeer
-from shop.clients.thrift.pages import pages
 from shop.messages.order import STATUS_NUMBERS, joined_from, order_from
-from shop.platform.thrift.encoding import build
+from shop.platform.thrift.encoding import MOST_ROWS, build
 from shop.stubs.thrift import ttypes as t
 from shop.values.order import CheckoutLine, JoinedOrderLine, Order, OrderStatus
 
@@ -59,5 +59,5 @@ class ThriftOrderClient:
             request = build(t.StreamOrderLinesRequest, after_line_id=after, limit=size)
             return [joined_from(line) for line in (await self._call("StreamOrderLines", request)).lines]
 
-        async for line in pages(page, after_line_id, limit, id_of=lambda line: line.id):
+        async for line in pages(page, after_line_id, limit, largest=MOST_ROWS, id_of=lambda line: line.id):
             yield line

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Unpack
 
+from shop.clients.pages import pages
 from shop.clients.ports import Page
 from shop.clients.thrift.channel import ThriftPeer
-from shop.clients.thrift.pages import pages
 from shop.messages.product import product_from, reservation_from, review_from, row_from
 from shop.messages.structs import document_of
 from shop.money import Money
-from shop.platform.thrift.encoding import build
+from shop.platform.thrift.encoding import MOST_ROWS, build
 from shop.stubs.thrift import ttypes as t
 from shop.values.product import Document, Product, ProductFields, ProductRow, Reservation, Review, StockLine
 
@@ -86,7 +86,7 @@ class ThriftProductClient:
             request = build(t.StreamProductRowsRequest, after_product_id=after, limit=size)
             return [row_from(row) for row in (await self._call("StreamProductRows", request)).rows]
 
-        async for row in pages(page, after_product_id, limit, id_of=lambda row: row.product_id):
+        async for row in pages(page, after_product_id, limit, largest=MOST_ROWS, id_of=lambda row: row.product_id):
             yield row
 
 

@@ -13,7 +13,7 @@ from opentelemetry import trace
 from opentelemetry.trace import INVALID_SPAN_CONTEXT, NonRecordingSpan, Span, SpanContext, StatusCode
 
 from shop.instrument.tracing import SERVER
-from shop.platform.errors import ERROR_TABLE
+from shop.platform.errors import SERVER_FAULTS
 from shop.platform.process.injected_delay import pause
 from shop.platform.telemetry.trace_context import caller_of
 from shop.platform.telemetry.tracing import Current, begin, note_busy
@@ -25,7 +25,7 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _TRACE_CONTEXT = (b"traceparent", b"tracestate")
-_SERVER_FAULTS = frozenset(code.value for code, entry in ERROR_TABLE.items() if entry.http >= 500)
+_SERVER_FAULTS = frozenset(code.value for code in SERVER_FAULTS)
 
 
 class Traced:

@@ -10,10 +10,10 @@ from typing import Any, TypeAlias, TypeVar
 
 from opentelemetry.trace import Span, StatusCode
 
-from shop.errors import ErrorCode, Internal, ShopError
+from shop.errors import Internal, ShopError
 from shop.instrument.tracing import SharedAttributes, shared
 from shop.platform.access.rules import Access, Authenticator
-from shop.platform.errors import row
+from shop.platform.errors import SERVER_FAULTS, row
 from shop.platform.thrift.encoding import EXCEPTION, MOST_ROWS, REPLY, encoded, opened, read_whole, unknown_method
 from shop.platform.validation import size
 from shop.stubs.thrift.ttypes import ShopError as Failure
@@ -24,7 +24,6 @@ T = TypeVar("T")
 
 DEFAULT_ROWS = 1_000
 """Rows of an answer if the caller does not say how many."""
-SERVER_FAULTS = frozenset({ErrorCode.DEADLINE_EXCEEDED, ErrorCode.UNAVAILABLE, ErrorCode.INTERNAL})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +45,11 @@ Methods: TypeAlias = Mapping[str, Method]
 """The methods of a service, by their names in the contract."""
 
 
+def attributes_of(service: str, method: str) -> dict[str, str | int]:
+    """Returns the attributes that tell a method in the spans of both ends."""
+    return {"rpc.system.name": "thrift", "rpc.service": service, "rpc.method": method}
+
+
 @dataclass(frozen=True, slots=True)
 class TracedMethod:
     """What the spans of a method's calls have in common."""
@@ -62,8 +66,7 @@ class TracedMethod:
             method: Name of the method: "GetProduct".
             more: Further attributes.
         """
-        attributes = {"rpc.system.name": "thrift", "rpc.service": service, "rpc.method": method}
-        return cls(f"{service}/{method}", shared(attributes | dict(more or {})))
+        return cls(f"{service}/{method}", shared(attributes_of(service, method) | dict(more or {})))
 
 
 @dataclass(frozen=True, slots=True)

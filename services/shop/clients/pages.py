@@ -1,20 +1,24 @@
-"""Reads rows page by page, where gRPC streams."""
+"""Reads rows page by page, where other protocols stream."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from shop.platform.thrift.encoding import MOST_ROWS
 from shop.platform.validation import size
 
 R = TypeVar("R")
 
-DEFAULT_ROWS, LONGEST = 1_000, 100_000
+DEFAULT_ROWS, MOST_ROWS = 1_000, 100_000
 
 
 async def pages(
-    page: Callable[[int, int], Awaitable[list[R]]], after: int, limit: int, *, id_of: Callable[[R], int]
+    page: Callable[[int, int], Awaitable[Sequence[R]]],
+    after: int,
+    limit: int,
+    *,
+    largest: int,
+    id_of: Callable[[R], int],
 ) -> AsyncIterator[R]:
     """Yields rows.
 
@@ -22,11 +26,12 @@ async def pages(
         page: Gives the rows behind an id, at most so many.
         after: The id to begin behind.
         limit: How many rows to read in all; 0 for the contract's default.
+        largest: The most rows of a page.
         id_of: Returns the id of a row.
     """
-    left = size(limit, "limit", default=DEFAULT_ROWS, most=LONGEST)
+    left = size(limit, "limit", default=DEFAULT_ROWS, most=MOST_ROWS)
     while left:
-        asked = min(left, MOST_ROWS)
+        asked = min(left, largest)
         rows = await page(after, asked)
         for row in rows:
             yield row
