@@ -37,8 +37,6 @@ USERS = 2
 LIMIT = 0.01
 """Largest share of an answer's time that the account may cost."""
 _WARMUP_S = 10.0
-_RATE = 200.0
-"""Journeys a second on the tape: more than the users can ask for."""
 _SWITCHED = """
 import mmap, os
 from shop.instrument.loop import LoopAccount
@@ -101,9 +99,12 @@ def measure(
     switch_file.write_bytes(b"\1")
     settings = {"PYTHONPATH": str(folder), "SHOP_ACCOUNT_SWITCH": str(switch_file)}
     duration_s = _WARMUP_S + 2 * pairs * SLOT_S
-    tape = shopload.tape(workload, folder / "tape.jsonl", seed=seed, rate=_RATE, duration_s=duration_s, scale=1)
+    users = ClosedLoop(USERS, 0.0)
+    tape = shopload.tape(
+        workload, folder / "tape.jsonl", seed=seed, rate=users.tape_rate, duration_s=duration_s, scale=1
+    )
     sample = parity_tape(shopload, folder / "parity.jsonl", 2, seed=seed, scale=1)
-    load = Load(tape, duration_s, ClosedLoop(USERS, 0.0))
+    load = Load(tape, duration_s, users)
     extra = dict.fromkeys(topology.components, settings)
     with System(topology, parse_switches(), ports, f"account-{topology.name}", extra=extra) as system:
         check_answers(system, shopload, sample, folder / "parity.out")

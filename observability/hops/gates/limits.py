@@ -11,7 +11,8 @@ from typing import Literal
 from hops.elements import numbers
 from hops.run.documents.gate import Gate
 
-START_LAG_SHARE = 0.05
+LAG_SHARE = 0.05
+_OF_MEDIAN = f", or {LAG_SHARE:.0%} of the median latency if that is more".replace("%", " %")
 EDGE_SHARE = 0.02
 EDGE_MS_PER_REQUEST = 0.2
 OTHER_CORES_OF_A_NODE = 0.5
@@ -102,7 +103,7 @@ GATES = (
         1.0,
         _GENERATOR,
         unit="ms",
-        more=f", or {START_LAG_SHARE:.0%} of the median latency if that is more".replace("%", " %"),
+        more=_OF_MEDIAN,
         remedy=_REPEAT,
     ),
     Kind(
@@ -112,7 +113,7 @@ GATES = (
         0.4,
         _GENERATOR,
         unit="ms",
-        more=f", or {START_LAG_SHARE:.0%} of the median latency if that is more".replace("%", " %"),
+        more=_OF_MEDIAN,
         remedy=_REPEAT,
     ),
     Kind(
@@ -122,6 +123,7 @@ GATES = (
         1.0,
         _GENERATOR,
         unit="ms",
+        more=_OF_MEDIAN + ", all requests of a journey together",
         remedy=_REPEAT,
     ),
     Kind("generator_cores", "CPU of the load generator", "below", 0.8, _GENERATOR, unit="cores", remedy=_REPEAT),

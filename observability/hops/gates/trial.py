@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from hops.gates.edge_agreement import Agreement
-from hops.gates.limits import OTHER_CORES_OF_A_NODE, START_LAG_SHARE, kind_of
+from hops.gates.limits import LAG_SHARE, OTHER_CORES_OF_A_NODE, kind_of
 from hops.run.documents.gate import Gate, LeftOut
 from hops.traces.tree import Quality
 
@@ -41,6 +41,7 @@ class Evidence:
         start_lag_mean_ms: Mean of the same, likewise; what the lag adds to the mean latency.
         answer_lag_ms: How long after the edge had answered the client had read the answer, median over traced requests;
             None with a network between the two, or without an edge.
+        requests: Requests of a traced journey to the edge, mean.
         spans_missing: Traces of journeys that ended ok which lack a span that others of their kind have, or a statement
             of a component that keeps data.
         spans_outside: Spans that one clock cannot have timed: begun before their parent, or of a callee that mostly
@@ -107,6 +108,7 @@ class Evidence:
     late_customers: int | None = None
     start_lag_mean_ms: float | None = None
     answer_lag_ms: float | None = None
+    requests: float = 1.0
     spans_missing: int | None = None
     spans_outside: int | None = None
 
@@ -173,18 +175,16 @@ def is_valid(gates: Sequence[Gate]) -> bool:
 
 def _gates(evidence: Evidence) -> Iterator[Gate]:
     quality = evidence.quality
+    of_median_ms = LAG_SHARE * (evidence.latency_median_ms or 0.0)
     yield kind_of("parity").held(evidence.parity_mismatches)
     if evidence.closed:
         yield kind_of("tape_exhausted").held(int(evidence.tape_exhausted))
     else:
         yield kind_of("tape_unsent").held(evidence.journeys_planned - evidence.journeys_sent)
-        lag = kind_of("start_lag_p99_ms")
-        of_median = START_LAG_SHARE * (evidence.latency_median_ms or 0.0)
-        yield lag.held(evidence.start_lag_p99_ms, max(lag.limit, of_median))
-        mean = kind_of("start_lag_mean_ms")
-        yield mean.held(evidence.start_lag_mean_ms, max(mean.limit, of_median))
+        yield _lag("start_lag_p99_ms", evidence.start_lag_p99_ms, of_median_ms)
+        yield _lag("start_lag_mean_ms", evidence.start_lag_mean_ms, of_median_ms)
     if evidence.answer_lag_ms is not None:
-        yield kind_of("answer_lag_ms").held(evidence.answer_lag_ms)
+        yield _lag("answer_lag_ms", evidence.answer_lag_ms, of_median_ms / evidence.requests)
     yield kind_of("generator_cores").held(evidence.generator_cores)
     if evidence.late_customers is not None:
         yield kind_of("late_customers").held(_share(evidence.late_customers, evidence.journeys_sent))
@@ -220,6 +220,11 @@ def _spans_lost(evidence: Evidence) -> int:
     """Spans dropped by an exporter, of a trace that was not found or has no root, or of a callee."""
     traces = evidence.traces_expected - evidence.traces_found
     return evidence.spans_dropped + traces + evidence.quality.empty + evidence.quality.missing_servers
+
+
+def _lag(name: str, value_ms: float | None, of_median_ms: float) -> Gate:
+    kind = kind_of(name)
+    return kind.held(value_ms, max(kind.limit, of_median_ms))
 
 
 def _edge_agrees(evidence: Evidence) -> Gate:

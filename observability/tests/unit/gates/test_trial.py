@@ -159,6 +159,12 @@ def test_start_lag_may_be_5_percent_of_a_slow_median():
     assert is_valid(gates)
 
 
+@pytest.mark.parametrize(("requests", "valid"), [(1, True), (2, True), (5, False)])
+def test_answers_of_a_journey_may_be_read_5_percent_of_a_slow_median_late_together(requests, valid):
+    late = dataclasses.replace(SOUND, answer_lag_ms=2.0, latency_median_ms=100.0, requests=requests)
+    assert is_valid(evaluate(late)) is valid
+
+
 def test_the_journey_farthest_off_for_its_allowance_is_shown():
     rows = [
         Agreement("bulk_lines", 100, 1.0, 2.0),
