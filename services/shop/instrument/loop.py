@@ -23,10 +23,9 @@ _ON_ITS_WAY_NS = 5_000_000
 """A call goes through gRPC's own thread, and back to the loop, more than once before its handler begins. So one that
 came while the loop was busy is seen after a rest or two."""
 _NOTHING_NS = 15_000
-"""Time of a turn of the loop in which nothing was done but looking; it takes 2 to 3 µs."""
+"""CPU time of a turn of the loop in which nothing was done but looking; it takes 2 to 3 µs."""
 _TURNS = 3
-"""Turns in which nothing was done until a loop that was busy for `_LEAST_NS` counts as at rest: what one turn reads, a
-later one handles. After less, which nobody is told of, a single one will do."""
+"""Turns in which nothing was done until the loop counts as at rest: what one turn reads, a later one handles."""
 _MOST_TURNS = 20
 """Turns after which it counts as at rest anyway: where even looking takes longer, it must not go on looking."""
 
@@ -37,8 +36,8 @@ class LoopAccount:
     def __init__(self) -> None:
         self._since_ns = 0  # 0 while it rests
         self._last = 0, 0
-        self._rested_cpu_ns = time.thread_time_ns()
-        self._looked_ns = self._idle_turns = self._turns = 0
+        self._rested_cpu_ns = self._looked_cpu_ns = time.thread_time_ns()
+        self._idle_turns = self._turns = 0
 
     def busy(self) -> tuple[int, int] | None:
         """How long the loop was busy, and how long ago that ended, ns, if it can have kept others waiting until now.
@@ -48,8 +47,8 @@ class LoopAccount:
         now_ns, least_ns = time.monotonic_ns(), _LEAST_NS
         if not self._since_ns:
             least_ns = _OWN_NS
-            self._since_ns = now_ns - (time.thread_time_ns() - self._rested_cpu_ns)
-            self._looked_ns = now_ns
+            self._looked_cpu_ns = time.thread_time_ns()
+            self._since_ns = now_ns - (self._looked_cpu_ns - self._rested_cpu_ns)
             asyncio.get_running_loop().call_soon(self._look)
         self._idle_turns = self._turns = 0
         if now_ns - self._since_ns >= least_ns:
@@ -58,14 +57,14 @@ class LoopAccount:
         return (ended_ns - began_ns, now_ns - ended_ns) if now_ns - ended_ns < _ON_ITS_WAY_NS else None
 
     def _look(self) -> None:
-        now_ns = time.monotonic_ns()
-        self._idle_turns = self._idle_turns + 1 if now_ns - self._looked_ns < _NOTHING_NS else 0
-        self._looked_ns = now_ns
+        cpu_ns = time.thread_time_ns()
+        self._idle_turns = self._idle_turns + 1 if cpu_ns - self._looked_cpu_ns < _NOTHING_NS else 0
+        self._looked_cpu_ns = cpu_ns
         self._turns += 1
-        counts = now_ns - self._since_ns >= _LEAST_NS
-        if self._idle_turns < (_TURNS if counts else 1) and self._turns < _MOST_TURNS:
+        if self._idle_turns < _TURNS and self._turns < _MOST_TURNS:
             asyncio.get_running_loop().call_soon(self._look)
             return
-        if counts:
+        now_ns = time.monotonic_ns()
+        if now_ns - self._since_ns >= _LEAST_NS:
             self._last = self._since_ns, now_ns
-        self._since_ns, self._rested_cpu_ns = 0, time.thread_time_ns()
+        self._since_ns, self._rested_cpu_ns = 0, cpu_ns

@@ -44,7 +44,7 @@ PROFILES = {
     profile.name: profile
     for profile in (
         StudyProfile("smoke", blocks=1, length=0.25, warmup_s=1),
-        StudyProfile("full", blocks=5, length=1.0, warmup_s=2),
+        StudyProfile("full", blocks=4, length=1.0, warmup_s=2),
     )
 }
 
