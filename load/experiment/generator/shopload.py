@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import select
 import signal
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,8 +20,6 @@ from mesh.supervisor.processes import guarded
 
 GRACE_S = 60.0
 """Seconds that the generator may take beyond the load itself: connecting, the last answers, flushing its spans."""
-NICE = -10
-"""Priority of the generator: its thread gets a processor at once when an answer comes, even if the shop uses them all."""
 DEFAULT_PAYLOAD: str = SWITCHES["payload"].default
 
 
@@ -127,14 +124,12 @@ class Shopload:
             out: Folder for the replay's files.
             trace: Share of the journeys that leave a trace, 0 to 1.
         """
-        replay = subprocess.Popen(  # noqa: S603 - our own binary
+        return subprocess.Popen(  # noqa: S603 - our own binary
             self._command([*_replay(load, target, out), "--trace", f"{trace:g}"]),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             start_new_session=True,  # Ctrl-C in the terminal is the experiment's to handle
         )
-        go_first(replay.pid)
-        return replay
 
     def finish_replay(self, replay: subprocess.Popen[bytes]) -> None:
         """Waits for the end of a replay whose load is over.
@@ -225,18 +220,6 @@ def _replay(load: Load, target: Path, out: Path) -> list[str]:
         arguments += ["--duration", f"{load.duration_s:g}s"]
         arguments += ["--steps", ",".join(f"{share:g}" for share in load.steps)] if load.steps else []
     return arguments
-
-
-def go_first(leader: int) -> None:
-    """Gives a session the priority `NICE`, if this user may: Linux shares processors first by session, then by thread.
-
-    Args:
-        leader: Process id of the session's leader.
-    """
-    with suppress(OSError):
-        os.setpriority(os.PRIO_PGRP, leader, NICE)
-    with suppress(OSError):
-        Path(f"/proc/{leader}/autogroup").write_text(str(NICE), encoding="ascii")
 
 
 def stop(process: subprocess.Popen[Any], grace_s: float = 5.0) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import stat
-import subprocess
 import time
 from pathlib import Path
 
@@ -13,7 +11,7 @@ import yaml
 
 from experiment.arguments import WORKLOADS
 from experiment.errors import GeneratorError, UsageError
-from experiment.generator.shopload import NICE, Load, Shopload, Tape, go_first, stop
+from experiment.generator.shopload import Load, Shopload, Tape, stop
 from experiment.generator.tapes import EVEN, parity_tape
 from experiment.plan.mix import mix_of
 
@@ -72,22 +70,6 @@ def test_a_replay_under_way_is_stopped_at_once(tmp_path: Path) -> None:
     stop(replay)
     assert replay.poll() is not None
     assert time.monotonic() - began < 10
-
-
-def test_a_session_goes_first_where_its_user_may_say_so() -> None:
-    process = subprocess.Popen(["sleep", "60"], start_new_session=True)
-    try:
-        go_first(process.pid)
-        found = os.getpriority(os.PRIO_PGRP, process.pid)
-        try:
-            os.setpriority(os.PRIO_PROCESS, process.pid, NICE)
-        except PermissionError:
-            pytest.skip("this user may not raise a priority")
-        assert found == NICE
-        group = Path(f"/proc/{process.pid}/autogroup")
-        assert not group.exists() or group.read_text().split()[-2:] == ["nice", str(NICE)]
-    finally:
-        stop(process)
 
 
 def test_a_replay_that_failed_is_told(tmp_path: Path) -> None:
