@@ -1,8 +1,8 @@
 """Traces held against each other, and against what must be in them: a span that nobody made leaves no gap to be seen.
 
 The same journey, sent over the same channel in as many requests, makes the same spans each time: what a trace has fewer
-of than its kind, it has lost. Where the number depends on what was asked (some have more than most), fewer is no loss,
-but none is. And whoever borrows a connection runs a statement on it.
+of than its kind, it has lost. Where the number depends on what was asked (some have more than most, or a component was
+called less often), fewer is no loss, but none is. And whoever borrows a connection runs a statement on it.
 
 What a cache has needs no statement: where there is a cache, it is only certain that one of the two was asked.
 """
@@ -10,7 +10,8 @@ What a cache has needs no statement: where there is a cache, it is only certain 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from fractions import Fraction
 
 import numpy as np
 
@@ -45,10 +46,22 @@ def _lacking(kind: Sequence[Budget], keepers: Container[str]) -> int:
     entered = {part for one in kind for part in one.crossings}
     parts = {part for part in entered if part.partition(":")[0] in _COMPARED} - _behind_caches(entered)
     least = {part: _least([one.crossings.get(part, 0) for one in kind]) for part in parts}
-    return sum(
-        any(one.crossings.get(part, 0) < count for part, count in least.items()) or _without_statement(one, keepers)
-        for one in kind
-    )
+    return sum(_lost(one, least) or _without_statement(one, keepers) for one in kind)
+
+
+def _lost(one: Budget, least: Mapping[str, int]) -> bool:
+    """A component that was called less often has fewer spans of every part, in proportion; lost ones are of one part."""
+    short = {_component(part) for part, count in least.items() if one.crossings.get(part, 0) < count}
+    for name in short:
+        parts = [part for part in least if _component(part) == name]
+        shares = {Fraction(one.crossings.get(part, 0), least[part]) for part in parts if least[part]}
+        if len(shares) > 1 or len(parts) == 1 or 0 in shares:
+            return True
+    return False
+
+
+def _component(part: str) -> str:
+    return part.rpartition("→" if "→" in part else ":")[2]
 
 
 def _behind_caches(entered: Iterable[str]) -> set[str]:

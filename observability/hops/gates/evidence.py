@@ -75,7 +75,9 @@ def evidence_of(
     answered_ok = set(ok["trace_id"])
     p99_ms, mean_ms = _start_lag_ms(journeys, load_nodes)
     edge = None if logged is None else compare_with_edge(journeys, budgets, logged)
-    after_ns = _after_ns(budgets) if not journeys["network_ns"].sum() else []
+    calls = [] if journeys["network_ns"].sum() else [call for budget in budgets for call in budget.calls]
+    # Over the loopback, an answer is there as soon as it was sent; what comes then is reading it.
+    after_ns = [call.after_ns for call in calls if (call.caller, call.callee) == _ENTRY]
     return Evidence(
         parity_mismatches=parity_mismatches,
         invariants_broken=invariants_broken,
@@ -83,7 +85,8 @@ def evidence_of(
         journeys_sent=journeys.height,
         start_lag_p99_ms=p99_ms,
         start_lag_mean_ms=mean_ms,
-        answer_lag_ms=float(np.median(after_ns)) / NS_PER_MS if after_ns else None,
+        answer_lag_ms=_median_ms(after_ns),
+        edge_lag_ms=_median_ms([call.after_ns for call in calls if call.caller == _ENTRY[1]]) or 0.0,
         requests=len(after_ns) / len(budgets) if after_ns else 1.0,
         spans_missing=lacking([one for one in budgets if one.trace_id in answered_ok], keepers),
         spans_outside=quality.skewed + outside(budgets),
@@ -123,9 +126,8 @@ def _start_lag_ms(journeys: pl.DataFrame, load_nodes: int) -> tuple[float | None
     return cast("float | None", by_node["p99"].max()), cast("float | None", by_node["mean"].max())
 
 
-def _after_ns(budgets: Sequence[Budget]) -> list[int]:
-    """Over the loopback, an answer is there as soon as the edge has sent it; what comes then is reading it."""
-    return [call.after_ns for budget in budgets for call in budget.calls if (call.caller, call.callee) == _ENTRY]
+def _median_ms(values_ns: Sequence[int]) -> float | None:
+    return float(np.median(values_ns)) / NS_PER_MS if values_ns else None
 
 
 def _network_off_ns(journeys: pl.DataFrame, budgets: Sequence[Budget]) -> int | None:

@@ -12,6 +12,8 @@ from hops.elements import numbers
 from hops.run.documents.gate import Gate
 
 LAG_SHARE = 0.05
+EDGE_LAGS = 3
+"""A busy edge reads its callees' answers late, and writes its own in a later turn: 0.9 to 2.0 times as late."""
 _OF_MEDIAN = f", or {LAG_SHARE:.0%} of the median latency if that is more".replace("%", " %")
 EDGE_SHARE = 0.02
 EDGE_MS_PER_REQUEST = 0.2
@@ -123,7 +125,7 @@ GATES = (
         1.0,
         _GENERATOR,
         unit="ms",
-        more=_OF_MEDIAN + ", all requests of a journey together",
+        more=_OF_MEDIAN + ", all requests of a journey together; or three times what the edge itself needs to read an answer",
         remedy=_REPEAT,
     ),
     Kind("generator_cores", "CPU of the load generator", "below", 0.8, _GENERATOR, unit="cores", remedy=_REPEAT),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from hops.gates.edge_agreement import Agreement
-from hops.gates.limits import LAG_SHARE, OTHER_CORES_OF_A_NODE, kind_of
+from hops.gates.limits import EDGE_LAGS, LAG_SHARE, OTHER_CORES_OF_A_NODE, kind_of
 from hops.run.documents.gate import Gate, LeftOut
 from hops.traces.tree import Quality
 
@@ -41,6 +41,7 @@ class Evidence:
         start_lag_mean_ms: Mean of the same, likewise; what the lag adds to the mean latency.
         answer_lag_ms: How long after the edge had answered the client had read the answer, median over traced requests;
             None with a network between the two, or without an edge.
+        edge_lag_ms: How long after its callees had answered the edge had read the answers, likewise.
         requests: Requests of a traced journey to the edge, mean.
         spans_missing: Traces of journeys that ended ok which lack a span that others of their kind have, or a statement
             of a component that keeps data.
@@ -108,6 +109,7 @@ class Evidence:
     late_customers: int | None = None
     start_lag_mean_ms: float | None = None
     answer_lag_ms: float | None = None
+    edge_lag_ms: float = 0.0
     requests: float = 1.0
     spans_missing: int | None = None
     spans_outside: int | None = None
@@ -184,7 +186,8 @@ def _gates(evidence: Evidence) -> Iterator[Gate]:
         yield _lag("start_lag_p99_ms", evidence.start_lag_p99_ms, of_median_ms)
         yield _lag("start_lag_mean_ms", evidence.start_lag_mean_ms, of_median_ms)
     if evidence.answer_lag_ms is not None:
-        yield _lag("answer_lag_ms", evidence.answer_lag_ms, of_median_ms / evidence.requests)
+        of_edge_ms = EDGE_LAGS * evidence.edge_lag_ms
+        yield _lag("answer_lag_ms", evidence.answer_lag_ms, max(of_median_ms / evidence.requests, of_edge_ms))
     yield kind_of("generator_cores").held(evidence.generator_cores)
     if evidence.late_customers is not None:
         yield kind_of("late_customers").held(_share(evidence.late_customers, evidence.journeys_sent))
@@ -222,9 +225,9 @@ def _spans_lost(evidence: Evidence) -> int:
     return evidence.spans_dropped + traces + evidence.quality.empty + evidence.quality.missing_servers
 
 
-def _lag(name: str, value_ms: float | None, of_median_ms: float) -> Gate:
+def _lag(name: str, value_ms: float | None, allowed_ms: float) -> Gate:
     kind = kind_of(name)
-    return kind.held(value_ms, max(kind.limit, of_median_ms))
+    return kind.held(value_ms, max(kind.limit, allowed_ms))
 
 
 def _edge_agrees(evidence: Evidence) -> Gate:

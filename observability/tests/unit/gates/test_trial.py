@@ -165,6 +165,12 @@ def test_answers_of_a_journey_may_be_read_5_percent_of_a_slow_median_late_togeth
     assert is_valid(evaluate(late)) is valid
 
 
+@pytest.mark.parametrize(("lag_ms", "valid"), [(5.9, True), (6.1, False)])
+def test_an_edge_that_is_late_itself_sends_its_answers_late(lag_ms, valid):
+    late = dataclasses.replace(SOUND, answer_lag_ms=lag_ms, edge_lag_ms=2.0)
+    assert is_valid(evaluate(late)) is valid
+
+
 def test_the_journey_farthest_off_for_its_allowance_is_shown():
     rows = [
         Agreement("bulk_lines", 100, 1.0, 2.0),
