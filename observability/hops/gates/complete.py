@@ -50,7 +50,7 @@ def _lacking(kind: Sequence[Budget], keepers: Container[str]) -> int:
 
 
 def _lost(one: Budget, least: Mapping[str, int]) -> bool:
-    """A component that was called less often has fewer spans of every part, in proportion; lost ones are of one part."""
+    """A component that was called less often has fewer of each part, in proportion; what is lost is of one part."""
     short = {_component(part) for part, count in least.items() if one.crossings.get(part, 0) < count}
     for name in short:
         parts = [part for part in least if _component(part) == name]
