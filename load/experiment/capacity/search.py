@@ -3,7 +3,8 @@
 Climb by a factor until a rate fails, halve the gap (in ratio) until it is narrow, then confirm the highest rate that
 held: longer, and on a freshly started system. A rate that does not hold then is taken down a step and confirmed again.
 Searching for a rate between one that holds and one that fails is the procedure of RFC 2544, section 26.1; that single
-trials of the same rate may disagree, and need an answer, is the subject of RFC 9971 (MLRsearch). See docs/capacity.md.
+trials of the same rate may disagree, and need an answer, is the subject of RFC 9971 (MLRsearch). See
+docs/experiments/capacity.md.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ NAMED = {
     "4g": Line(70, 12_000_000, 12_000_000),
     "3g": Line(150, 1_600_000, 768_000),
 }
-"""Networks whose figures are published; docs/customer-network.md has their sources."""
+"""Networks whose figures are published; docs/experiments/customer-network.md has their sources."""
 NAMES = tuple(NAMED)
 
 

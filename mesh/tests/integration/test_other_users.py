@@ -57,7 +57,7 @@ class Surface:
 
 def surfaces(*, encrypted: bool) -> Mapping[tuple[str, str], Surface]:
     """Every port that a run may listen on, by whose it is and its name; any other is a mistake."""
-    inside = Surface("what a caller inside gets, without mTLS (docs/adr/009)")
+    inside = Surface("what a caller inside gets, without mTLS (ADR 009)")
     sidecar = Surface("nothing without a certificate of the mesh", is_closed=True) if encrypted else inside
     served = [(name, port_name(name, protocol)) for name in (*GATEWAYS, *SERVICES) for protocol in Protocol]
     return {

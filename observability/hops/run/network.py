@@ -53,7 +53,7 @@ NAMED: Mapping[str, Network] = {
     )
     if network.name
 }
-"""Networks with names; docs/customer-network.md has their sources."""
+"""Networks with names; docs/experiments/customer-network.md has their sources."""
 
 
 def networks_of(switches: Mapping[str, Any]) -> Mapping[str, Network]:

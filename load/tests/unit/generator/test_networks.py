@@ -8,7 +8,7 @@ from mesh.paths import ROOT
 
 
 def test_everybody_means_the_same_network_by_a_name() -> None:
-    text = (ROOT / "docs" / "customer-network.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "experiments" / "customer-network.md").read_text(encoding="utf-8")
     assert list(IN_RESULTS) == list(NAMED)
     for name, line in NAMED.items():
         network = IN_RESULTS[name]

@@ -85,4 +85,4 @@ def generator_sentence(document: Document) -> str:
         return ""
     gates = sorted({gate_name(gate) for step in limited for gate in generator_limits(step)})
     told = f"GENERATOR: in {plural(len(limited), 'step')} the generator could not keep up ({'; '.join(gates)})."
-    return f"{told} That makes no figure SUSPECT; see docs/capacity.md."
+    return f"{told} That makes no figure SUSPECT; see docs/experiments/capacity.md."

@@ -22,7 +22,8 @@ QUESTIONS = {
 }
 ONE_MACHINE = (
     "One machine carries the generator, the shop, its database and its telemetry: the figures compare topologies on "
-    "it, and say nothing about a cluster. How it is measured, and what it can and cannot say: docs/capacity.md."
+    "it, and say nothing about a cluster. How it is measured, and what it can and cannot say: "
+    "docs/experiments/capacity.md."
 )
 
 

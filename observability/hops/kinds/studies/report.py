@@ -37,7 +37,7 @@ from hops.terminal.render import rendered
 ONE_MACHINE = (
     "One machine carries the load generator, the shop, its database and its telemetry, and every arm is this project's "
     "own shop: the verdicts are about what the protocols do here, and not about the studies' code. How each study is "
-    "replayed, and what cannot be compared: docs/studies.md."
+    "replayed, and what cannot be compared: docs/experiments/studies.md."
 )
 _COMPACT = ("claim", "says", "measured", "verdict")
 

@@ -12,7 +12,7 @@ from hops.gates.trial import evaluate
 
 from .test_trial import IN_A_CLUSTER, MESHED, OVER_A_NETWORK, SOUND
 
-DOCS = Path(__file__).resolve().parents[4] / "docs" / "experiment.md"
+DOCS = Path(__file__).resolve().parents[4] / "docs" / "experiments" / "method.md"
 OVER_TRIALS = {"suspect_trials", "answers_differ", "code_changed", "block_spread_share", "block_worst_share"}
 
 
