@@ -181,3 +181,13 @@ class Internal(ShopError):  # noqa: N818
     """Anything else: a fault of the server whose cause stays in its log."""
 
     code = ErrorCode.INTERNAL
+
+
+def late(peer: str) -> DeadlineExceeded:
+    """Returns the error of a service whose answer did not come in time."""
+    return DeadlineExceeded(f"the {peer} service did not answer within the deadline of the request")
+
+
+def away(peer: str, kind: type[Unavailable] = Unavailable) -> Unavailable:
+    """Returns the error of a service that does not answer."""
+    return kind(f"the {peer} service does not answer; try again")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from opentelemetry.trace import StatusCode
 from opentelemetry.util.types import AttributeValue
 
 from shop.clients.rotation import Rotation
-from shop.errors import DeadlineExceeded, Unavailable
+from shop.errors import Internal, ShopError, Unavailable, away, late
 from shop.instrument.tracing import CLIENT
 from shop.platform.config import split_address
 from shop.platform.deadline import DEADLINE_HEADER, DEFAULT_S, remaining
@@ -26,6 +27,8 @@ KEEP_ALIVE_S = 60.0
 about to be closed."""
 PAUSES_S = (0.05, 0.1)
 """Pauses between the tries of a read: three tries, as in the gRPC channels, if the service is briefly away."""
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,21 @@ class HttpChannel:
                 await asyncio.sleep(min(pause, remaining() or pause))
         return await self._once(method, path, body, headers, name, attributes)
 
+    def unreadable(self, received: Answer, call: str, what: str) -> ShopError:
+        """Returns the error of an answer that is not of the service's own making: the one that fits its status.
+
+        Args:
+            received: The answer.
+            call: What was asked, for the log.
+            what: What the service's own answers are, for the log.
+        """
+        if received.status == 504:
+            return late(self.peer)
+        if received.status in (429, 502, 503):
+            return away(self.peer)
+        _LOG.error("%s answered %s with HTTP %d and no %s", self.peer, call, received.status, what)
+        return Internal("internal error")
+
     async def close(self) -> None:
         """Ends the health checks that are under way."""
         await self._replicas.close()
@@ -147,13 +165,11 @@ class HttpChannel:
                     answer = Answer(response.status, response.headers, await response.read())
             except TimeoutError:
                 self._replicas.leave_out(address)
-                raise DeadlineExceeded(
-                    f"the {self.peer} service did not answer within the deadline of the request"
-                ) from None
+                raise late(self.peer) from None
             except (aiohttp.ClientError, OSError) as error:
                 self._replicas.leave_out(address)
                 kind = _NotSent if isinstance(error, aiohttp.ClientConnectorError) else Unavailable
-                raise kind(f"the {self.peer} service does not answer; try again") from error
+                raise away(self.peer, kind) from error
             if span is not None:
                 note_busy(span)
                 span.set_attribute("http.response.status_code", answer.status)

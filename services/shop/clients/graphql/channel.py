@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from shop.clients.http_channel import HttpChannel
-from shop.errors import Internal, InvalidArgument, ShopError, Unavailable
+from shop.errors import Internal, InvalidArgument, ShopError
 from shop.money import Money
 from shop.platform.errors import error_for_code
 
@@ -123,10 +123,7 @@ class GraphQLPeer:
                 return answer
         except orjson.JSONDecodeError:
             pass
-        if received.status in (502, 503, 504):
-            raise Unavailable(f"the {self._channel.peer} service does not answer; try again")
-        _LOG.error("%s answered %s with HTTP %d and no GraphQL", self._channel.peer, document.name, received.status)
-        raise Internal("internal error")
+        raise self._channel.unreadable(received, document.name, "GraphQL")
 
 
 def money(answer: dict[str, Any]) -> Money:

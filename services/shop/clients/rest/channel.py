@@ -12,7 +12,7 @@ import msgspec
 
 from shop.clients.http_channel import Answer, HttpChannel
 from shop.clients.pages import pages
-from shop.errors import DeadlineExceeded, Internal, InvalidArgument, InvalidPageToken, ShopError, Unavailable
+from shop.errors import Internal, InvalidArgument, InvalidPageToken, ShopError
 from shop.platform.errors import error_for_code
 
 T = TypeVar("T")
@@ -128,18 +128,12 @@ class RestPeer:
 
     def _error(self, received: Answer, call: str, fields: Mapping[str, str]) -> ShopError:
         """Returns the error that the service raised; one that fits the status where it came from elsewhere."""
-        peer = self._channel.peer
         if received.headers.get("content-type", "").startswith(PROBLEM):
             try:
                 return _restored(msgspec.json.decode(received.body, type=_Problem), fields)
             except msgspec.DecodeError:
                 pass
-        if received.status == 504:
-            return DeadlineExceeded(f"the {peer} service did not answer within the deadline of the request")
-        if received.status in (429, 502, 503):
-            return Unavailable(f"the {peer} service does not answer; try again")
-        _LOG.error("%s answered %s with HTTP %d and no problem", peer, call, received.status)
-        return Internal("internal error")
+        return self._channel.unreadable(received, call, "problem")
 
     def pages(
         self,

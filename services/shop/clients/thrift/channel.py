@@ -17,7 +17,7 @@ import msgspec
 
 from shop.clients.http_channel import KEEP_ALIVE_S, PAUSES_S, HttpChannel
 from shop.clients.services import Service
-from shop.errors import DeadlineExceeded, Internal, Unavailable
+from shop.errors import Internal, Unavailable, away, late
 from shop.instrument.tracing import CLIENT
 from shop.platform.config import split_address
 from shop.platform.deadline import DEADLINE_HEADER, DEFAULT_S, remaining
@@ -94,14 +94,6 @@ class ThriftPeer(ABC):
         """Returns what the spans of a method's calls have in common."""
         return TracedMethod.of(self._name, method, address)
 
-    def late(self) -> DeadlineExceeded:
-        """Returns the error of an answer that did not come in time."""
-        return DeadlineExceeded(f"the {self.service.name} service did not answer within the deadline of the request")
-
-    def away(self) -> Unavailable:
-        """Returns the error of a service that does not answer."""
-        return Unavailable(f"the {self.service.name} service does not answer; try again")
-
 
 class HttpPeer(ThriftPeer):
     """A service over TJSON and HTTP.
@@ -129,15 +121,10 @@ class HttpPeer(ThriftPeer):
         )
         if received.status == 200:
             return self.answer(JSON, method, received.body)
-        if received.status == 504:
-            raise self.late()
-        if received.status in (429, 502, 503):
-            raise self.away()
         try:
             problem = msgspec.json.decode(received.body, type=_Problem)
         except msgspec.DecodeError:
-            _LOG.error("%s answered %s with HTTP %d and no problem", self.service.name, method, received.status)
-            raise Internal("internal error") from None
+            raise self._channel.unreadable(received, method, "problem") from None
         raise error_for_code(problem.code, problem.detail, problem.field)
 
 
@@ -215,9 +202,9 @@ class FramedPeer(ThriftPeer):
                 async with asyncio.timeout(limit):
                     answer = await self._exchange(message)
             except TimeoutError:
-                raise self.late() from None
+                raise late(self.service.name) from None
             except (OSError, EOFError) as error:
-                raise self.away() from error
+                raise away(self.service.name) from error
             if span is not None:
                 note_busy(span)
             return self.answer(COMPACT, method, answer)

@@ -63,9 +63,9 @@ def restore(error: grpc.aio.AioRpcError, peer: str) -> ShopError:
         return error_for_code(info.reason, error.details() or "", info.metadata.get("field", ""))
     code = error.code()
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
-        return errors.DeadlineExceeded(f"the {peer} service did not answer within the deadline of the request")
+        return errors.late(peer)
     if code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED):
-        return errors.Unavailable(f"the {peer} service does not answer; try again")
+        return errors.away(peer)
     known = _WITHOUT_DETAILS.get(code)
     if known is not None:
         return known(error.details() or code.name)
