@@ -8,7 +8,7 @@
 | `client:waiting` | in the generator's `waiting` spans, for a connection to the edge that another request had |
 | `wire:<caller>→<callee>` | in the caller's CLIENT span, outside the callee's SERVER span |
 | `queue:<component>` | of a wire's time, what its end spent waiting for an event loop that was busy with others |
-| `proxy:<edge or sidecar>` | in a proxy's SERVER and INTERNAL spans, and in its tries to connect that failed |
+| `proxy:<edge or sidecar>` | in a proxy's SERVER and INTERNAL spans, and in its tries that reached nobody |
 | `db:<service>` | in CLIENT spans of a database |
 | `cache:<service>` | in CLIENT spans of a cache |
 | `pool:<service>` | in its `pool.acquire` spans, waiting for a database connection |

@@ -12,6 +12,7 @@ from hops.run.documents.gate import Gate, LeftOut, Verdict
 from hops.run.documents.trial import TrialRecord
 from hops.run.files import RunFiles
 
+_OVER_BLOCKS = ("block_spread_share", "block_worst_share")
 _FARTHEST_BY_CHANCE = 2.5
 """How many standard deviations the farthest of a dozen blocks is away by chance, mostly less."""
 _QUARTERS = 4
@@ -37,15 +38,24 @@ def experiment_gates_left_out(run: RunFiles) -> list[LeftOut]:
     for trial in run.used:
         for row in trial["gates_left_out"]:
             without.setdefault((row["name"], row["reason"]), []).append(trial["topology"])
+    if run.blocks > 1 and (full := _full(run)):
+        without |= {(name, "a shop that is full swings by itself"): full for name in _OVER_BLOCKS}
     left_out = []
     for (name, reason), topologies in without.items():
         some = [topology for topology in run.topologies if topology in topologies]
         where = "" if some == run.topologies else f"in {' and '.join(some)}, "
         left_out.append(LeftOut(name=name, reason=where + reason))
     if len(run.used) > 1 and run.blocks == 1:
-        names = ("block_spread_share", "block_worst_share")
-        left_out += [LeftOut(name=name, reason="one block has no other to differ from") for name in names]
+        left_out += [LeftOut(name=name, reason="one block has no other to differ from") for name in _OVER_BLOCKS]
     return left_out
+
+
+def _full(run: RunFiles) -> list[str]:
+    """Arms whose load is more than the shop can take: their journeys may fail."""
+    full = {
+        trial["topology"] for trial in run.used for row in trial["gates_left_out"] if row["name"] == "failure_share"
+    }
+    return [label for label in run.topologies if label in full]
 
 
 def worst_of(trials: Iterable[TrialRecord]) -> list[Gate]:
@@ -99,12 +109,18 @@ def block_spread(run: RunFiles) -> list[Gate]:
     Chance is what quarters of the tape say. All blocks replay the same one, so a quarter's median may differ from
     another quarter's, and a block's from another block's, but if one quarter of one block differs from both, it is
     chance (the interaction of a two-way layout without replication).
+
+    Arms that are full are left out.
     """
+    full = _full(run)
+    if len(full) == len(run.topologies):
+        return []
     arms = run.manifest.get("arms", {})
     near = {label: f"{arms.get(label, {}).get('rtt_ms') or 0:g} {run.tape_of(label)}" for label in run.topologies}
     beside_whom = pl.col("topology").replace_strict(near, return_dtype=pl.String).alias("near")
     quarter = (pl.col("seq") * _QUARTERS // (pl.col("seq").max() + 1)).alias("quarter")
-    ok = run.journeys.filter(pl.col("outcome") == "ok").with_columns(beside_whom, quarter)
+    looked_at = (pl.col("outcome") == "ok") & ~pl.col("topology").is_in(full)
+    ok = run.journeys.filter(looked_at).with_columns(beside_whom, quarter)
     logarithm = pl.col("latency_ns").median().log().alias("log")
     whole = ok.group_by("topology", "near", "block").agg(logarithm)
     side_by_side = pl.len().over("near", "block") == pl.col("topology").n_unique().over("near")
@@ -121,7 +137,7 @@ def block_spread(run: RunFiles) -> list[Gate]:
             chance = _chance(quarters.filter(pl.col("topology") == topology).sort("block", "quarter"))
             worst = max(worst or 0.0, math.sqrt(max(spread - chance, 0.0)))
             alone = max(alone or 0.0, math.expm1(max(off - _FARTHEST_BY_CHANCE * math.sqrt(chance), 0.0)))
-    return [kind_of("block_spread_share").held(worst), kind_of("block_worst_share").held(alone)]
+    return [kind_of(name).held(value) for name, value in zip(_OVER_BLOCKS, (worst, alone), strict=True)]
 
 
 def _chance(quarters: pl.DataFrame) -> float:

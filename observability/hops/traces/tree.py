@@ -16,8 +16,8 @@ from hops.traces.span import CLIENT, SERVER, Span
 LINK_UP_SPAN, LINK_DOWN_SPAN = "link_up", "link_down"
 """Spans below a CLIENT span that say what an emulated network took of the call: from the request's first byte to its
 last at the far end, and the answer's last byte on its way back."""
-_CONNECTION_FAILURE = "UF"
-"""Envoy's response flag for a try whose connection failed."""
+_REACHED_NOBODY = frozenset({"UF", "UO"})
+"""Envoy's response flags for a try whose connection failed, and for one beyond its limit of requests under way."""
 
 
 class Node(msgspec.Struct, eq=False):
@@ -36,7 +36,7 @@ class Node(msgspec.Struct, eq=False):
         is_try: Whether the CLIENT span above is a call that this span carries out; then it is waited for until that
             CLIENT ends.
         callee: Service that answered a CLIENT span; None for other spans, and if no SERVER span is below.
-        unconnected: Whether the span is a proxy's try to connect that failed, by Envoy's own account.
+        unconnected: Whether the span is a proxy's try that reached nobody, by Envoy's own account.
     """
 
     span: Span
@@ -246,7 +246,7 @@ def _note_unanswered(call: Node, quality: Quality) -> None:
     attributes = call.span.attributes
     if is_database(call.span):
         return
-    if _CONNECTION_FAILURE in str(attributes.get("response_flags", "")).split(","):
+    if not _REACHED_NOBODY.isdisjoint(str(attributes.get("response_flags", "")).split(",")):
         call.unconnected = True
     elif attributes.get("canceled") == "true":
         quality.given_up += 1

@@ -55,7 +55,7 @@ class LoadEntry(_Strict):
         steps: Share of the users who are there in each of so many equal parts, relative to the most.
         most_per_s: More journeys a second than two cores answer: a closed loop's tape has so many.
         duration_s: Length, in seconds.
-        overload: Whether failures are what the load is for.
+        overload: Whether it is more than the shop can take: journeys may fail, and blocks may differ.
         switches: Switches of all arms, beside those of the replay.
         topologies: Names of the topologies that run under it.
         answers: Claims that it answers.

@@ -69,6 +69,12 @@ order Get                       CLIENT   0..200
          `- product-inbound router CLIENT 40..160 canceled=true
 """
 
+BEYOND_A_LIMIT = """
+order Get                       CLIENT   0..100
+`- order-outbound egress        SERVER   10..90 http.status_code=503
+   `- order-outbound router     CLIENT   20..80 response_flags=UO
+"""
+
 STREAM_THROUGH_SIDECARS = """
 rest-gateway Stream                CLIENT   0..200
 `- rest-gateway-outbound egress    SERVER   5..190
@@ -121,6 +127,10 @@ CASES = {
         GIVEN_UP_BEFORE_THE_CALLEE_SAW_IT,
         "wire:order→order-outbound 20, proxy:order-outbound 20, wire:order-outbound→product-inbound 20, "
         "proxy:product-inbound 20, unattributed 120",
+    ),
+    "beyond a sidecar's limit of requests: it answers itself": (
+        BEYOND_A_LIMIT,
+        "wire:order→order-outbound 20, proxy:order-outbound 80",
     ),
     "streaming through sidecars": (
         STREAM_THROUGH_SIDECARS,

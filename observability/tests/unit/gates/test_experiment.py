@@ -12,7 +12,7 @@ import pytest
 from hops.gates.experiment import experiment_gates, experiment_gates_left_out, failed, verdicts
 from hops.gates.trial import is_valid
 from hops.kinds.rtt.synthetic import synthetic_arms
-from hops.run.documents.gate import Gate
+from hops.run.documents.gate import Gate, LeftOut
 from hops.run.files import read_run
 from hops.synthetic.run import Noise, write_generated_run
 
@@ -96,6 +96,13 @@ def test_blocks_too_far_apart_trip_the_gate(run):
     assert (gate["name"], alone["name"]) == ("block_spread_share", "block_worst_share")
     # of four topologies one is twice as slow in a block: beside the block's geometric mean r, r * 2^(3/4), r
     assert gate["value"] == pytest.approx(0.75 * math.log(2) / math.sqrt(3), rel=0.06)
+    full = LeftOut(name="failure_share", reason="failures are what the run is for")
+    for block in range(1, 4):
+        apart = changed(apart, block, "graphql", gates_left_out=[full])
+    assert not failed(experiment_gates(apart))
+    assert LeftOut(name="block_spread_share", reason="in graphql, a shop that is full swings by itself") in (
+        experiment_gates_left_out(apart)
+    )
 
 
 def test_what_differs_within_blocks_as_much_as_between_them_is_chance(tmp_path):
