@@ -156,6 +156,7 @@ class HttpChannel:
             span.set_attributes({"http.request.method": method, "url.path": path.partition("?")[0]})
         carrier = trace_headers(span)
         with UNTRACED if span is None else Ending(span):
+            note_busy()
             sent = {DEADLINE_HEADER: str(max(1, int(limit * 1000))), **self._host, **carrier, **(headers or {})}
             try:
                 async with (

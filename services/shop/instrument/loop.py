@@ -2,9 +2,9 @@
 
 A server sees a request when it gets to reading it, not when it arrives. So it says at that moment when its loop had
 been busy; what of that came after the caller had begun to call was spent waiting behind other work. The loop tells
-nobody when it rests. But a callback that is called soon, again and again, and finds each time that its thread has done
-next to nothing since, has come to the end of all that was to be done; from then on the thread's CPU time says how long
-ago it was woken.
+nobody when it rests. But between two events in which its thread has used the CPU all the time, it has not; and a
+callback that is called soon, again and again, and finds each time that next to no time has passed, has come to the end
+of all that was to be done. That is looked for only where the work has been long enough to keep others waiting.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ this, something else was done before it that nobody had announced."""
 _ON_ITS_WAY_NS = 5_000_000
 """A call goes through gRPC's own thread, and back to the loop, more than once before its handler begins. So one that
 came while the loop was busy is seen after a rest or two."""
+_OFF_NS = 50_000
+"""Time off the CPU between two events that is no rest: turns of the loop itself, short interruptions."""
 _NOTHING_NS = 15_000
-"""CPU time of a turn of the loop in which nothing was done but looking; it takes 2 to 3 µs."""
+"""Time of a turn of the loop in which nothing was done but looking; it takes 2 to 3 µs."""
 _TURNS = 3
 """Turns in which nothing was done until the loop counts as at rest: what one turn reads, a later one handles."""
 _MOST_TURNS = 20
@@ -31,40 +33,51 @@ _MOST_TURNS = 20
 
 
 class LoopAccount:
-    """Account of the loop that calls it. Costs a few turns of the loop whenever that comes to a rest."""
+    """Account of the loop that calls it: a look at two clocks per event, and a few turns after each long stretch."""
 
     def __init__(self) -> None:
-        self._since_ns = 0  # 0 while it rests
         self._last = 0, 0
-        self._rested_cpu_ns = self._looked_cpu_ns = time.thread_time_ns()
-        self._idle_turns = self._turns = 0
+        self._rested()
 
     def busy(self) -> tuple[int, int] | None:
         """How long the loop was busy, and how long ago that ended, ns, if it can have kept others waiting until now.
 
-        To be asked whenever a request comes in or is answered.
+        To be asked whenever a request comes in or is answered, and whenever a call goes out or its answer is read.
         """
         now_ns, least_ns = time.monotonic_ns(), _LEAST_NS
-        if not self._since_ns:
-            least_ns = _OWN_NS
-            self._looked_cpu_ns = time.thread_time_ns()
-            self._since_ns = now_ns - (self._looked_cpu_ns - self._rested_cpu_ns)
-            asyncio.get_running_loop().call_soon(self._look)
-        self._idle_turns = self._turns = 0
+        if self._looking:
+            self._idle_turns = self._turns = 0
+        else:
+            cpu_ns = time.thread_time_ns()
+            worked_ns = cpu_ns - self._noted_cpu_ns
+            off_ns = now_ns - self._noted_ns - worked_ns
+            # Long work that others interrupted has lost the CPU for as long as it had it, at most.
+            if off_ns > _OFF_NS and (worked_ns < _OWN_NS or off_ns > worked_ns):
+                self._since_ns = now_ns - worked_ns
+                least_ns = _OWN_NS
+            self._noted_ns, self._noted_cpu_ns = now_ns, cpu_ns
+            if now_ns - self._since_ns >= _LEAST_NS:
+                self._looking = True
+                self._looked_ns = now_ns
+                self._idle_turns = self._turns = 0
+                asyncio.get_running_loop().call_soon(self._look)
         if now_ns - self._since_ns >= least_ns:
             return now_ns - self._since_ns, 0
         began_ns, ended_ns = self._last
         return (ended_ns - began_ns, now_ns - ended_ns) if now_ns - ended_ns < _ON_ITS_WAY_NS else None
 
     def _look(self) -> None:
-        cpu_ns = time.thread_time_ns()
-        self._idle_turns = self._idle_turns + 1 if cpu_ns - self._looked_cpu_ns < _NOTHING_NS else 0
-        self._looked_cpu_ns = cpu_ns
+        now_ns = time.monotonic_ns()
+        self._idle_turns = self._idle_turns + 1 if now_ns - self._looked_ns < _NOTHING_NS else 0
+        self._looked_ns = now_ns
         self._turns += 1
         if self._idle_turns < _TURNS and self._turns < _MOST_TURNS:
             asyncio.get_running_loop().call_soon(self._look)
             return
-        now_ns = time.monotonic_ns()
-        if now_ns - self._since_ns >= _LEAST_NS:
-            self._last = self._since_ns, now_ns
-        self._since_ns, self._rested_cpu_ns = 0, cpu_ns
+        self._last = self._since_ns, now_ns
+        self._rested()
+
+    def _rested(self) -> None:
+        self._looking = False
+        self._since_ns = self._noted_ns = time.monotonic_ns()
+        self._noted_cpu_ns = time.thread_time_ns()

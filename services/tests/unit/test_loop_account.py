@@ -27,8 +27,8 @@ def on_a_loop(work: Callable[[LoopAccount], Awaitable[None]]) -> None:
         runner.run(main())
 
 
-def hold() -> None:
-    until = time.thread_time() + HELD_S  # at least as long by the clock on the wall
+def hold(held_s: float = HELD_S) -> None:
+    until = time.thread_time() + held_s  # at least as long by the clock on the wall
     while time.thread_time() < until:
         pass
 
@@ -54,6 +54,7 @@ def test_who_is_seen_a_rest_later_is_told_when_it_began() -> None:
         for _ in range(50):
             account.busy()
             hold()
+            account.busy()
             began_s = time.monotonic()
             await asyncio.sleep(0.003)
             told = account.busy()
@@ -65,6 +66,31 @@ def test_who_is_seen_a_rest_later_is_told_when_it_began() -> None:
         assert busy_ns >= HELD_S * 1e9
         # On a busy machine it may not have been at rest yet.
         assert 0 <= rested_ns < HELD_S * 1e9
+
+    on_a_loop(work)
+
+
+def test_many_short_pieces_without_a_rest_are_one_long_one() -> None:
+    async def work(account: LoopAccount) -> None:
+        for _ in range(100):
+            account.busy()
+            hold(0.0005)
+            await asyncio.sleep(0)
+        told = account.busy()
+        assert told is not None
+        assert told[0] >= 0.1 * HELD_S * 1e9  # a busy machine may cut it
+
+    on_a_loop(work)
+
+
+def test_short_pieces_with_rests_between_keep_nobody_waiting() -> None:
+    async def work(account: LoopAccount) -> None:
+        for _ in range(20):
+            account.busy()
+            hold(0.0005)
+            account.busy()
+            await asyncio.sleep(0.003)
+        assert account.busy() is None
 
     on_a_loop(work)
 
@@ -83,6 +109,7 @@ def test_after_a_rest_nobody_has_waited() -> None:
     async def work(account: LoopAccount) -> None:
         account.busy()
         hold()
+        account.busy()
         await asyncio.sleep(0.1)
         assert account.busy() is None
 

@@ -198,6 +198,7 @@ class FramedPeer(ThriftPeer):
         with UNTRACED if span is None else Ending(span):
             headers = {DEADLINE_HEADER: str(max(1, int(limit * 1000))), **trace_headers(span)}
             message = self.message(COMPACT, method, headers, request)
+            note_busy()
             try:
                 async with asyncio.timeout(limit):
                     answer = await self._exchange(message)

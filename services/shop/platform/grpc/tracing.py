@@ -143,5 +143,6 @@ def client_span(method: TracedMethod) -> ClientSpan | Untraced:
     Returns:
         What gives the metadata that tells the callee.
     """
+    note_busy()
     span = begin(method.name, CLIENT, sampled_parent(), None, method.attributes)
     return Untraced(tuple(trace_headers(None).items())) if span is None else ClientSpan(span)

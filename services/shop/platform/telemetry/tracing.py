@@ -91,8 +91,8 @@ def note(
 def note_busy(span: Span | None = None) -> None:
     """Notes how long the event loop had been busy, if that is long enough to have kept somebody waiting.
 
-    Called when a request comes in and when it is answered, whether it is traced or not: the loop's account needs both,
-    from the first traced request of the process on.
+    Called when a request comes in, when it is answered and before each call that it makes, whether it is traced or not:
+    the loop's account needs these, from the first traced request of the process on.
 
     Args:
         span: The SERVER span that begins, or the CLIENT span whose answer has been read.
