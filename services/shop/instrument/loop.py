@@ -4,7 +4,7 @@ A server sees a request when it gets to reading it, not when it arrives. So it s
 been busy; what of that came after the caller had begun to call was spent waiting behind other work. The loop tells
 nobody when it rests. But between two events in which its thread has used the CPU all the time, it has not; and a
 callback that is called soon, again and again, and finds each time that next to no time has passed, has come to the end
-of all that was to be done. That is looked for only where the work has been long enough to keep others waiting.
+of all that was to be done. That is looked for where the work was long; what was short ended with its last event.
 """
 
 from __future__ import annotations
@@ -47,24 +47,32 @@ class LoopAccount:
         now_ns, least_ns = time.monotonic_ns(), _LEAST_NS
         if self._looking:
             self._idle_turns = self._turns = 0
-        else:
-            cpu_ns = time.thread_time_ns()
-            worked_ns = cpu_ns - self._noted_cpu_ns
-            off_ns = now_ns - self._noted_ns - worked_ns
-            # Long work that others interrupted has lost the CPU for as long as it had it, at most.
-            if off_ns > _OFF_NS and (worked_ns < _OWN_NS or off_ns > worked_ns):
-                self._since_ns = now_ns - worked_ns
-                least_ns = _OWN_NS
-            self._noted_ns, self._noted_cpu_ns = now_ns, cpu_ns
-            if now_ns - self._since_ns >= _LEAST_NS:
+        elif self._has_rested(now_ns):
+            least_ns = _OWN_NS
+        busy_ns = now_ns - self._since_ns
+        began_ns, ended_ns = self._last
+        if not self._looking and busy_ns >= _LEAST_NS:
+            self._last = self._since_ns, now_ns
+            if busy_ns >= _OWN_NS:
                 self._looking = True
                 self._looked_ns = now_ns
                 self._idle_turns = self._turns = 0
                 asyncio.get_running_loop().call_soon(self._look)
-        if now_ns - self._since_ns >= least_ns:
-            return now_ns - self._since_ns, 0
-        began_ns, ended_ns = self._last
+        if busy_ns >= least_ns:
+            return busy_ns, 0
         return (ended_ns - began_ns, now_ns - ended_ns) if now_ns - ended_ns < _ON_ITS_WAY_NS else None
+
+    def _has_rested(self, now_ns: int) -> bool:
+        """Whether the loop rested since the last event; then what it has done was done just before this one."""
+        cpu_ns = time.thread_time_ns()
+        worked_ns = cpu_ns - self._noted_cpu_ns
+        off_ns = now_ns - self._noted_ns - worked_ns
+        self._noted_ns, self._noted_cpu_ns = now_ns, cpu_ns
+        # Long work that others interrupted has lost the CPU for as long as it had it, at most.
+        if off_ns <= _OFF_NS or worked_ns >= max(_OWN_NS, off_ns):
+            return False
+        self._since_ns = now_ns - worked_ns
+        return True
 
     def _look(self) -> None:
         now_ns = time.monotonic_ns()
