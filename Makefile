@@ -135,7 +135,7 @@ prove-delays: setup ## Inject delays of sizes=500us,1ms,... into hops=payment,..
 	@$(RUN) -m experiment prove delays $(options)
 
 .PHONY: prove-queues
-prove-queues: setup ## Hold event loops for known times and check that the budgets of those who waited show it, about 15 min
+prove-queues: setup ## Hold event loops for known times and check that the budgets of those who waited show it, about 11 min
 	@$(RUN) -m experiment prove queues $(options)
 
 .PHONY: prove-account
