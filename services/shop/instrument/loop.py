@@ -47,8 +47,9 @@ class LoopAccount:
             self._since_ns = now_ns - worked_ns
         busy_ns = now_ns - self._since_ns
         began_ns, ended_ns = self._last
-        if busy_ns >= _LEAST_NS:
+        before_ns = ended_ns - began_ns if now_ns - ended_ns < _ON_ITS_WAY_NS else 0
+        if busy_ns >= max(_LEAST_NS, before_ns):
             self._last = self._since_ns, now_ns
-        if busy_ns >= (_OWN_NS if rested else _LEAST_NS):
-            return busy_ns, 0
-        return (ended_ns - began_ns, now_ns - ended_ns) if now_ns - ended_ns < _ON_ITS_WAY_NS else None
+            if busy_ns >= _OWN_NS or not rested:
+                return busy_ns, 0
+        return (before_ns, now_ns - ended_ns) if before_ns else None

@@ -95,6 +95,28 @@ def test_short_pieces_with_rests_between_keep_nobody_waiting() -> None:
     on_a_loop(work)
 
 
+def test_whoever_comes_last_is_told_of_the_long_stretch_and_not_of_those_who_waited_too() -> None:
+    async def work(account: LoopAccount) -> None:
+        for _ in range(50):
+            account.busy()
+            hold()
+            account.busy()
+            began_s = time.monotonic()
+            await asyncio.sleep(0.001)
+            account.busy()
+            hold(0.0015)
+            account.busy()
+            await asyncio.sleep(0.001)
+            told = account.busy()
+            if time.monotonic() - began_s < 0.005:
+                break  # else other work kept it from coming back in time to be told
+            await asyncio.sleep(0.02)
+        assert told is not None
+        assert told[0] >= HELD_S * 1e9
+
+    on_a_loop(work)
+
+
 def test_work_that_nobody_announced_counts_by_its_cpu_time() -> None:
     async def work(account: LoopAccount) -> None:
         hold()
