@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
+import pytest
 import uvloop
 from opentelemetry.trace import SpanContext, SpanKind, TraceFlags
 
@@ -49,14 +50,20 @@ def test_who_comes_while_the_loop_is_held_is_told_for_how_long() -> None:
     on_a_loop(work)
 
 
-def test_who_is_seen_a_rest_later_is_told_when_it_began() -> None:
+@pytest.mark.parametrize("waits_too", [False, True])
+def test_who_is_seen_a_rest_later_is_told_of_the_longest_stretch_before(waits_too: bool) -> None:
     async def work(account: LoopAccount) -> None:
         for _ in range(50):
             account.busy()
             hold()
             account.busy()
             began_s = time.monotonic()
-            await asyncio.sleep(0.003)
+            if waits_too:
+                await asyncio.sleep(0.001)
+                account.busy()
+                hold(0.0015)
+                account.busy()
+            await asyncio.sleep(0.001)
             told = account.busy()
             if time.monotonic() - began_s < 0.005:
                 break  # else other work kept it from coming back in time to be told
@@ -72,47 +79,27 @@ def test_who_is_seen_a_rest_later_is_told_when_it_began() -> None:
 
 def test_many_short_pieces_without_a_rest_are_one_long_one() -> None:
     async def work(account: LoopAccount) -> None:
-        for _ in range(100):
+        longest_ns = 0
+        for _ in range(500):  # on a busy machine, others interrupt it again and again
             account.busy()
             hold(0.0005)
             await asyncio.sleep(0)
-        told = account.busy()
-        assert told is not None
-        assert told[0] >= 0.1 * HELD_S * 1e9  # a busy machine may cut it
+            told = account.busy()
+            longest_ns = max(longest_ns, told[0] if told else 0)
+        assert longest_ns >= 2e6
 
     on_a_loop(work)
 
 
 def test_short_pieces_with_rests_between_keep_nobody_waiting() -> None:
     async def work(account: LoopAccount) -> None:
+        told = []
         for _ in range(20):
-            account.busy()
+            told.append(account.busy())
             hold(0.0005)
             account.busy()
             await asyncio.sleep(0.003)
-        assert account.busy() is None
-
-    on_a_loop(work)
-
-
-def test_whoever_comes_last_is_told_of_the_long_stretch_and_not_of_those_who_waited_too() -> None:
-    async def work(account: LoopAccount) -> None:
-        for _ in range(50):
-            account.busy()
-            hold()
-            account.busy()
-            began_s = time.monotonic()
-            await asyncio.sleep(0.001)
-            account.busy()
-            hold(0.0015)
-            account.busy()
-            await asyncio.sleep(0.001)
-            told = account.busy()
-            if time.monotonic() - began_s < 0.005:
-                break  # else other work kept it from coming back in time to be told
-            await asyncio.sleep(0.02)
-        assert told is not None
-        assert told[0] >= HELD_S * 1e9
+        assert told.count(None) >= 15  # a busy machine may lengthen one
 
     on_a_loop(work)
 
