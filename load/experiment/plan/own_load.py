@@ -18,7 +18,7 @@ class Sending:
         rate: Journeys a second of the tape, in the mean.
         closed: The closed loop that takes the journeys; None if they go at the tape's times.
         steps: Share of the loop's users who are there in each of so many equal parts of the load; empty for all.
-        overload: Whether failures are what the load is for, and no gate.
+        overload: Whether it is more than the shop can take: journeys may fail, and blocks may differ.
     """
 
     warmup_s: float

@@ -11,6 +11,7 @@ from hops.gates.limits import kind_of
 from hops.run.documents.gate import Gate, LeftOut, Verdict
 from hops.run.documents.trial import TrialRecord
 from hops.run.files import RunFiles
+from hops.run.loads import overloads
 
 _OVER_BLOCKS = ("block_spread_share", "block_worst_share")
 _FARTHEST_BY_CHANCE = 2.5
@@ -52,10 +53,7 @@ def experiment_gates_left_out(run: RunFiles) -> list[LeftOut]:
 
 def _full(run: RunFiles) -> list[str]:
     """Arms whose load is more than the shop can take: their journeys may fail."""
-    full = {
-        trial["topology"] for trial in run.used for row in trial["gates_left_out"] if row["name"] == "failure_share"
-    }
-    return [label for label in run.topologies if label in full]
+    return [label for label in run.topologies if overloads(run.manifest, label)]
 
 
 def worst_of(trials: Iterable[TrialRecord]) -> list[Gate]:
@@ -81,8 +79,8 @@ def answers(run: RunFiles) -> Gate:
     In a closed loop trials get to different places of the tape, so each answer is held to the reference only; likewise
     where journeys failed, which have no answer.
     """
-    failed = run.journeys.filter(pl.col("outcome") != "ok").select("block", "topology").unique().rows()
-    whole = [trial for trial in run.used if (trial["block"], trial["topology"]) not in failed]
+    with_failures = set(run.journeys.filter(pl.col("outcome") != "ok").select("block", "topology").unique().iter_rows())
+    whole = [trial for trial in run.used if (trial["block"], trial["topology"]) not in with_failures]
     digests = {(run.tape_of(trial["topology"]), trial["answers_sha256"]) for trial in whole}
     tapes = {tape for tape, _ in digests}
     extra = 0 if run.manifest["mode"] == "closed" else len(digests) - len(tapes)

@@ -38,3 +38,9 @@ def rates_text(manifest: Mapping[str, Any]) -> str:
     if len(rates) == 1:
         return f"{rates[0]:g} journeys a second"
     return f"{rates[0]:g} to {rates[-1]:g} journeys a second, by arm"
+
+
+def overloads(manifest: Mapping[str, Any], topology: str) -> bool:
+    """Whether a topology's or arm's load is more than the shop can take."""
+    sending = manifest.get("loads", {}).get(topology, {}).get("sending", {})
+    return bool(sending.get("overload", False))
