@@ -14,7 +14,6 @@ from experiment.arguments import topologies_of
 from experiment.commands import in_blocks, options
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import MOST_ARMS, Arm, Plan, arm_of
-from experiment.plan.closed_loop import HIGHEST_TAPE_RATE
 from experiment.plan.networks import channel_networks
 from experiment.results.folder import RESULTS
 from hops.errors import HopsError
@@ -24,6 +23,8 @@ from mesh.description.options import Given
 from mesh.description.topology import Topology
 
 DEFAULT_RATES = "10,20,30,40,60"
+HIGHEST_RATE = 1000.0
+"""More than two cores answer of the whole mix in any topology."""
 LOWEST, MOST_PERCENT = 0.1, 100.0
 Rates = Annotated[
     str,
@@ -110,7 +111,7 @@ def _read(rates: str) -> list[tuple[float, bool]]:
 
 def _amount(item: str, rates: str) -> tuple[float, bool]:
     percent = item.endswith("%")
-    most = MOST_PERCENT if percent else HIGHEST_TAPE_RATE
+    most = MOST_PERCENT if percent else HIGHEST_RATE
     try:
         amount = float(item.removesuffix("%"))
     except ValueError:
@@ -118,7 +119,7 @@ def _amount(item: str, rates: str) -> tuple[float, bool]:
     if not LOWEST <= amount <= most:
         raise UsageError(
             f"rates={rates}: {item or 'an empty item'} is not a rate; give journeys a second from {LOWEST:g} to "
-            f"{HIGHEST_TAPE_RATE:g}, or percent up to {MOST_PERCENT:g}%, separated by commas, such as {DEFAULT_RATES}"
+            f"{HIGHEST_RATE:g}, or percent up to {MOST_PERCENT:g}%, separated by commas, such as {DEFAULT_RATES}"
         )
     return amount, percent
 

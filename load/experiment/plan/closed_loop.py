@@ -12,7 +12,7 @@ LONGEST_THINK = "10m"
 FASTEST_JOURNEY_S = 0.002
 """A journey takes longer than this in every topology, so that a tape for so quick a shop outlasts the loop."""
 HIGHEST_TAPE_RATE = 2500.0
-"""More journeys a second than two cores answer in any topology; it keeps tapes small."""
+"""More journeys a second than two cores answer of any kind; it keeps tapes small."""
 MARGIN = 1.25
 """Arrivals are random, so a tape may have somewhat fewer journeys than its rate says."""
 

@@ -51,7 +51,7 @@ def test_percent_are_of_what_each_held_in_the_newest_sweep_that_has_all(results:
 @pytest.mark.parametrize(
     ("rates", "message"),
     [
-        ("0,20", "rates=0,20: 0 is not a rate; give journeys a second from 0.1 to 2500"),
+        ("0,20", "rates=0,20: 0 is not a rate; give journeys a second from 0.1 to 1000"),
         ("20,120%", "120% is not a rate"),
         ("fast,20", "fast is not a rate"),
         ("20,", "an empty item is not a rate"),
