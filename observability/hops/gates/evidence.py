@@ -86,7 +86,7 @@ def evidence_of(
         start_lag_p99_ms=p99_ms,
         start_lag_mean_ms=mean_ms,
         answer_lag_ms=_median_ms(after_ns),
-        edge_lag_ms=_median_ms([call.after_ns for call in calls if call.caller == _ENTRY[1]]) or 0.0,
+        edge_lag_ms=_median_ms([call.after_ns for call in calls if call.caller == EDGE]) or 0.0,
         requests=len(after_ns) / len(budgets) if after_ns else 1.0,
         spans_missing=lacking([one for one in budgets if one.trace_id in answered_ok], keepers),
         spans_outside=quality.skewed + outside(budgets),

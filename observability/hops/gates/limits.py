@@ -125,8 +125,8 @@ GATES = (
         1.0,
         _GENERATOR,
         unit="ms",
-        more=_OF_MEDIAN
-        + ", all requests of a journey together; or three times what the edge itself needs to read an answer",
+        more=f"{_OF_MEDIAN}, all requests of a journey together; "
+        f"or {EDGE_LAGS} times what the edge itself needs to read an answer",
         remedy=_REPEAT,
     ),
     Kind("generator_cores", "CPU of the load generator", "below", 0.8, _GENERATOR, unit="cores", remedy=_REPEAT),
