@@ -1,0 +1,51 @@
+package attack
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hopwise/load/internal/journey"
+)
+
+// With steps, as many users are there as each part of the duration has; those who left come back. The bubble's clock stands still
+// while anybody works, so a busy machine changes nothing.
+func TestUsersComeAndGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const users, step = 8, 300 * time.Millisecond
+		shares := []float64{0, 0.25, 1, 0.25, 0.5}
+		p := newClosedPacer(make([]journey.Entry, 1), Closed{VUs: users, Duration: time.Duration(len(shares)) * step, Steps: shares})
+		defer p.close()
+		if _, stop := p.Pace(0, 0); stop {
+			t.Fatal("stopped before the first journey")
+		}
+		var under atomic.Int64
+		var all sync.WaitGroup
+		for range users {
+			all.Go(func() {
+				for {
+					if _, due := p.due(0); !due {
+						return
+					}
+					under.Add(1)
+					time.Sleep(7 * time.Millisecond)
+					under.Add(-1)
+					p.rest(t.Context())
+				}
+			})
+		}
+		var there []int64
+		time.Sleep(step / 2)
+		for range shares {
+			there = append(there, under.Load())
+			time.Sleep(step)
+		}
+		all.Wait()
+		if !slices.Equal(there, []int64{0, 2, 8, 2, 4}) || under.Load() != 0 {
+			t.Errorf("users under way in the middle of each step: %v", there)
+		}
+	})
+}
