@@ -142,19 +142,14 @@ class _Cells:
             (pl.col(name) - pl.col(name).mean().over("block", "journey")).alias(f"{name} within") for name in columns
         )
         stretch = pl.col("seq") * STRETCHES // (pl.col("seq").max() + 1)
-        cells = within.with_columns(stretch=stretch).partition_by("block", "stretch", as_dict=True)
-        designs = [cell.select(f"{name} within" for name in columns[:-1]).to_numpy() for cell in cells.values()]
-        latencies = [cell["ms within"].to_numpy() for cell in cells.values()]
-        block, of_tape = np.array(list(cells)).T
-        return cls(
-            block,
-            of_tape,
-            _Sums(
-                np.array([[cell.height, cell[columns[0]].sum(), cell["gain"].sum()] for cell in cells.values()]),
-                np.array([design.T @ design for design in designs]),
-                np.array([design.T @ ms for design, ms in zip(designs, latencies, strict=True)]),
-            ),
-        )
+        of_cells = within.with_columns(stretch=stretch).sort("block", "stretch")
+        labels = of_cells.select("block", "stretch").to_numpy()
+        starts = np.flatnonzero(np.concatenate([[True], (np.diff(labels, axis=0) != 0).any(axis=1)]))
+        design = of_cells.select(f"{name} within" for name in columns[:-1]).to_numpy()
+        totals = of_cells.select(pl.lit(1.0).alias("journeys"), columns[0], "gain").to_numpy()
+        latencies = of_cells["ms within"].to_numpy()
+        sums = (totals, design[:, :, None] * design[:, None, :], design * latencies[:, None])
+        return cls(*labels[starts].T, _Sums(*(np.add.reduceat(one, starts) for one in sums)))
 
     def estimate(self, figure: Callable[[_Sums], Floats], *, known: bool, over_stretches: bool = True) -> Estimate:
         """A figure, with its interval over blocks, or over blocks and stretches, if that is known."""

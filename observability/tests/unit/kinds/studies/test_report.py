@@ -34,6 +34,7 @@ CLAIMS = [
     synthetic_claim("T9", metric="success_rate", relation="gt"),
     synthetic_claim("T10", metric="latency_mean", relation="eq", tolerance=0.5),
     synthetic_claim("T11", metric="saturation_users", left="rest", right=None, value=3000, loads=["flat", "large"]),
+    synthetic_claim("T12", left="rest", right="grpc", relation="gt"),
 ]
 
 
@@ -63,10 +64,20 @@ def test_each_claim_gets_the_verdict_that_is_true(verdicts: dict[str, Verdict]) 
         "T9": ("inconclusive", None),
         "T10": ("holds", None),
         "T11": ("not comparable", None),
+        "T12": ("holds", None),
     }
     effect = verdicts["T5"]["effect"]
     assert effect is not None
     assert effect["value"] == pytest.approx(0.7 / 0.4, rel=0.1)  # 1/0.4 there over 1/0.7 here
+
+
+def test_two_arms_are_compared_once_whichever_way_round_claims_name_them(replayed: Path) -> None:
+    summary: StudySummary = json.loads((replayed / SUMMARY).read_text(encoding="utf-8"))
+    of_mix = [row for row in summary["comparisons"] if (row["journey"], row["metric"]) == ("all", "p50")]
+    pairs = [frozenset((row["left"], row["right"])) for row in of_mix]
+    assert len(pairs) == len(set(pairs)) > 1
+    (row,) = [row for row in of_mix if {row["left"], row["right"]} == {"rest-flat", "grpc-flat"}]
+    assert row["verdict"] == ("left_lower" if row["left"] == "grpc-flat" else "right_lower")
 
 
 def test_what_is_contradicted_is_explained_and_held_against_one_request_per_item(verdicts: dict[str, Verdict]) -> None:
@@ -87,7 +98,7 @@ def test_only_arms_of_a_claim_are_compared(replayed: Path) -> None:
 def test_the_page_begins_with_the_claims(replayed: Path) -> None:
     text = page_of(replayed).text
     assert (
-        "Nobody (2026): Of 11 claims, 4 hold, 2 are contradicted, 2 are inconclusive and 3 are not comparable." in text
+        "Nobody (2026): Of 12 claims, 5 hold, 2 are contradicted, 2 are inconclusive and 3 are not comparable." in text
     )
     assert "T4 (latency, p50: graphql below rest) is contradicted." in text
     assert "It holds if the client makes one request per item: graphql-flat divided by" in text
@@ -108,7 +119,7 @@ def test_one_page_has_the_verdicts_over_all_studies(replayed: Path, tmp_path: Pa
     page, valid = make_report(tmp_path)
     assert (page.name, valid) == ("report.html", False)
     text = page_of(tmp_path).text
-    assert "Of 22 claims, 8 hold, 4 are contradicted, 4 are inconclusive and 6 are not comparable." in text
+    assert "Of 24 claims, 10 hold, 4 are contradicted, 4 are inconclusive and 6 are not comparable." in text
     for said in (
         "A. Nobody, “A study that nobody made”, nowhere, 2026.",
         "Second (2026), T3 (latency",
