@@ -55,9 +55,10 @@ def pytest_configure() -> None:
     """Takes notice of signals that whoever started the tests ignores, as `nohup` and jobs in the background do.
 
     The programs that tests start would ignore them too, and tests that send them would wait in vain. And it gives NumPy
-    one thread for each process: its matrices are small, and threads of tests side by side would wait for each other.
+    and Polars one thread for each process: tests' tables are small, and their threads would wait for each other.
     """
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    for library in ("OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS"):
+        os.environ.setdefault(library, "1")
     for ignored, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(ignored) is signal.SIG_IGN:
             signal.signal(ignored, usual)

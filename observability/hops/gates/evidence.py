@@ -71,8 +71,10 @@ def evidence_of(
     ok = journeys.filter(pl.col("outcome") == "ok")
     ok_ms = ok["latency_ns"].to_numpy() / NS_PER_MS
     sampled = int(journeys["sampled"].sum())
-    mean = banded_budgets(hops_frame(budgets))["mean"]
     answered_ok = set(ok["trace_id"])
+    budgets_ok = [budget for budget in budgets if budget.trace_id in answered_ok]
+    # Where an edge gave up, what it waited for may never have begun: only what was answered has parts for all its time.
+    mean = banded_budgets(hops_frame(budgets_ok or budgets))["mean"]
     p99_ms, mean_ms = _start_lag_ms(journeys, load_nodes)
     edge = None if logged is None else compare_with_edge(journeys, budgets, logged)
     calls = [] if journeys["network_ns"].sum() else [call for budget in budgets for call in budget.calls]
@@ -88,7 +90,7 @@ def evidence_of(
         answer_lag_ms=_median_ms(after_ns),
         edge_lag_ms=_median_ms([call.after_ns for call in calls if call.caller == EDGE]) or 0.0,
         requests=len(after_ns) / len(budgets) if after_ns else 1.0,
-        spans_missing=lacking([one for one in budgets if one.trace_id in answered_ok], keepers),
+        spans_missing=lacking(budgets_ok, keepers),
         spans_outside=quality.skewed + outside(budgets),
         latency_median_ms=float(np.median(ok_ms)) if ok_ms.size else None,
         generator_cores=generator_cores,

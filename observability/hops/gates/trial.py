@@ -64,7 +64,7 @@ class Evidence:
             are left out.
         edge_unmatched: Requests of sampled journeys that only one of traces and edge's log has.
         agreements: How far traces are from the generator's clock and the edge's log.
-        unattributed_share: Unattributed share of the mean budget over all traces, 0 to 1.
+        unattributed_share: Unattributed share of the mean budget over the traces of journeys that ended ok, 0 to 1.
         steal_share: CPU time that the hypervisor gave to others, 0 to 1.
         other_cores: Cores that programs used that are no part of the run.
         clock_offset_ms: Largest difference between the clocks of two nodes of a cluster; None on one machine, which has

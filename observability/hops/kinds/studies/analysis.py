@@ -76,9 +76,9 @@ class _Judged:
         else:
             effect, values = self.figures.effect(claim["metric"], arms[0], arms[1])
         found = judge(claim, effect)
-        contradicted = found.outcome == "contradicted"
+        other_way = found.outcome == "contradicted" and found.p is None
         latency = claim["metric"].startswith("latency_")
-        explicable = contradicted and (latency or claim["metric"] == "throughput")
+        explicable = other_way and (latency or claim["metric"] == "throughput")
         return Verdict(
             claim=claim,
             outcome=found.outcome,
@@ -88,7 +88,7 @@ class _Judged:
             unit=UNITS[claim["metric"]],
             effect=_estimate(effect),
             difference=effect.difference,
-            p=effect.p,
+            p=effect.p if found.p is None else found.p,
             p_holm=None,
             inside=lies_inside(claim["value"], effect.interval),
             blocks=found.blocks,

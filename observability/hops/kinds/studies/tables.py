@@ -30,9 +30,10 @@ METRICS = {
 _TONES = {"holds": "best", "contradicted": "bad"}
 RULE = (
     "Measured is left divided by right, with its 95 % interval over blocks. A claim holds if the whole interval lies "
-    "on the claimed side of no effect (1), and is contradicted if it lies on the other; otherwise it is inconclusive. "
-    "Signs and ratios are claims. Absolute figures belong to a machine: the study's stand beside ours and decide "
-    "nothing. CPU and memory are those of services and gateways, without edge and database."
+    "on the claimed side of no effect (1), and is contradicted if it lies on the other. A claimed ratio is "
+    "contradicted, too, if the interval includes no effect and leaves the ratio out. Otherwise it is inconclusive. "
+    "Absolute figures belong to a machine: the study's stand beside ours and decide nothing. CPU and memory are those "
+    "of services and gateways, without edge and database."
 )
 
 

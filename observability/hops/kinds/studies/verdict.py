@@ -6,10 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from scipy import special
+
 from hops.elements.numbers import figure, share, times
 from hops.kinds.studies.document import Claim, Outcome
 from hops.statistics.correction import corrected
-from hops.statistics.intervals import Interval
+from hops.statistics.intervals import Interval, t_quantile
 from hops.statistics.two_stage import blocks_for
 from hops.units import ALL
 
@@ -52,15 +54,26 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What follows for a claim: the verdict, its reason, and how many blocks would decide what is inconclusive."""
+    """What follows for a claim.
+
+    Args:
+        outcome: The verdict.
+        reason: Its reason.
+        blocks: How many blocks would decide what is inconclusive; None if too many, or if it is decided.
+        p: Probability of what was measured if the claimed ratio were true, where that decides; None where it is no
+            effect that decides.
+    """
 
     outcome: Outcome
     reason: str
     blocks: int | None = None
+    p: float | None = None
 
 
 def judge(claim: Claim, effect: Effect) -> Judgement:
     """Holds when the interval lies wholly on the claimed side of no effect, contradicted when wholly on the other.
+
+    A ratio says more than a side: it is contradicted, too, by an interval that includes no effect and leaves it out.
 
     Args:
         claim: The claim.
@@ -77,6 +90,9 @@ def judge(claim: Claim, effect: Effect) -> Judgement:
         return Judgement("contradicted", f"The whole interval lies {_where(claim, other=True)}.")
     if low == high == effect.none:
         return Judgement("inconclusive", "Both sides are exactly equal: this load shows no difference either way.")
+    if claim["relation"] == "ratio" and lies_inside(claim["value"], effect.interval) is False:
+        reason = "The interval includes no effect, and leaves out the ratio: what difference there may be is smaller."
+        return Judgement("contradicted", reason, p=_p_of_ratio(claim, effect))
     needed = _blocks(effect, bounds)
     takes = f"about {needed} blocks would decide it" if needed else f"{MOST_BLOCKS} blocks would not decide it either"
     around = "the limits of the claim" if claim["relation"] == "eq" else "no effect"
@@ -119,6 +135,19 @@ def _below(claim: Claim) -> bool:
         assert claim["value"] is not None
         return ends_of(claim["value"])[0] < 1
     return claim["relation"] == "lt"
+
+
+def _p_of_ratio(claim: Claim, effect: Effect) -> float:
+    """Probability of a ratio this far from the claimed one, or from the nearest of a range, if that is true."""
+    low, high = effect.interval
+    assert claim["value"] is not None
+    assert effect.value
+    assert low
+    assert high
+    freedom = effect.blocks - 1
+    error = math.log(high / low) / 2 / t_quantile(freedom)
+    away = min(abs(math.log(effect.value / end)) for end in ends_of(claim["value"]))
+    return float(2 * special.stdtr(freedom, -away / error)) if error else 0.0
 
 
 def _where(claim: Claim, *, other: bool = False) -> str:

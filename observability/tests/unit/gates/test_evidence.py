@@ -118,6 +118,15 @@ def test_a_call_that_was_not_made_has_lost_no_span():
     assert "spans_missing" not in failing(one_call_less)
 
 
+def test_what_a_request_waited_for_that_was_given_up_need_not_have_begun():
+    def given_up(number, spans):
+        return [one for one in spans if one.service in ("client", "edge")] if number == 7 else spans
+
+    assert "unattributed_share" in failing(given_up)
+    timed_out = pl.when(pl.col("seq") == 7).then(pl.lit("timeout")).otherwise(pl.col("outcome"))
+    assert "unattributed_share" not in failing(given_up, replay()[0].with_columns(timed_out.alias("outcome")))
+
+
 def test_what_a_cache_has_needs_no_statement_but_nobody_who_asks_neither_is_whole():
     def in_cache(span):
         return replace(span, attributes={"db.system.name": "valkey"}) if is_statement(span) else span

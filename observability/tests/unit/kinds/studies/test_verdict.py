@@ -24,6 +24,8 @@ EQUAL = {"relation": "eq", "tolerance": 0.1}
         ({"relation": "gt"}, (0.8, 0.99), "contradicted"),
         (BELOW, (0.8, 0.9), "holds"),  # the sign, although the published 0.5 lies outside
         (BELOW, (1.1, 1.2), "contradicted"),
+        (BELOW, (0.8, 1.1), "contradicted"),  # whatever the sign, it is not half
+        (BELOW, (0.49, 1.1), "inconclusive"),
         ({"relation": "ratio", "value": [1.35, 1.5]}, (1.1, 1.2), "holds"),
         ({"relation": "ratio", "value": [1.35, 1.5]}, (0.7, 0.8), "contradicted"),
         (EQUAL, (0.91, 1.09), "holds"),
@@ -37,6 +39,15 @@ EQUAL = {"relation": "eq", "tolerance": 0.1}
 def test_the_interval_decides(claim: dict[str, Any], interval: tuple[float, float], outcome: str) -> None:
     effect = Effect((interval[0] * interval[1]) ** 0.5, interval, 0.01, 5)
     assert judge(synthetic_claim("X1", **claim), effect).outcome == outcome
+
+
+def test_a_ratio_that_the_interval_leaves_out_is_tested_itself() -> None:
+    effect = Effect(0.9, (0.9 / 1.2, 0.9 * 1.2), 0.4, 5)
+    told = judge(synthetic_claim("X1", relation="ratio", value=[0.9 / 1.2**2, 0.9 / 1.2**1.5]), effect)
+    assert "leaves out the ratio" in told.reason
+    # A bound that lies half as far again as the interval's end: t is 1.5 times that of 5 %, with 4 degrees of freedom.
+    assert told.p == pytest.approx(0.0141, abs=1e-4)
+    assert judge(synthetic_claim("X1"), effect).p is None
 
 
 def test_of_success_rates_it_is_the_difference_that_decides() -> None:
