@@ -149,7 +149,8 @@ class _Cells:
         totals = of_cells.select(pl.lit(1.0).alias("journeys"), columns[0], "gain").to_numpy()
         latencies = of_cells["ms within"].to_numpy()
         sums = (totals, design[:, :, None] * design[:, None, :], design * latencies[:, None])
-        return cls(*labels[starts].T, _Sums(*(np.add.reduceat(one, starts) for one in sums)))
+        block, of_tape = labels[starts].T
+        return cls(block, of_tape, _Sums(*(np.add.reduceat(one, starts) for one in sums)))
 
     def estimate(self, figure: Callable[[_Sums], Floats], *, known: bool, over_stretches: bool = True) -> Estimate:
         """A figure, with its interval over blocks, or over blocks and stretches, if that is known."""
