@@ -6,12 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scipy import special
-
 from hops.elements.numbers import figure, share, times
 from hops.kinds.studies.document import Claim, Outcome
 from hops.statistics.correction import corrected
 from hops.statistics.intervals import Interval, t_quantile
+from hops.statistics.over_blocks import Spread
 from hops.statistics.two_stage import blocks_for
 from hops.units import ALL
 
@@ -145,9 +144,8 @@ def _p_of_ratio(claim: Claim, effect: Effect) -> float:
     assert low
     assert high
     freedom = effect.blocks - 1
-    error = math.log(high / low) / 2 / t_quantile(freedom)
-    away = min(abs(math.log(effect.value / end)) for end in ends_of(claim["value"]))
-    return float(2 * special.stdtr(freedom, -away / error)) if error else 0.0
+    scatter = Spread(math.log(high / low) / 2 / t_quantile(freedom), freedom)
+    return scatter.p_value(min(abs(math.log(effect.value / end)) for end in ends_of(claim["value"])))
 
 
 def _where(claim: Claim, *, other: bool = False) -> str:
