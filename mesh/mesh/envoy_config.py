@@ -40,7 +40,7 @@ def base_config(file: Path) -> dict[str, Any]:
 
 @cache
 def _parsed(file: Path) -> dict[str, Any]:
-    config: dict[str, Any] = yaml.safe_load(file.read_text())
+    config: dict[str, Any] = yaml.load(file.read_text(), Loader=yaml.CSafeLoader)
     return config
 
 

@@ -127,7 +127,7 @@ def load_ports(environ: Mapping[str, str], file: Path = PORTS_FILE) -> Ports:
     Raises:
         PortError: The base is not a number, or its range does not fit between 1024 and 65535.
     """
-    data = yaml.safe_load(file.read_text())
+    data = yaml.load(file.read_text(), Loader=yaml.CSafeLoader)
     highest = HIGHEST_PORT - (data["span"] - 1)
     given = environ.get("SHOP_PORT_BASE") or str(data["default_base"])
     if not (given.isascii() and given.isdigit() and LOWEST_BASE <= int(given) <= highest):

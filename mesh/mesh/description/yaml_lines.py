@@ -16,24 +16,8 @@ class YamlError(ValueError):
     """A text is not YAML, or more than any file of ours needs; the message names file, line and reason."""
 
 
-class _StrictLoader(yaml.SafeLoader):
-    """Refuses a key that appears twice in one mapping, of which YAML readers keep the last one silently, and what takes
-    memory out of proportion to the file: aliases and deep nesting.
-    """
-
-    _depth = 0
-
-    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        start = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.MarkedYAMLError(problem="aliases are not accepted; write the value out", problem_mark=start)
-        if self._depth == MOST_DEPTH:
-            raise yaml.MarkedYAMLError(problem="nested too deeply", problem_mark=start)
-        self._depth += 1
-        try:
-            return super().compose_node(parent, index)
-        finally:
-            self._depth -= 1
+class _StrictLoader(yaml.CSafeLoader):
+    """Refuses a key that appears twice in one mapping, of which YAML readers keep the last one silently."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         keys: set[str] = set()
@@ -73,13 +57,30 @@ def load_yaml(text: str, source: str) -> Any:
         YamlError: It is not YAML, a key appears twice, it has aliases, or it is nested too deeply.
     """
     try:
+        _require_small(text)
         return yaml.load(text, Loader=_StrictLoader)  # noqa: S506 - a SafeLoader
     except (yaml.YAMLError, ValueError) as error:
         # Some scalars look like a date or a number that none is.
         mark = getattr(error, "problem_mark", None)
-        where = f":{mark.line + 1}" if mark is not None else ""
+        # What is missing at the end is missing on the line behind it.
+        where = f":{min(mark.line, text.count(chr(10))) + 1}" if mark is not None else ""
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
         raise YamlError(f"{source}{where}: not valid YAML: {problem}") from error
+
+
+def _require_small(text: str) -> None:
+    """Refuses what takes memory out of proportion to the file, as it is read: aliases and deep nesting.
+
+    Raises:
+        yaml.MarkedYAMLError: There is such a thing.
+    """
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        if isinstance(event, yaml.AliasEvent):
+            raise yaml.MarkedYAMLError(problem="aliases are not accepted; write the value out", problem_mark=event.start_mark)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MOST_DEPTH:
+            raise yaml.MarkedYAMLError(problem="nested too deeply", problem_mark=event.start_mark)
 
 
 def line_of(text: str, path: Iterable[object]) -> int:
@@ -89,7 +90,7 @@ def line_of(text: str, path: Iterable[object]) -> int:
         text: YAML that `load_yaml` has accepted.
         path: Keys from the outermost mapping inwards.
     """
-    node = yaml.compose(text, Loader=yaml.SafeLoader)
+    node = yaml.compose(text, Loader=yaml.CSafeLoader)
     line = 1
     for wanted in path:
         if not isinstance(node, yaml.MappingNode):

@@ -102,11 +102,11 @@ def _owner() -> dict[str, str]:
     return {"KONG_NGINX_MAIN_USER": f"{pwd.getpwuid(0).pw_name} {grp.getgrgid(0).gr_name}"}
 
 
-class _Dumper(yaml.SafeDumper):
+class _Dumper(yaml.CSafeDumper):
     """Writes texts of several lines as literal blocks."""
 
 
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+def _text(dumper: yaml.CSafeDumper, text: str) -> yaml.ScalarNode:
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text.rstrip("\n") else None)
 
 

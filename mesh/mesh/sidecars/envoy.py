@@ -105,7 +105,7 @@ class StaticMesh:
 
     def _component(self, workload: Workload, folder: RunFolder) -> Component:
         file = folder.config / f"{workload.sidecar}.yaml"
-        file.write_text(yaml.safe_dump(self.render(workload), sort_keys=False))
+        file.write_text(yaml.dump(self.render(workload), Dumper=yaml.CSafeDumper, sort_keys=False))
         return Component(
             workload.sidecar,
             argv=lambda: command(file),

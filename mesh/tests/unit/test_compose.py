@@ -33,6 +33,10 @@ OTHERS_IMAGES = {"jaeger", KONG}
 """Services whose images this project does not build."""
 
 
+def read(text: str) -> Any:
+    return yaml.load(text, Loader=yaml.CSafeLoader)
+
+
 def files_of(name: str) -> dict[Path, str]:
     return compose_files(load_topology(name), Data(), ROOT)
 
@@ -46,7 +50,7 @@ def name(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def services(name: str) -> dict[str, dict[str, Any]]:
     """The services of its Compose file."""
-    document = yaml.safe_load(files_of(name)[FILE])
+    document = read(files_of(name)[FILE])
     services: dict[str, dict[str, Any]] = document["services"]
     return services
 
@@ -73,12 +77,12 @@ def test_stale_files_are_named(tmp_path: Path) -> None:
 def test_sources_are_named_from_where_the_file_lies(tmp_path: Path) -> None:
     folder = ROOT / ".run" / "compose" / "rest"
     text = compose_files(load_topology("rest"), Data(), folder)[FILE]
-    assert yaml.safe_load(text)["services"]["secrets"]["build"]["context"] == "../../.."
+    assert read(text)["services"]["secrets"]["build"]["context"] == "../../.."
 
 
 def test_it_is_valid(name: str) -> None:
     validator = Draft7Validator(get_builtin_schema("vendor.compose-spec"))
-    validator.validate(yaml.safe_load(files_of(name)[FILE]))
+    validator.validate(read(files_of(name)[FILE]))
 
 
 def test_no_container_has_a_privilege_that_it_does_not_need(services: dict[str, dict[str, Any]]) -> None:
@@ -110,7 +114,7 @@ def test_every_host_that_a_process_is_told_is_a_service(name: str, services: dic
                 assert host in services
     files = files_of(name)
     for file in (ENVOY_FILE, KONG_FILE):
-        config = yaml.safe_load(files.get(FOLDER / file, "{}"))
+        config = read(files.get(FOLDER / file, "{}"))
         for host in hosts(config):
             assert host in services, file
 
@@ -202,14 +206,14 @@ def test_the_edge_is_that_of_a_cluster_but_for_its_log(name: str) -> None:
     topology, files = load_topology(name), files_of(name)
     plan = edge_plan(topology, ClusterPlaces.default(), ACCESS_LOG)
     config = edge_config("envoy", plan, ClusterOptions(tag="t"))["data"][ENVOY_FILE]
-    assert yaml.safe_load(files[FOLDER / ENVOY_FILE]) == yaml.safe_load(config.replace(str(ACCESS_LOG), "/dev/stdout"))
+    assert read(files[FOLDER / ENVOY_FILE]) == read(config.replace(str(ACCESS_LOG), "/dev/stdout"))
     if topology.transcodes:
         assert FOLDER / KONG_FILE not in files
         descriptor = envoy.DESCRIPTOR
-        mounts = yaml.safe_load(files[FILE])["services"][EDGE]["volumes"]
+        mounts = read(files[FILE])["services"][EDGE]["volumes"]
         assert f"./{descriptor.relative_to(ROOT)}:{CONFIG / descriptor.name}:ro,z" in mounts
     else:
-        assert yaml.safe_load(files[FOLDER / KONG_FILE]) == kong.render(plan)
+        assert read(files[FOLDER / KONG_FILE]) == kong.render(plan)
 
 
 def test_compose_sees_no_variables_of_its_own_in_a_process_s_settings(services: dict[str, dict[str, Any]]) -> None:

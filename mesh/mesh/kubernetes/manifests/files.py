@@ -21,7 +21,7 @@ from mesh.kubernetes.places import ClusterPlaces
 HEADER = "# Made by `make manifests`: change the topology, the switches or an overlay of your own, and not this file.\n"
 
 
-class _Plain(yaml.SafeDumper):
+class _Plain(yaml.CSafeDumper):
     """Repeats what occurs twice: people and Kustomize read no aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002

@@ -99,7 +99,11 @@ def one(resources: list[dict[str, Any]], kind: str, name: str) -> dict[str, Any]
 
 
 @pytest.mark.parametrize("version", [".".join(map(str, OLDEST)), kubernetes_validate.latest_version()])
-def test_every_resource_is_valid_for_the_oldest_and_the_newest_api(version: str) -> None:
+def test_every_resource_is_valid_for_the_oldest_and_the_newest_api(
+    version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Megabytes of JSON, which would be read anew for each resource.
+    monkeypatch.setattr(kubernetes_validate.utils, "schema_contents", cache(kubernetes_validate.utils.schema_contents))
     # One of each shape: what differs in numbers, in names of components and in variables' values only is of one schema.
     free = re.compile(rf'[0-9]+|(?<="value": )"[^"]*"|{"|".join((*GATEWAYS, *SERVICES))}')
     shapes = {free.sub("0", json.dumps(each, sort_keys=True)): each for each in every_variant()}
