@@ -9,7 +9,7 @@ import contextlib
 import itertools
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -49,6 +49,15 @@ def free_ports() -> Callable[[], Ports]:
         raise AssertionError(f"none of the port bases {bases} is free")
 
     return find
+
+
+@pytest.fixture(scope="module", autouse=True)
+def charts(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Leaves charts empty in unit tests, whose reports have hundreds: a module that looks at them has `DRAWN = True`."""
+    with pytest.MonkeyPatch.context() as patch:
+        if "unit" in request.path.parts and not getattr(request.module, "DRAWN", False):
+            patch.setattr("vl_convert.vegalite_to_svg", lambda *_, **__: "<svg></svg>")
+        yield
 
 
 def pytest_configure() -> None:

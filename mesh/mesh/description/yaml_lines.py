@@ -76,11 +76,12 @@ def _require_small(text: str) -> None:
     """
     depth = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        at: Any = event.start_mark
         if isinstance(event, yaml.AliasEvent):
-            raise yaml.MarkedYAMLError(problem="aliases are not accepted; write the value out", problem_mark=event.start_mark)
+            raise yaml.MarkedYAMLError(problem="aliases are not accepted; write the value out", problem_mark=at)
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MOST_DEPTH:
-            raise yaml.MarkedYAMLError(problem="nested too deeply", problem_mark=event.start_mark)
+            raise yaml.MarkedYAMLError(problem="nested too deeply", problem_mark=at)
 
 
 def line_of(text: str, path: Iterable[object]) -> int:

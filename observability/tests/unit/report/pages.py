@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import re
@@ -92,7 +93,12 @@ class Page(HTMLParser):
 
 
 def page_of(folder: Path) -> Page:
-    return Page((folder / "report.html").read_text(encoding="utf-8"))
+    return _read((folder / "report.html").read_text(encoding="utf-8"))
+
+
+@functools.lru_cache(maxsize=4)
+def _read(text: str) -> Page:
+    return Page(text)
 
 
 def check_terminal(folder: Path, *, least: int) -> None:

@@ -21,6 +21,8 @@ from hops.synthetic.experiment import Noise
 from hops.synthetic.run import write_generated_run
 from hops.units import ALL
 
+DRAWN = True
+
 CALM = Noise(sigma=0.1, correlation=0.0, block=0.01, trial=0.01)
 
 

@@ -87,7 +87,7 @@ async def test_every_call_is_delayed_once_before_its_work(protocol: str, served:
 
 
 async def test_who_comes_while_the_loop_is_held_notes_it(protocol: str, served: Any, traces: Any) -> None:
-    held_us = 30_000
+    held_us = 12_000
     async with served("product", protocol, Puppet()) as address, connect({"product": address}, "test") as clients:
         await clients.product.get_product(1)
         with injected_hold(held_us, every=2):
@@ -97,14 +97,22 @@ async def test_who_comes_while_the_loop_is_held_notes_it(protocol: str, served: 
                     await clients.product.get_product(1)
                 return root
 
-            # Of two that come together one holds the loop, and the other waits in front of it or is through.
-            roots = await asyncio.gather(*(call() for _ in range(4)))
+            for _ in range(100):
+                began_ns, used_ns = time.monotonic_ns(), time.thread_time_ns()
+                # Of two that come together one holds the loop, and the other waits in front of it or is through.
+                roots = await asyncio.gather(*(call() for _ in range(4)))
+                lost_ns = time.monotonic_ns() - began_ns - (time.thread_time_ns() - used_ns)
+                # Who is held while others have the core may as well have rested.
+                if lost_ns < held_us * 1_000 / 3:
+                    break
+            else:
+                pytest.skip("others had the core in each of 100 rounds")
         await ended()
-    spans = [span for root in roots for span in traces.of(root) if span.kind is SpanKind.SERVER]
+    spans = [span for root in roots for span in traces.of(root)]
     held = [span for span in spans if TOOK_ATTRIBUTE in span.attributes]
     assert {span.attributes[ASKED_ATTRIBUTE] for span in held} == {held_us / 1_000}
-    assert len(held) == 2
-    told = [span.attributes.get(BUSY, 0.0) for span in traces.all() if span not in held]
+    assert [span.kind for span in held] == [SpanKind.SERVER] * 2
+    told = [span.attributes.get(BUSY, 0.0) for span in spans if span not in held]
     assert max(told) >= held_us / 1_000
 
 
