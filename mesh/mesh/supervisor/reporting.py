@@ -38,7 +38,8 @@ def reported() -> Iterator[None]:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
             raise
         place = f" at {error.filename}" if error.filename else ""
-        _exit(f"error: {error.strerror}{place}. Make room or choose another place, then run the command again.", FAILED)
+        remedy = "Make room, allow access or choose another place, then run the command again."
+        _exit(f"error: {error.strerror}{place}. {remedy}", FAILED)
 
 
 def _exit(message: str, code: int) -> None:
