@@ -9,7 +9,8 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
-from hops.kinds import shown
+from hops.kinds import make_report, shown
+from hops.synthetic.run import write_generated_run
 from hops.terminal.console import terminal
 
 SECTIONS = [
@@ -90,6 +91,13 @@ class Page(HTMLParser):
             self.headings[self._heading] += data
         if self._cell:
             self.tables[self._table][-1][-1] += data
+
+
+def compared_run(folder: Path) -> Path:
+    """Makes a comparison of three topologies up, with its report."""
+    write_generated_run(folder, topologies=("hybrid", "rest", "grpc"), blocks=3, journeys_per_trial=400)
+    make_report(folder)
+    return folder
 
 
 def page_of(folder: Path) -> Page:

@@ -19,17 +19,14 @@ from hops.run.files import MANIFEST, TRIALS
 from hops.synthetic.run import write_generated_run
 from hops.terminal.console import terminal
 
-from .pages import SECTIONS, check_terminal, page_of
+from .pages import SECTIONS, check_terminal, compared_run, page_of
 
 HOSTILE = '</script><img src=x onerror="alert(1)">|*_`'
 
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("compare") / "run"
-    write_generated_run(folder, topologies=("hybrid", "rest", "grpc"), blocks=3, journeys_per_trial=400)
-    make_report(folder)
-    return folder
+    return compared_run(tmp_path_factory.mktemp("compare") / "run")
 
 
 @pytest.fixture(scope="module")

@@ -8,19 +8,15 @@ from pathlib import Path
 import pytest
 
 from hops.kinds import make_report
-from hops.synthetic.run import write_generated_run
 
-from .pages import page_of
+from .pages import compared_run, page_of
 
 DRAWN = True
 
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("compare") / "run"
-    write_generated_run(folder, topologies=("hybrid", "rest", "grpc"), blocks=3, journeys_per_trial=400)
-    make_report(folder)
-    return folder
+    return compared_run(tmp_path_factory.mktemp("compare") / "run")
 
 
 def test_it_is_small_and_loads_nothing(compared: Path) -> None:
