@@ -53,7 +53,7 @@ THRIFT_PYTHON, THRIFT_GO = "thrift", "shopthrift"
 """Folders of Thrift's stubs below those of Python and Go."""
 BUILD_LIMIT_S = 600
 HEADER = '"""Generated from proto/ by `make stubs`; never edited by hand."""\n'
-IMPORT = re.compile(r"\bshop\.((?:product|order|user|payment|type)\.v1)")
+IMPORT = re.compile(r"\bshop\.((?:product|order|user|payment|notification|type)\.v1)")
 DESCRIPTOR = re.compile(r"AddSerializedFile|_serialized_|DESCRIPTOR\b")
 
 

@@ -7,7 +7,7 @@ import sys
 from graphql_gateway.app import build_app
 from shop.clients.connect import connect
 from shop.platform.access.rules import gateway_authenticator
-from shop.platform.config import PEERS, ServiceConfig, required
+from shop.platform.config import CORE, ServiceConfig, required
 from shop.platform.graphql.graphiql import GraphiQL
 from shop.platform.http.server import serve_http
 
@@ -26,7 +26,7 @@ async def serve(config: ServiceConfig) -> None:
     sys.setswitchinterval(SWITCH_S)
     listen = required(config.listen_http, "SHOP_LISTEN_HTTP", "127.0.0.1:18010")
     authenticator = gateway_authenticator(config)
-    for peer in PEERS:
+    for peer in CORE:
         required(config.peers.get(peer), f"SHOP_PEER_{peer.upper()}", "grpc://127.0.0.1:18020")
     async with connect(config.peers, config.component, config.sockets) as clients:
         app = build_app(clients, authenticator, loaders=config.graphql_loaders)

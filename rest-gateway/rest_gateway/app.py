@@ -9,8 +9,10 @@ from rest_gateway.payments import add_payments
 from shop.clients.ports import Clients
 from shop.platform.access.rules import Authenticator
 from shop.platform.page_token import DEFAULT_KEY
+from shop.platform.process.ending import Ending
 from shop.platform.rest.app import rest_api
 from shop.platform.rest.docs_page import add_docs
+from shop.resources.notifications import add_notifications
 from shop.resources.order_lines import add_order_lines
 from shop.resources.products import add_products
 from shop.resources.published import PUBLISHED
@@ -27,7 +29,7 @@ The shop for partners, and for everybody who prefers resources to queries.
 - **Idempotency**: `POST /v1/orders` needs an `Idempotency-Key`; repeat it with the same key and body
   as often as needed.
 - **Errors** are problem details (RFC 9457) with a stable `code`, and say what to change.
-- **Time**: a request takes 5 seconds at most.
+- **Time**: a request takes 5 seconds at most; streams of events last until either side ends them.
 """
 
 
@@ -38,11 +40,21 @@ TAGS = {
     "orders": "Checkout, reading and moving along of orders.",
     "payments": "Payments of orders.",
     "order lines": "Bulk read for partners.",
+    "notifications": "What happens to orders, told to those who bought: there with `updates=on`.",
 }
 
 
-def build_app(shop: Clients, authenticator: Authenticator, page_token_key: bytes = DEFAULT_KEY) -> FastAPI:
-    """Returns the application."""
+def build_app(
+    shop: Clients, authenticator: Authenticator, page_token_key: bytes = DEFAULT_KEY, ending: Ending | None = None
+) -> FastAPI:
+    """Returns the application.
+
+    Args:
+        shop: Clients of the services.
+        authenticator: Decides who is admitted.
+        page_token_key: Key of the page tokens.
+        ending: Ends what customers are told of their orders when the process stops; None where they are told nothing.
+    """
     api = rest_api(
         title="Hopwise shop",
         summary="Products, users, orders and payments as resources",
@@ -55,6 +67,8 @@ def build_app(shop: Clients, authenticator: Authenticator, page_token_key: bytes
     add_users(api, shop.user)
     add_orders(api, shop)
     add_payments(api, shop)
+    if ending is not None:
+        add_notifications(api, shop, ending)
     add_order_lines(api, shop.order.stream_order_lines, page_token_key)
     add_docs(api)
     return api

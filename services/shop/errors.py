@@ -13,6 +13,7 @@
     │   └── IdempotencyKeyReused   the key came before, with another body
     ├── Conflict               another call is at it; try again later
     ├── PreconditionFailed     an If-Match that does not match
+    ├── PositionGone           what comes behind a position of a stream is not kept any more
     ├── ResourceExhausted      a limit of the server (depth, cost, size) is passed
     │   └── TooManyRequests    the same was tried too often; try again later
     ├── DeadlineExceeded       the caller's time is over
@@ -43,6 +44,7 @@ class ErrorCode(StrEnum):
     IDEMPOTENCY_KEY_REUSED = "IDEMPOTENCY_KEY_REUSED"
     CONFLICT = "CONFLICT"
     PRECONDITION_FAILED = "PRECONDITION_FAILED"
+    POSITION_GONE = "POSITION_GONE"
     RESOURCE_EXHAUSTED = "RESOURCE_EXHAUSTED"
     TOO_MANY_REQUESTS = "TOO_MANY_REQUESTS"
     DEADLINE_EXCEEDED = "DEADLINE_EXCEEDED"
@@ -149,6 +151,12 @@ class PreconditionFailed(ShopError):  # noqa: N818
     """The thing has changed since the caller read it."""
 
     code = ErrorCode.PRECONDITION_FAILED
+
+
+class PositionGone(ShopError):  # noqa: N818
+    """What comes behind a position of a stream is not kept any more."""
+
+    code = ErrorCode.POSITION_GONE
 
 
 class ResourceExhausted(ShopError):  # noqa: N818

@@ -39,6 +39,7 @@ class ReadSpan:
     attributes: dict[str, object]
     status: Status
     text: str
+    links: tuple[SpanContext, ...] = ()
 
 
 def spans_of(recorder: Recorder) -> list[ReadSpan]:
@@ -63,8 +64,8 @@ def spans_of_sdk(exporter: InMemorySpanExporter) -> list[ReadSpan]:
 
 
 def _read(span: trace_pb2.Span) -> ReadSpan:
-    def context(span_id: bytes) -> SpanContext:
-        return SpanContext(int.from_bytes(span.trace_id), int.from_bytes(span_id), is_remote=False)
+    def context(span_id: bytes, trace_id: bytes = span.trace_id) -> SpanContext:
+        return SpanContext(int.from_bytes(trace_id), int.from_bytes(span_id), is_remote=False)
 
     return ReadSpan(
         name=span.name,
@@ -76,6 +77,7 @@ def _read(span: trace_pb2.Span) -> ReadSpan:
         attributes={attribute.key: _value(attribute.value) for attribute in span.attributes},
         status=Status(StatusCode(span.status.code), span.status.message),
         text=str(span),
+        links=tuple(context(link.span_id, link.trace_id) for link in span.links),
     )
 
 

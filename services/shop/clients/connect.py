@@ -11,12 +11,13 @@ from urllib.parse import urlsplit
 
 import grpc.aio
 
+from shop.clients.grpc.notification import GrpcNotificationClient
 from shop.clients.grpc.order import GrpcOrderClient
 from shop.clients.grpc.payment import GrpcPaymentClient
 from shop.clients.grpc.product import GrpcProductClient
 from shop.clients.grpc.user import GrpcUserClient
 from shop.clients.ports import Clients
-from shop.clients.services import ORDER, PAYMENT, PRODUCT, USER, Service
+from shop.clients.services import NOTIFICATION, ORDER, PAYMENT, PRODUCT, USER, Service
 from shop.platform.config import ServiceConfig
 from shop.platform.errors import ConfigError
 from shop.platform.grpc.client import Peer, grpc_channel
@@ -101,6 +102,7 @@ async def connect(
             user=await client(USER, GrpcUserClient),
             order=await client(ORDER, GrpcOrderClient),
             payment=await client(PAYMENT, GrpcPaymentClient),
+            notification=await client(NOTIFICATION, GrpcNotificationClient),
         )
 
 

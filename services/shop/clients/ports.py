@@ -7,11 +7,12 @@ when the service does not answer. Limits and defaults are those of the contract 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar, Unpack
 
 from shop.money import Money
+from shop.values.notification import Event, Notification, Update
 from shop.values.order import CheckoutLine, JoinedOrderLine, Order, OrderStatus
 from shop.values.payment import Payment
 from shop.values.product import Document, Product, ProductFields, ProductRow, Reservation, Review, StockLine
@@ -147,11 +148,31 @@ class PaymentClient(Protocol):
         """Returns the payments of the orders that have one, in the order of the orders' ids."""
 
 
+class NotificationClient(Protocol):
+    """What customers are told of their orders, and those who wait for it."""
+
+    async def notify(self, events: Sequence[Event]) -> None:
+        """Stores what happened to orders, once by id; those of one order must come in turn."""
+
+    async def list_notifications(self, user_id: int) -> list[Notification]:
+        """Returns what is kept of a customer's notifications, newest first."""
+
+    async def mark_read(self, user_id: int, up_to_position: int) -> int:
+        """Marks a customer's notifications as read up to a position; returns how many are left."""
+
+    def watch_order(self, order_id: int, after: int | None = None) -> AsyncGenerator[Update]:
+        """Yields what happens to an order behind a position, None for from now on, until it is closed."""
+
+    def watch_notifications(self, user_id: int, after: int | None = None) -> AsyncGenerator[Update]:
+        """Yields what happens to a customer's orders behind a position, None for from now on, until it is closed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Clients:
-    """The four services as one caller sees them."""
+    """The services as one caller sees them."""
 
     product: ProductClient
     user: UserClient
     order: OrderClient
     payment: PaymentClient
+    notification: NotificationClient

@@ -1,4 +1,4 @@
-"""The four services' names and reads, for channels to them."""
+"""The services' names and reads, for channels to them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from google.protobuf.descriptor import ServiceDescriptor
 from google.protobuf.descriptor_pb2 import MethodOptions
 
-from shop.stubs import order_pb2, payment_pb2, product_pb2, user_pb2
+from shop.stubs import notification_pb2, order_pb2, payment_pb2, product_pb2, user_pb2
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +38,4 @@ PRODUCT = _service("product", product_pb2.DESCRIPTOR.services_by_name["ProductSe
 USER = _service("user", user_pb2.DESCRIPTOR.services_by_name["UserService"])
 ORDER = _service("order", order_pb2.DESCRIPTOR.services_by_name["OrderService"])
 PAYMENT = _service("payment", payment_pb2.DESCRIPTOR.services_by_name["PaymentService"])
+NOTIFICATION = _service("notification", notification_pb2.DESCRIPTOR.services_by_name["NotificationService"])

@@ -28,7 +28,7 @@ class Schema:
 
 CODE = ("schemas.py", "migrate.py", "roles.py", "seed.py", "rows.py", "documents.py", "words.py")
 """The code that decides what a prepared database holds."""
-SCHEMAS = tuple(Schema(service) for service in ("product", "user", "order", "payment"))
+SCHEMAS = tuple(Schema(service) for service in ("product", "user", "order", "payment", "notification"))
 
 
 def digest(*parts: str) -> str:

@@ -20,7 +20,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased
-from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, SpanKind, StatusCode
+from opentelemetry.trace import Link, NonRecordingSpan, Span, SpanContext, SpanKind, StatusCode
 
 from shop.instrument.account import SpanAccount
 from shop.instrument.tracing import Attributes, Parent, SharedAttributes
@@ -53,8 +53,12 @@ class SdkTracing:
         start: int,
         attributes: SharedAttributes = (),
         error: BaseException | None = None,
+        link: SpanContext | None = None,
     ) -> None:
-        span = self._tracer.start_span(name, _below(parent), SpanKind(kind), _by_name(attributes), start_time=start)
+        links = () if link is None else (Link(link),)
+        span = self._tracer.start_span(
+            name, _below(parent), SpanKind(kind), _by_name(attributes), links=links, start_time=start
+        )
         if error is not None:
             span.set_attribute("error.type", type(error).__qualname__)
             span.set_status(StatusCode.ERROR)

@@ -9,6 +9,7 @@ from opentelemetry.trace import Span, SpanContext, SpanKind
 from opentelemetry.util.types import AttributeValue
 
 INTERNAL, SERVER, CLIENT = SpanKind.INTERNAL.value, SpanKind.SERVER.value, SpanKind.CLIENT.value
+PRODUCER, CONSUMER = SpanKind.PRODUCER.value, SpanKind.CONSUMER.value
 
 Attributes: TypeAlias = Mapping[str, AttributeValue] | None
 SharedAttributes: TypeAlias = tuple[str | int, ...]
@@ -52,14 +53,16 @@ class Tracing(Protocol):
         start: int,
         attributes: SharedAttributes = (),
         error: BaseException | None = None,
+        link: SpanContext | None = None,
     ) -> None:
         """Records a span that ends now and that nothing was below.
 
         Args:
             name: Name of the work, one of a small number of names.
-            kind: `INTERNAL` or `CLIENT`.
+            kind: `INTERNAL`, `CLIENT`, `PRODUCER` or `CONSUMER`.
             parent: The span above it.
             start: When it started, in ns since the epoch.
             attributes: Never personal or payment data.
             error: What ended it early.
+            link: A span of another trace that it came from.
         """

@@ -6,22 +6,27 @@ import asyncio
 import contextlib
 import socket
 import uuid
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 from shop.clients.connect import connect
+from shop.clients.ports import Clients
 from shop.order.background import Background
 from shop.order.grpc import register
 from shop.order.memory import MemoryTables
 from shop.order.postgres_orders import PostgresOrders
+from shop.order.postgres_outbox import CHANNEL, SILENCE, PostgresOutbox, Telling
 from shop.order.postgres_sagas import Driver, PostgresCancellations, PostgresCheckouts
+from shop.order.relay import Relay
 from shop.order.sagas.cancellation import CancellationSaga
 from shop.order.sagas.checkout import CheckoutSaga
 from shop.order.sagas.recovery import Recovery
 from shop.order.service import OrderService
-from shop.platform.config import ServiceConfig
-from shop.platform.database.pool import Database
+from shop.platform.config import NOTIFICATION, ServiceConfig, required
+from shop.platform.database.listening import listening_to
+from shop.platform.database.pool import Database, connect_database
 from shop.platform.database.store import opened_store
 from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.process.lifecycle import stop_signal
@@ -34,10 +39,17 @@ DRAIN_S = 1.5
 
 @dataclass(frozen=True, slots=True)
 class OrderParts:
-    """The parts of the order service: its use cases, and the recovery beside them."""
+    """The parts of the order service: its use cases, and what runs beside them.
+
+    Attributes:
+        service: The use cases.
+        recovery: Finishes what others left half done.
+        relay: Delivers what is told of orders; None where nobody is told.
+    """
 
     service: OrderService
     recovery: Recovery
+    relay: Relay | None = None
 
 
 @asynccontextmanager
@@ -52,8 +64,14 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[OrderParts]:
     instance = config.instance or next(iter(listening(config).values()))
     driver = Driver(f"{socket.gethostname()}/{instance}", str(uuid.uuid4()))
 
+    told = Telling() if NOTIFICATION in config.peers else SILENCE
+
     def in_postgres(database: Database) -> tuple[PostgresOrders, PostgresCheckouts, PostgresCancellations]:
-        return PostgresOrders(database), PostgresCheckouts(database, driver), PostgresCancellations(database, driver)
+        return (
+            PostgresOrders(database, told),
+            PostgresCheckouts(database, driver, told),
+            PostgresCancellations(database, driver, told),
+        )
 
     async with AsyncExitStack() as stack:
         stores = await stack.enter_async_context(opened_store(config, EXAMPLE_URL, in_postgres, MemoryTables.load))
@@ -66,7 +84,18 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[OrderParts]:
         background = Background()
         stack.push_async_callback(background.drain, DRAIN_S)
         service = OrderService(orders, checkouts, cancellations, background, page_token_key=config.page_token_key)
-        yield OrderParts(service, Recovery(checkouts, cancellations))
+        relay = await _relay(config, clients, stack) if told is not SILENCE else None
+        yield OrderParts(service, Recovery(checkouts, cancellations), relay)
+
+
+async def _relay(config: ServiceConfig, clients: Clients, stack: AsyncExitStack) -> Relay:
+    """Opens what the relay needs, connections of its own among it: a delivery keeps no request waiting for one."""
+    url = required(config.database_url, "SHOP_DATABASE_URL", EXAMPLE_URL)
+    database = await connect_database(url, 1)
+    stack.push_async_callback(database.close)
+    relay = Relay(PostgresOutbox(database), clients.notification)
+    await stack.enter_async_context(listening_to(CHANNEL, url, lambda _: relay.wake()))
+    return relay
 
 
 def protocols(service: OrderService, page_token_key: bytes = DEFAULT_KEY) -> Protocols:
@@ -81,15 +110,16 @@ async def serve(config: ServiceConfig) -> None:
         bootstrap(config) as parts,
         servers(config, protocols(parts.service, config.page_token_key)),
         # Last: only the process that holds the address may take over what the one before it left there.
-        recovering(parts.recovery),
+        beside(parts.recovery.run()),
+        nullcontext() if parts.relay is None else beside(parts.relay.run()),
     ):
         await stop.wait()
 
 
 @asynccontextmanager
-async def recovering(recovery: Recovery) -> AsyncIterator[None]:
-    """Lets recovery look for stuck sagas for as long as the context lasts."""
-    task = asyncio.create_task(recovery.run())
+async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Runs work that has no end for as long as the context lasts."""
+    task = asyncio.create_task(work)
     try:
         yield
     finally:

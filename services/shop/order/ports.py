@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from shop.order.domain import Purchase
 from shop.order.saga import Checkout, Refusal, Step
+from shop.values.notification import Event
 from shop.values.order import JoinedOrderLine, Order, OrderStatus
 
 
@@ -48,6 +50,16 @@ class OrderStore(Protocol):
 
     def lines(self, *, after: int, limit: int, chunk: int) -> AsyncIterator[list[JoinedOrderLine]]:
         """Reads order lines with ids above `after`, joined with their orders, in chunks by ascending id."""
+
+
+class Outbox(Protocol):
+    """What is to be told of orders; each change of an order's status adds to it, all in one."""
+
+    def taken(self, limit: int) -> AbstractAsyncContextManager[list[Event]]:
+        """Lends the oldest event of each of so many orders, and removes them at the end, unless the block raises.
+
+        What another process has taken is left out, and so are the later events of its order.
+        """
 
 
 class CheckoutStore(Protocol):

@@ -13,6 +13,7 @@ from opentelemetry.trace import SpanKind
 
 from shop.fields import LARGEST_ID
 from shop.money import Money
+from shop.order.postgres_outbox import SILENCE, Telling
 from shop.platform.database.pool import Database
 from shop.platform.database.statement_tracing import statement_attributes
 from shop.platform.telemetry.tracing import child_span
@@ -39,7 +40,7 @@ OF_USER = f"""
     ORDER BY o.id DESC, l.line_number
 """
 MOVE = f"""
-    WITH o AS (UPDATE orders SET status = $3 WHERE id = $1 AND status = $2 RETURNING *)
+    WITH o AS (UPDATE orders SET status = $3 WHERE id = $1 AND status = $2 RETURNING *){{told}}
     SELECT {ORDER_COLUMNS}, {LINE_COLUMNS} FROM o JOIN order_line l ON l.order_id = o.id {IF_GONE}
     ORDER BY l.line_number
 """
@@ -58,10 +59,13 @@ class PostgresOrders:
 
     Args:
         database: Connections whose search_path is that schema.
+        told: How the outbox learns of changes.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, told: Telling = SILENCE) -> None:
         self._database = database
+        self._move = MOVE.format(told=told.part("o", 4))
+        self._told = told
 
     async def get(self, order_id: int) -> Order | None:
         return next(orders_of(await self._database.fetch(GET, order_id)), None)
@@ -73,7 +77,7 @@ class PostgresOrders:
         return list(orders_of(await self._database.fetch(OF_USER, user_id, before or LARGEST_ID, limit)))
 
     async def move(self, order_id: int, *, current: OrderStatus, wanted: OrderStatus) -> Order | None:
-        rows = await self._database.fetch(MOVE, order_id, current.value, wanted.value)
+        rows = await self._database.fetch(self._move, order_id, current.value, wanted.value, *self._told.values())
         return next(orders_of(rows), None)
 
     async def lines(self, *, after: int, limit: int, chunk: int) -> AsyncIterator[list[JoinedOrderLine]]:

@@ -20,6 +20,7 @@ from shop.errors import ErrorCode, no_such
 from shop.order.domain import Purchase
 from shop.order.errors import TakenOver
 from shop.order.ports import Cancellation
+from shop.order.postgres_outbox import SILENCE, Telling
 from shop.order.saga import UNCERTAIN, Checkout, Refusal, SagaState, Step
 from shop.order.sagas.retries import LEASE_S
 from shop.platform.database.pool import Database
@@ -56,20 +57,22 @@ PLACE = f"""
     ), placed AS (
         INSERT INTO orders (id, user_id, status, placed_at, total_minor, currency, checkout_id)
         SELECT order_id, user_id, 'PENDING', date_trunc('second', now()), $3, $4, id FROM moved
-        RETURNING id, user_id, placed_at
+        RETURNING id, user_id, status, placed_at
     ), lines AS (
         INSERT INTO order_line (order_id, line_number, product_id, quantity, unit_price_minor)
         SELECT placed.id, l.* FROM placed, unnest($5::int[], $6::bigint[], $7::int[], $8::bigint[]) AS l
         RETURNING id, line_number
-    )
+    ){{told}}
     SELECT placed.*, lines.id AS line_id FROM placed, lines ORDER BY lines.line_number
 """
 COMPLETE = f"""
     WITH ended AS (
         UPDATE checkout SET state = 'COMPLETED', updated_at = now()
         WHERE {MINE} AND step = 'SETTLE' RETURNING order_id
-    )
-    UPDATE orders SET status = 'CONFIRMED' FROM ended WHERE id = ended.order_id RETURNING id
+    ), confirmed AS (
+        UPDATE orders SET status = 'CONFIRMED' FROM ended WHERE id = ended.order_id RETURNING id, user_id, status
+    ){{told}}
+    SELECT id FROM confirmed
 """
 START_UNDO = f"""
     UPDATE checkout SET state = 'UNDOING', step = $3, error_code = $4, error_message = $5, error_field = $6, {LEASE}
@@ -91,11 +94,12 @@ TAKE_STUCK = f"""
 """
 BEGIN_CANCELLATION = f"""
     WITH cancelled AS (
-        UPDATE orders SET status = 'CANCELLED' WHERE id = $1 AND status = 'CONFIRMED' RETURNING id, checkout_id
+        UPDATE orders SET status = 'CANCELLED' WHERE id = $1 AND status = 'CONFIRMED'
+        RETURNING id, user_id, status, checkout_id
     ), begun AS (
         INSERT INTO cancellation (order_id, state, instance, boot, lease_until)
         SELECT id, 'RUNNING', $2, $3, now() + interval '{LEASE_S} s' FROM cancelled
-    )
+    ){{told}}
     SELECT id AS order_id, checkout_id, 1 AS epoch FROM cancelled
 """
 UNFINISHED_CANCELLATION = """
@@ -139,11 +143,15 @@ class PostgresCheckouts:
     Args:
         database: Connections whose search_path is that schema.
         driver: This process.
+        told: How the outbox learns of changes.
     """
 
-    def __init__(self, database: Database, driver: Driver) -> None:
+    def __init__(self, database: Database, driver: Driver, told: Telling = SILENCE) -> None:
         self._database = database
         self._driver = driver
+        self._place = PLACE.format(told=told.part("placed", 9))
+        self._complete = COMPLETE.format(told=told.part("confirmed", 3))
+        self._told = told
 
     async def claim(self, checkout: Checkout) -> Checkout:
         row = await self._database.fetchrow(
@@ -170,7 +178,7 @@ class PostgresCheckouts:
     async def place(self, checkout: Checkout, purchase: Purchase) -> Order:
         lines = purchase.lines
         rows = await self._change(
-            PLACE,
+            self._place,
             checkout,
             purchase.total.amount_minor,
             purchase.total.currency,
@@ -178,6 +186,7 @@ class PostgresCheckouts:
             [line.product_id for line in lines],
             [line.quantity for line in lines],
             [line.unit_price.amount_minor for line in lines],
+            *self._told.values(),
         )
         return Order(
             id=rows[0]["id"],
@@ -192,7 +201,7 @@ class PostgresCheckouts:
         )
 
     async def complete(self, checkout: Checkout) -> None:
-        await self._change(COMPLETE, checkout)
+        await self._change(self._complete, checkout, *self._told.values())
 
     async def start_undo(self, checkout: Checkout, step: Step, refusal: Refusal) -> Checkout:
         await self._change(START_UNDO, checkout, step.value, refusal.code.value, refusal.message, refusal.field)
@@ -221,14 +230,19 @@ class PostgresCancellations:
     Args:
         database: Connections whose search_path is that schema.
         driver: This process.
+        told: How the outbox learns of changes.
     """
 
-    def __init__(self, database: Database, driver: Driver) -> None:
+    def __init__(self, database: Database, driver: Driver, told: Telling = SILENCE) -> None:
         self._database = database
         self._driver = driver
+        self._begin = BEGIN_CANCELLATION.format(told=told.part("cancelled", 4))
+        self._told = told
 
     async def begin(self, order_id: int) -> Cancellation | None:
-        row = await self._database.fetchrow(BEGIN_CANCELLATION, order_id, self._driver.instance, self._driver.boot)
+        row = await self._database.fetchrow(
+            self._begin, order_id, self._driver.instance, self._driver.boot, *self._told.values()
+        )
         return None if row is None else cancellation_of(row)
 
     async def unfinished(self, order_id: int) -> Cancellation | None:

@@ -13,8 +13,11 @@ from shop.instrument.switch import TRACINGS
 from shop.platform.errors import ConfigError
 from shop.platform.page_token import DEFAULT_KEY
 
-COMPONENTS = ("product", "product-canary", "order", "user", "payment", "graphql-gateway", "rest-gateway")
-PEERS = ("product", "order", "user", "payment")
+NOTIFICATION = "notification"
+CORE = ("product", "order", "user", "payment")
+"""The services that every shop has."""
+PEERS = (*CORE, NOTIFICATION)
+COMPONENTS = (*PEERS, "product-canary", "graphql-gateway", "rest-gateway")
 PEER_SCHEMES = ("grpc", "http", "graphql", "thrift", "thrift-json")
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 SWITCH = ("on", "off")

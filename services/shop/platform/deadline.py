@@ -36,6 +36,8 @@ was late."""
 # The timers of an event loop count milliseconds and may go off a little early.
 _EARLY_S = 0.005
 
+_LIMIT: ContextVar[asyncio.Timeout | None] = ContextVar("shop.limit", default=None)
+"""What cancels the work for the caller of the request in hand; None for nothing."""
 _AT: ContextVar[float | None] = ContextVar("shop.deadline", default=None)
 """The deadline of the request in hand, in seconds of `time.monotonic`; None for no deadline."""
 
@@ -103,6 +105,14 @@ def deadline(seconds: float) -> AbstractContextManager[None]:
     return _until(at if outer is None else min(at, outer))
 
 
+def lift() -> None:
+    """Frees the request in hand of its caller's deadline: its answer lasts until either side ends it."""
+    limit = _LIMIT.get()
+    if limit is not None:
+        limit.reschedule(None)
+    _AT.set(None)
+
+
 @contextmanager
 def _until(at: float) -> Iterator[None]:
     outer = _AT.set(at)
@@ -125,7 +135,8 @@ async def caller_limit(waits: float | None) -> AsyncIterator[None]:
     allowed = LONGEST_S if waits is None else min(waits, LONGEST_S)
     with deadline(allowed * WORK):
         try:
-            async with asyncio.timeout(allowed * END):
+            async with asyncio.timeout(allowed * END) as limit:
+                _LIMIT.set(limit)
                 yield
         except TimeoutError as error:
             if passed():

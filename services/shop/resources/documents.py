@@ -16,6 +16,7 @@ from msgspec import UNSET, UnsetType
 
 from shop.fields import INSTANT, Id, Instant, Pieces, documented
 from shop.money import Money
+from shop.values.notification import Notification
 from shop.values.order import BOUGHT_PRICE, Buyer, FormerBuyer, JoinedOrderLine, Lines, Order, OrderStatus, Total
 from shop.values.payment import PaidOrder, Payment, PaymentStatus
 from shop.values.product import Category, Description, Price, Product, ProductRow, Review, Stock, Title
@@ -165,6 +166,18 @@ class InnerPaymentList(msgspec.Struct, frozen=True):
     """The payments found, in the order of the orders asked for; orders without one are left out."""
 
     payments: Sequence[InnerPaymentDocument]
+
+
+class NotificationList(msgspec.Struct, frozen=True):
+    """What a customer was told of orders, newest first: the last 100."""
+
+    notifications: Sequence[Notification]
+
+
+class Unread(msgspec.Struct, frozen=True):
+    """What is left to read."""
+
+    unread: Annotated[int, documented("Notifications that are kept and not read.", minimum=0)]
 
 
 def line_document(line: JoinedOrderLine) -> LineDocument:

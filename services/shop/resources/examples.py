@@ -75,3 +75,11 @@ JOINED_LINE: Example = {
     "quantity": 2,
     "unit_price": EUR_20,
 }
+NOTIFICATION: Example = {
+    "position": 17,
+    "order_id": 4711,
+    "status": "SHIPPED",
+    "created_at": "2025-03-04T05:06:07.123456Z",
+    "read": False,
+    "traceparent": "",
+}

@@ -13,6 +13,7 @@ from shop.resources.examples import (
     DOCUMENT,
     EUR_20,
     JOINED_LINE,
+    NOTIFICATION,
     ORDER,
     PAYMENT,
     PRODUCT,
@@ -21,6 +22,7 @@ from shop.resources.examples import (
     REVIEW,
     USER,
 )
+from shop.values.notification import Notification
 from shop.values.product import Document, Reservation, Review
 from shop.values.user import Address, LoginResult, User
 
@@ -32,6 +34,9 @@ PUBLISHED: Mapping[type, Published] = MappingProxyType(
         documents.ProductPage: Published("ProductPage", [{"products": [PRODUCT], "next_page_token": ""}]),
         documents.ProductRowsPage: Published("ProductRowsPage", [{"rows": [PRODUCT_ROW], "next_page_token": ""}]),
         documents.ReviewList: Published("ReviewList", [{"products": [{"product_id": 17, "reviews": [REVIEW]}]}]),
+        Notification: Published("Notification", [NOTIFICATION]),
+        documents.NotificationList: Published("NotificationList", [{"notifications": [NOTIFICATION]}]),
+        documents.Unread: Published("Unread", [{"unread": 2}]),
         Document: Published("Document", [DOCUMENT]),
         Reservation: Published("Reservation", [RESERVATION]),
         Address: Published("PostalAddress", [ADDRESS]),

@@ -221,3 +221,11 @@ class Capture(BaseModel):
     model_config = _body({"order_id": 4711})
 
     order_id: Id
+
+
+class ReadUpTo(BaseModel):
+    """What a customer has read."""
+
+    model_config = _body({"up_to_position": 17})
+
+    up_to_position: Annotated[Id, Field(description="Position of the newest notification that is read.")]

@@ -1,5 +1,7 @@
 """Generated from proto/ by `make stubs`; never edited by hand."""
 
+from shop.stubs.notification.v1 import notification_pb2 as notification_pb2
+from shop.stubs.notification.v1 import notification_pb2_grpc as notification_pb2_grpc
 from shop.stubs.order.v1 import order_pb2 as order_pb2
 from shop.stubs.order.v1 import order_pb2_grpc as order_pb2_grpc
 from shop.stubs.payment.v1 import payment_pb2 as payment_pb2

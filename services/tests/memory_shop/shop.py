@@ -6,8 +6,10 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from memory_shop.data import DEMO_PASSWORD, Data, checkout_id
+from memory_shop.notifications import MemoryNotifications
 from memory_shop.record import Record
 from shop.clients.ports import Clients
+from shop.notification.service import NotificationService
 from shop.order.background import Background
 from shop.order.memory import MemoryCancellations, MemoryCheckouts, MemoryOrders
 from shop.order.sagas.cancellation import CancellationSaga
@@ -70,11 +72,16 @@ class Recorded:
                 for row in rows:
                     yield row
 
-        return stream if method.startswith("stream_") else call
+        async def watch(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+            await self._record.note(method)
+            async for update in getattr(self._service(), method)(*args, **kwargs):
+                yield update
+
+        return {"stream": stream, "watch": watch}.get(method.partition("_")[0], call)
 
 
 class MemoryShop:
-    """The four services over stores in memory.
+    """The services over stores in memory.
 
     Args:
         data: What the shop begins with.
@@ -85,6 +92,7 @@ class MemoryShop:
     users: MemoryUserStore
     orders: MemoryOrders
     payments: MemoryPayments
+    notifications: MemoryNotifications
 
     def __init__(self, data: Data | None = None, *, sign: Sign = "token-{}".format) -> None:
         self.record = Record()
@@ -95,6 +103,7 @@ class MemoryShop:
             user=Recorded(self.record, lambda: self._user),  # type: ignore[arg-type]
             order=Recorded(self.record, lambda: self._order),  # type: ignore[arg-type]
             payment=Recorded(self.record, lambda: self._payment),  # type: ignore[arg-type]
+            notification=Recorded(self.record, lambda: self._notification),  # type: ignore[arg-type]
         )
 
     @classmethod
@@ -130,6 +139,8 @@ class MemoryShop:
             ),
             Background(),
         )
+        self.notifications = MemoryNotifications(self._gone)
+        self._notification: Any = NotificationService(self.notifications, self.notifications.watchers, self._order)
 
     async def delete_user(self, user_id: int) -> None:
         """Removes an account, as its own call would: what belonged to it is nobody's."""

@@ -33,9 +33,10 @@ MOST_ATTRIBUTES = 128
 
 EndedSpan: TypeAlias = tuple[Any, ...]
 """Trace id, span id, parent's id, whether the parent is in another process, W3C tracestate, name, kind, start and end
-in ns since the epoch, code and description of the status, shared attributes; then the names of its own attributes, then
-their values. Kind and code are the numbers of OpenTelemetry's enums."""
-FIELDS = 12
+in ns since the epoch, code and description of the status, ids of the span that it is linked to as one number, trace and
+span (0 for none), shared attributes; then the names of its own attributes, then their values. Kind and code are the
+numbers of OpenTelemetry's enums."""
+FIELDS = 13
 """How many values of an `EndedSpan` come before its own attributes."""
 
 
@@ -79,6 +80,7 @@ class Recorder:
         start: int,
         attributes: SharedAttributes = (),
         error: BaseException | None = None,
+        link: SpanContext | None = None,
     ) -> None:
         # The object of a span would cost twice as much.
         self.started += 1
@@ -96,6 +98,7 @@ class Recorder:
             time.time_ns(),
             0 if error is None else StatusCode.ERROR.value,
             None,
+            0 if link is None else link.trace_id << 64 | link.span_id,
             attributes,
         )
         self.keep(ended if error is None else (*ended, "error.type", type(error).__qualname__))
@@ -183,6 +186,7 @@ class RecordedSpan(Span):
                 end_time,
                 self._status,
                 self._description,
+                0,
                 self.shared,
                 *attributes,
                 *attributes.values(),

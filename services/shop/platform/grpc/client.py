@@ -7,7 +7,7 @@ see `shop.platform.grpc.tracing` on why the ready-made tracing is not used.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any, TypeVar
 
 import grpc
@@ -81,13 +81,21 @@ class Peer:
                 span.failed(error.code())
                 raise restore(error, self._name) from None
 
-    async def stream(self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], name: str, request: Q) -> AsyncIterator[S]:
+    def stream(self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], name: str, request: Q) -> AsyncGenerator[S]:
         """Calls a method that answers with a stream; its span ends when the stream is read to its end, or given up.
 
         Raises:
             ShopError: What the service raised, or `Unavailable` if it does not answer.
         """
-        limit = remaining() or DEFAULT_S
+        return self._stream(method, name, request, remaining() or DEFAULT_S)
+
+    def watch(self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], name: str, request: Q) -> AsyncGenerator[S]:
+        """As `stream`, of a method whose stream lasts until either side ends it."""
+        return self._stream(method, name, request, None)
+
+    async def _stream(
+        self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], name: str, request: Q, limit: float | None
+    ) -> AsyncGenerator[S]:
         with client_span(self._traced(name)) as span:
             call = method(request, timeout=limit, metadata=span.metadata)
             try:

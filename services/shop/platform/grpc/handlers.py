@@ -7,6 +7,7 @@ caller's error.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
@@ -16,7 +17,7 @@ import grpc
 from google.protobuf.message import DecodeError
 from opentelemetry.trace import Span, StatusCode
 
-from shop.errors import Internal, InvalidArgument, ShopError
+from shop.errors import Internal, InvalidArgument, ResourceExhausted, ShopError
 from shop.platform.access.rules import Authenticator, access_of
 from shop.platform.deadline import DEADLINE_HEADER, caller_limit, caller_timeout_s
 from shop.platform.errors import row
@@ -42,6 +43,10 @@ Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 Work: TypeAlias = Callable[[bytes, Context], Awaitable[bytes | None]]
 """Answers a call whose caller is admitted: with its message, or with None once all messages of a stream are written."""
+
+
+READ_LIMIT_S = 20.0
+"""How long a client may take to make room for the next message of a stream, in seconds."""
 
 
 def guarded(handler: Handler, method: str, authenticator: Authenticator) -> Handler:
@@ -102,7 +107,11 @@ def _streaming(handler: Handler) -> Work:
     async def work(raw: bytes, context: Context) -> None:
         async with aclosing(behaviour(decode(raw), context)) as messages:
             async for message in messages:
-                await context.write(encode(message))
+                try:
+                    async with asyncio.timeout(READ_LIMIT_S):
+                        await context.write(encode(message))
+                except TimeoutError as error:
+                    raise ResourceExhausted("the client does not read what it asked for; call again") from error
 
     return work
 

@@ -154,7 +154,7 @@ def _answers(api: FastAPI, paths: dict[str, Any]) -> dict[str, Any]:
             kinds += get_args(get_type_hints(route.endpoint)["return"])
             [method] = list(route.methods or ())
             responses = paths[route.path_format][method.lower()]["responses"]
-            contents.append(responses[str(route.status_code)]["content"]["application/json"])
+            contents += responses[str(route.status_code)]["content"].values()
     references, schemas = msgspec.json.schema_components(kinds, ref_template=_SCHEMAS + "{name}")
     names = {kind.__name__: as_published for kind, as_published in published.items()}
     named: dict[str, Any] = {}

@@ -7,6 +7,7 @@ from http import HTTPStatus
 from typing import Any
 
 from shop.platform.access.rules import Access
+from shop.platform.rest.events import EventStream
 
 ACCESS_KEY = "x-access"
 SECURITY_SCHEME = "bearer"
@@ -45,6 +46,12 @@ def reading(tag: str, *, access: Access, problems: Sequence[int] = ()) -> dict[s
     declared["responses"][304] = unchanged
     declared["openapi_extra"]["parameters"] = [_IF_NONE_MATCH]
     return declared
+
+
+def streaming(tag: str, *, access: Access, problems: Sequence[int] = ()) -> dict[str, Any]:
+    """Returns the declaration of a GET that is answered by server-sent events; arguments as for `reading`."""
+    declared = _declared(tag, 200, "Open.", {"Cache-Control": _CACHE}, access, [*_ALWAYS, 410, 429, *problems])
+    return {**declared, "response_class": EventStream}
 
 
 def creating(tag: str, *, access: Access, problems: Sequence[int] = (), located: bool = True) -> dict[str, Any]:

@@ -60,10 +60,15 @@ def trace_headers(span: Span | None) -> dict[str, str]:
     if not context.trace_id:
         return {}
     if not context.trace_state:
-        return {"traceparent": f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"}
+        return {"traceparent": traceparent(context)}
     headers: dict[str, str] = {}
     PROPAGATOR.inject(headers, trace.set_span_in_context(NonRecordingSpan(context)))
     return headers
+
+
+def traceparent(context: SpanContext) -> str:
+    """Returns a trace context as the header of this name."""
+    return f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"
 
 
 def current_context() -> SpanContext:

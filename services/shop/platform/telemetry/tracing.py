@@ -14,10 +14,11 @@ from typing import TypeVar
 
 from opentelemetry import context as otel_context
 from opentelemetry import trace
-from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, StatusCode
+from opentelemetry.trace import INVALID_SPAN, Span, SpanContext, SpanKind, StatusCode
 
 from shop.instrument.loop import BUSY, RESTED, LoopAccount
 from shop.instrument.tracing import Attributes, Parent, SharedAttributes, Tracing
+from shop.platform.telemetry.trace_context import traceparent
 
 T = TypeVar("T", bound=Tracing)
 
@@ -55,6 +56,14 @@ def sampled_parent() -> Parent | None:
     return context if context.trace_flags.sampled else None
 
 
+def sampled_traceparent() -> str | None:
+    """Returns the trace context of the current request (W3C); None if it is not traced."""
+    parent = sampled_parent()
+    if parent is None:
+        return None
+    return traceparent(parent if isinstance(parent, SpanContext) else parent.get_span_context())
+
+
 def begin(
     name: str,
     kind: int,
@@ -82,10 +91,11 @@ def note(
     start: int,
     attributes: SharedAttributes = (),
     error: BaseException | None = None,
+    link: SpanContext | None = None,
 ) -> None:
     """Records a span that ends now and that nothing was below, if this process records any: `Tracing.note`."""
     if _tracing is not None:
-        _tracing.note(name, kind, parent, start, attributes, error)
+        _tracing.note(name, kind, parent, start, attributes, error, link)
 
 
 def note_busy(span: Span | None = None) -> None:

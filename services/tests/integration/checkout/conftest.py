@@ -175,7 +175,7 @@ async def running_shop(
             service = started
             if isinstance(started, order_bootstrap.OrderParts):
                 service = started.service
-                await stack.enter_async_context(order_bootstrap.recovering(started.recovery))
+                await stack.enter_async_context(order_bootstrap.beside(started.recovery.run()))
             peers[name] = await stack.enter_async_context(served(name, service))
         yield await stack.enter_async_context(connect(peers, "test"))
 

@@ -54,7 +54,7 @@ def test_every_variable_is_read() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("SHOP_COMPONENT", "prodcut", "valid: product, product-canary, order, user, payment"),
+        ("SHOP_COMPONENT", "prodcut", "valid: product, order, user, payment, notification, "),
         ("SHOP_COMPONENT", "", "not set"),
         ("SHOP_LISTEN_GRPC", "18020", "host:port"),
         ("SHOP_LISTEN_REST", "127.0.0.1:70000", "65535"),

@@ -1,0 +1,1 @@
+"""The notification service: tells customers what happens to their orders."""

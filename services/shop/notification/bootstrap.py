@@ -1,0 +1,67 @@
+"""Wires the notification service: database, the order service, use cases, those who wait, protocols."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from shop.clients.connect import connect
+from shop.notification.grpc import register
+from shop.notification.postgres import CHANNEL, PostgresNotifications
+from shop.notification.service import NotificationService
+from shop.notification.watching import Watchers
+from shop.platform.config import ServiceConfig, required
+from shop.platform.database.listening import listening_to
+from shop.platform.database.pool import connect_database
+from shop.platform.process.lifecycle import stop_signal
+from shop.platform.serve import Protocols, protocols_of, servers
+
+EXAMPLE_URL = "postgresql://shop_notification:…@127.0.0.1:18060/shop_trial"
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationParts:
+    """The parts of the notification service: its use cases, and those who wait."""
+
+    service: NotificationService
+    watchers: Watchers
+
+
+@asynccontextmanager
+async def bootstrap(config: ServiceConfig) -> AsyncIterator[NotificationParts]:
+    """Opens what notifications need; at the end, those who wait are sent away first.
+
+    Raises:
+        ConfigError: A setting is missing.
+        StartError: The database does not answer.
+    """
+    url = required(config.database_url, "SHOP_DATABASE_URL", EXAMPLE_URL)
+    database = await connect_database(url, config.database_pool)
+    try:
+        store = PostgresNotifications(database)
+        watchers = Watchers(store)
+
+        def heard(user: str | None) -> None:
+            watchers.wake(None if user is None else int(user))
+
+        async with (
+            connect(config.peers, config.component, config.sockets) as clients,
+            listening_to(CHANNEL, url, heard),
+        ):
+            yield NotificationParts(NotificationService(store, watchers, clients.order), watchers)
+    finally:
+        await database.close()
+
+
+def protocols(service: NotificationService) -> Protocols:
+    """Returns what serves notifications over each protocol."""
+    return protocols_of("shop.notification", service, lambda server: register(server, service))
+
+
+async def serve(config: ServiceConfig) -> None:
+    """Serves notifications until the process is told to stop."""
+    async with stop_signal() as stop, bootstrap(config) as parts, servers(config, protocols(parts.service)):
+        await stop.wait()
+        # Before the servers wait for calls under way: these would not end.
+        parts.watchers.close()

@@ -1,0 +1,32 @@
+"""Notifications: their rules, without any input or output."""
+
+from __future__ import annotations
+
+from shop.errors import InvalidArgument, PositionGone
+
+KEPT = 100
+"""How many of a customer's notifications are kept."""
+
+
+def begin_behind(asked: int | None, last: int) -> int:
+    """Returns the position behind which a stream begins.
+
+    Args:
+        asked: Where the caller wants it to begin, at least 0; None for what happens from now on.
+        last: Position of the customer's newest notification; 0 if there was none.
+
+    Raises:
+        InvalidArgument: There is no such position yet.
+        PositionGone: What comes behind it is not kept any more.
+    """
+    if asked is None:
+        return last
+    if asked > last:
+        raise InvalidArgument(f"after_position is {asked}; the newest is {last}", field="after_position")
+    if asked < last - KEPT:
+        raise PositionGone(
+            f"after_position is {asked}; only what comes behind {last - KEPT} is kept: list the notifications, and "
+            "watch behind the newest of those",
+            field="after_position",
+        )
+    return asked

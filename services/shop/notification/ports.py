@@ -1,0 +1,31 @@
+"""What the notification service needs: a store of what customers are told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from shop.values.notification import Event, Notification
+
+
+class NotificationStore(Protocol):
+    """Each customer's last notifications, by their positions; every method is one statement."""
+
+    async def add(self, events: Sequence[Event]) -> None:
+        """Adds what is not there yet, all or nothing, and drops what each customer has too many of.
+
+        Raises:
+            Conflict: Another call adds one of the events just now.
+        """
+
+    async def newest(self, user_id: int) -> list[Notification]:
+        """Returns all that is kept of a customer's, newest first; none if the account is gone."""
+
+    async def mark_read(self, user_id: int, up_to: int) -> int:
+        """Marks a customer's notifications up to a position; returns how many are kept and not read."""
+
+    async def last_position(self, user_id: int) -> int:
+        """Returns the position of a customer's newest notification; 0 if there was none."""
+
+    async def behind(self, user_id: int, position: int, limit: int) -> list[Notification]:
+        """Returns a customer's notifications behind a position, oldest first."""

@@ -1,0 +1,86 @@
+"""What the notification service does, over its store and the order service."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+
+from shop.clients.ports import OrderClient
+from shop.errors import InvalidArgument
+from shop.fields import LARGEST_ID
+from shop.notification.ports import NotificationStore
+from shop.notification.watching import Watchers
+from shop.platform import validation
+from shop.platform.access.rules import visible
+from shop.values.notification import Event, Notification, Update
+from shop.values.order import OrderStatus
+
+MOST_EVENTS = 100
+
+
+class NotificationService:
+    """The use cases of notifications; the methods and errors of `shop.clients.ports.NotificationClient`."""
+
+    def __init__(self, store: NotificationStore, watchers: Watchers, orders: OrderClient) -> None:
+        self._store = store
+        self._watchers = watchers
+        self._orders = orders
+
+    async def notify(self, events: Sequence[Event]) -> None:
+        """Stores what happened to orders, once by id.
+
+        Raises:
+            InvalidArgument: There are too few or too many events, or a value is out of range.
+            Conflict: Another call stores one of them just now.
+        """
+        validation.between(len(events), "events", 1, MOST_EVENTS)
+        for index, event in enumerate(events):
+            for name in ("id", "order_id", "user_id"):
+                validation.identifier(getattr(event, name), f"events[{index}].{name}")
+            if event.status is OrderStatus.FAILED:
+                field = f"events[{index}].status"
+                raise InvalidArgument(f"{field} is not a status that an order is told to have", field=field)
+        validation.distinct([event.id for event in events], lambda index: f"events[{index}].id")
+        await self._store.add(events)
+
+    async def list_notifications(self, user_id: int) -> list[Notification]:
+        """Returns a customer's notifications, newest first.
+
+        Raises:
+            InvalidArgument: The id is out of range.
+        """
+        return await self._store.newest(validation.identifier(user_id, "user_id"))
+
+    async def mark_read(self, user_id: int, up_to_position: int) -> int:
+        """Marks a customer's notifications as read up to a position; returns how many are left.
+
+        Raises:
+            InvalidArgument: An argument is out of range.
+        """
+        validation.identifier(user_id, "user_id")
+        return await self._store.mark_read(user_id, validation.identifier(up_to_position, "up_to_position"))
+
+    async def watch_order(self, order_id: int, after: int | None = None) -> AsyncGenerator[Update]:
+        """Tells what happens to one order, if the caller may see it.
+
+        Raises:
+            InvalidArgument: An argument is out of range.
+            NotFound: There is no such order, or it is another customer's.
+            PositionGone: What comes behind the position is not kept any more.
+            TooManyRequests: The customer has too many streams.
+            Unavailable: This process stops, or something that it needs does not answer.
+        """
+        _check_position(after)
+        order = visible("order", await self._orders.get_order(validation.identifier(order_id, "order_id")))
+        async for update in self._watchers.watch(order.user_id, after, order.id):
+            yield update
+
+    async def watch_notifications(self, user_id: int, after: int | None = None) -> AsyncGenerator[Update]:
+        """Tells what happens to all of a customer's orders; errors as those of `watch_order`."""
+        _check_position(after)
+        async for update in self._watchers.watch(validation.identifier(user_id, "user_id"), after):
+            yield update
+
+
+def _check_position(after: int | None) -> None:
+    if after is not None:
+        validation.between(after, "after_position", 0, LARGEST_ID)

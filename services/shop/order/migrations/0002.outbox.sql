@@ -1,0 +1,27 @@
+-- What is to be told of orders: written in the statement that changes an order, removed once it is delivered.
+-- depends: 0001.orders-and-checkouts
+
+CREATE TABLE shop_order.outbox (
+    -- Ascending within an order, whose row the change holds.
+    id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    order_id    bigint NOT NULL REFERENCES shop_order.orders (id),
+    user_id     bigint NOT NULL,
+    status      text NOT NULL,
+    happened_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- The traced call that it happened in.
+    traceparent text
+);
+
+-- Whether an event is the first of its order.
+CREATE INDEX outbox_by_order ON shop_order.outbox (order_id, id);
+
+CREATE FUNCTION shop_order.tell_of_outbox() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM pg_notify('shop_outbox', '');
+    RETURN NULL;
+END
+$$;
+
+-- Wakes the relay with the commit.
+CREATE TRIGGER tell_of_outbox AFTER INSERT ON shop_order.outbox
+    FOR EACH STATEMENT EXECUTE FUNCTION shop_order.tell_of_outbox();

@@ -1,0 +1,89 @@
+"""Events of orders in PostgreSQL, until they are delivered: a transactional outbox.
+
+A statement that changes an order's status has a part of `Telling`, so that the event is there if, and only if, the
+change is.
+"""
+
+# ruff: noqa: S608 - nothing but constants is put into the statements
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from shop.platform.database.pool import Database
+from shop.platform.telemetry.tracing import sampled_traceparent
+from shop.values.notification import Event
+from shop.values.order import OrderStatus
+
+CHANNEL = "shop_outbox"
+"""Says in NOTIFY that there are new events."""
+# An order's next event comes once the one before it is delivered. What another process delivers is skipped.
+TAKE = """
+    DELETE FROM outbox WHERE id IN (
+        SELECT id FROM outbox event
+        WHERE NOT EXISTS (SELECT FROM outbox earlier WHERE earlier.order_id = event.order_id AND earlier.id < event.id)
+        ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED
+    )
+    RETURNING id, order_id, user_id, status, happened_at, traceparent
+"""
+
+
+class Telling:
+    """Has the statements that change orders tell of them in the outbox."""
+
+    def part(self, changed: str, parameter: int) -> str:
+        """Returns the part of a statement that tells.
+
+        Args:
+            changed: Name of the part that changes orders, and returns their id, user_id and status.
+            parameter: Number of the first parameter behind those of the statement itself.
+        """
+        return (
+            ", told AS (INSERT INTO outbox (order_id, user_id, status, traceparent)"
+            f" SELECT id, user_id, status, ${parameter} FROM {changed})"
+        )
+
+    def values(self) -> tuple[str | None, ...]:
+        """Returns the values of that part's parameters."""
+        return (sampled_traceparent(),)
+
+
+class Silence(Telling):
+    """Where nobody is told."""
+
+    def part(self, changed: str, parameter: int) -> str:  # noqa: ARG002
+        return ""
+
+    def values(self) -> tuple[str | None, ...]:
+        return ()
+
+
+SILENCE = Silence()
+
+
+class PostgresOutbox:
+    """The outbox in the schema `shop_order`.
+
+    Args:
+        database: Connections whose search_path is that schema, so that none of the requests' is held by a delivery.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @asynccontextmanager
+    async def taken(self, limit: int) -> AsyncIterator[list[Event]]:
+        async with self._database.transaction() as connection:
+            rows = await connection.fetch(TAKE, limit)
+            yield [
+                Event(
+                    row["id"],
+                    row["order_id"],
+                    row["user_id"],
+                    OrderStatus(row["status"]),
+                    row["happened_at"],
+                    row["traceparent"] or "",
+                )
+                for row in sorted(rows, key=lambda row: row["id"])
+            ]

@@ -1,0 +1,77 @@
+"""Hears what is told by PostgreSQL's NOTIFY, over a connection of its own that is opened again whenever it is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import asyncpg
+
+log = logging.getLogger(__name__)
+
+CONNECT_TIMEOUT_S = 5.0
+AGAIN_S = 0.5
+CHECK_EVERY_S = 15.0
+CHECK_LIMIT_S = 5.0
+
+Heard = Callable[[str | None], None]
+"""Takes what was told; None when more may have been told that nobody heard."""
+
+
+@asynccontextmanager
+async def listening_to(channel: str, url: str, heard: Heard) -> AsyncIterator[None]:
+    """Listens to a channel for as long as the context lasts.
+
+    Args:
+        channel: Name of the channel.
+        url: postgresql://role:password@host:port/database.
+        heard: Gets what is told, and None each time that the connection is made.
+    """
+    task = asyncio.create_task(_keep_listening(channel, url, heard))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
+async def _keep_listening(channel: str, url: str, heard: Heard) -> None:
+    while True:
+        try:
+            await _listen(channel, url, heard)
+        except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+            log.warning("%s cannot be heard: %s; trying again", channel, type(error).__name__)
+        await asyncio.sleep(AGAIN_S)
+
+
+async def _listen(channel: str, url: str, heard: Heard) -> None:
+    """Listens until the connection is lost."""
+
+    def tell(_connection: object, _process: int, _channel: str, payload: object) -> None:
+        heard(str(payload))
+
+    lost = asyncio.Event()
+
+    def lose(_connection: Any) -> None:
+        lost.set()
+
+    connection = await asyncpg.connect(url, timeout=CONNECT_TIMEOUT_S, server_settings={"application_name": "shop"})
+    try:
+        connection.add_termination_listener(lose)
+        await connection.add_listener(channel, tell)
+        heard(None)
+        while not lost.is_set():
+            try:
+                async with asyncio.timeout(CHECK_EVERY_S):
+                    await lost.wait()
+            except TimeoutError:
+                # A server that is gone without a word would be waited for in vain.
+                await connection.execute("SELECT 1", timeout=CHECK_LIMIT_S)
+    finally:
+        with contextlib.suppress(OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError):
+            await connection.close(timeout=CHECK_LIMIT_S)

@@ -1,0 +1,80 @@
+"""Answers that last: server-sent events (HTML Living Standard, 9.2)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Annotated, Generic, NamedTuple, TypeVar
+
+from fastapi import Header
+from fastapi.sse import format_sse_event
+from starlette.responses import StreamingResponse
+
+from shop.errors import ShopError
+from shop.platform.deadline import lift
+from shop.platform.rest.answers import encode
+
+T = TypeVar("T")
+
+MEDIA_TYPE = "text/event-stream"
+RETRY_MS = 1_000
+"""After how long a client should ask again when its stream has ended, in milliseconds."""
+
+LastEventId = Annotated[
+    str | None,
+    Header(
+        alias="Last-Event-ID",
+        pattern=r"^[0-9]{1,19}$",
+        description="`id` of the last event that the client has, behind which the stream begins; without it, the "
+        "stream begins with what happens from now on.",
+        examples=["17"],
+    ),
+]
+
+
+class Event(NamedTuple, Generic[T]):
+    """One event of a stream.
+
+    Attributes:
+        id: What a client gives as `Last-Event-ID` to go on behind it.
+        data: What happened; None to say that the stream is open, or still is.
+    """
+
+    id: int
+    data: T | None
+
+
+class EventStream(StreamingResponse, Generic[T]):
+    """A response of events that carry a `T` as JSON."""
+
+    media_type = MEDIA_TYPE
+
+
+async def event_stream(name: str, events: AsyncGenerator[Event[T]]) -> EventStream[T]:
+    """Returns the answer of a stream, once it is open: until then, what goes wrong is a problem with a status.
+
+    Args:
+        name: What kind of events they are.
+        events: The events, the first of which says that the stream is open.
+
+    Raises:
+        ShopError: The stream cannot be opened.
+    """
+    lift()
+    first = await anext(events)
+    return EventStream(_written(name, first, events), headers={"cache-control": "no-store", "x-accel-buffering": "no"})
+
+
+async def _written(name: str, first: Event[T], events: AsyncGenerator[Event[T]]) -> AsyncGenerator[bytes]:
+    async with aclosing(events):
+        yield format_sse_event(comment="open", id=str(first.id), retry=RETRY_MS)
+        try:
+            async for event in events:
+                if event.data is None:
+                    yield format_sse_event(comment="still open", id=str(event.id))
+                else:
+                    yield format_sse_event(event=name, data_str=encode(event.data).decode(), id=str(event.id))
+        except ShopError as error:
+            # The status has been sent: the client asks again, and then is told why.
+            logging.getLogger(__name__).info("a stream of events ends: %s", error.message)

@@ -1,0 +1,101 @@
+"""Traces of events: each has one of its own, linked to the call that it happened in.
+
+Its root begins when the event happened and ends when it has arrived at who waits for it, who alone knows that and
+records the root. The other spans follow OpenTelemetry's conventions for messaging: a PRODUCER span for an event that
+waits to be sent, a CONSUMER span for one that waits to be taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from random import getrandbits
+
+from opentelemetry import context as otel_context
+from opentelemetry import trace
+from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
+
+from shop.instrument.tracing import CONSUMER, INTERNAL, PRODUCER, SharedAttributes, shared
+from shop.platform.telemetry.trace_context import sampled_caller, traceparent
+from shop.platform.telemetry.tracing import child_span, note
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SAMPLED = TraceFlags(TraceFlags.SAMPLED)
+
+
+def messaging(queue: str, operation: str) -> SharedAttributes:
+    """Returns the attributes of messaging.
+
+    Args:
+        queue: The table that events wait in.
+        operation: "send" or "process".
+    """
+    return shared(
+        {
+            "messaging.system": "postgresql",
+            "messaging.destination.name": queue,
+            "messaging.operation.name": operation,
+            "messaging.operation.type": operation,
+        }
+    )
+
+
+def sent(queue: str, happened_in: str, since: datetime) -> str:
+    """Begins the trace of an event that waited until now to be sent.
+
+    Args:
+        queue: The table that it waited in.
+        happened_in: Context of the call that it happened in (W3C); empty if that was not traced.
+        since: When it happened.
+
+    Returns:
+        The context of its own trace (W3C); empty if it has none.
+    """
+    cause = sampled_caller(happened_in) if happened_in else None
+    if cause is None:
+        return ""
+    root = SpanContext(getrandbits(128) or 1, getrandbits(64) or 1, is_remote=True, trace_flags=_SAMPLED)
+    note(f"send {queue}", PRODUCER, root, _ns(since), messaging(queue, "send"), link=cause)
+    return traceparent(root)
+
+
+def taken(queue: str, context: str, since: datetime) -> None:
+    """Notes that an event waited until now to be taken; arguments as for `sent`, `context` that of its own trace."""
+    if context and (root := sampled_caller(context)) is not None:
+        note(f"process {queue}", CONSUMER, root, _ns(since), messaging(queue, "process"))
+
+
+@contextmanager
+def work_for(context: str, name: str) -> Iterator[None]:
+    """Has the spans of some work for an event go below one span of its trace.
+
+    Args:
+        context: Context of the event's trace (W3C); empty if it has none.
+        name: Name of the span.
+    """
+    root = sampled_caller(context) if context else None
+    if root is None:
+        yield
+        return
+    token = otel_context.attach(trace.set_span_in_context(NonRecordingSpan(root)))
+    try:
+        with child_span(name):
+            yield
+    finally:
+        otel_context.detach(token)
+
+
+def pushed(context: str, start_ns: int) -> None:
+    """Notes that an event has been written to who waits for it.
+
+    Args:
+        context: Context of its trace (W3C); empty if it has none.
+        start_ns: Since when it was being written, in ns since the epoch.
+    """
+    if context and (root := sampled_caller(context)) is not None:
+        note("push", INTERNAL, root, start_ns)
+
+
+def _ns(instant: datetime) -> int:
+    return (instant - _EPOCH) // timedelta(microseconds=1) * 1_000

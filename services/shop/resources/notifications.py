@@ -1,0 +1,72 @@
+"""What customers are told, the same in the service and in a gateway: `/v1/users/{user_id}/notifications`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+from fastapi import FastAPI
+
+from shop.clients.ports import Clients
+from shop.platform.access.rules import Access, require_owner, visible
+from shop.platform.process.ending import Ending
+from shop.platform.rest.answers import Answer, changed, ok
+from shop.platform.rest.caching import PERSONAL
+from shop.platform.rest.call import Call
+from shop.platform.rest.events import Event, EventStream, LastEventId, event_stream
+from shop.platform.rest.operations import changing, reading, streaming
+from shop.platform.rest.parameters import OrderId, UserId
+from shop.resources.documents import NotificationList, Unread
+from shop.resources.received import ReadUpTo
+from shop.values.notification import Notification, Update
+
+POLL_S = 5
+"""After how many seconds who polls should ask again."""
+TAG = "notifications"
+
+
+def add_notifications(api: FastAPI, shop: Clients, ending: Ending) -> None:
+    """Declares the routes of notifications.
+
+    Args:
+        api: The API to add them to.
+        shop: Clients of the notifications, and of the orders that they are about.
+        ending: Ends the streams when the process stops.
+    """
+    notifications = shop.notification
+
+    @api.get("/v1/users/{user_id}/notifications", **reading(TAG, access=Access.CALLER))
+    async def list_notifications(call: Call, user_id: UserId) -> Answer[NotificationList]:
+        """What a customer was told, newest first, the last 100: a customer's own, any for partners."""
+        require_owner(user_id)
+        answer = ok(call, NotificationList(await notifications.list_notifications(user_id)), PERSONAL)
+        answer.raw_headers.append((b"retry-after", b"%d" % POLL_S))
+        return answer
+
+    @api.post("/v1/users/{user_id}/notifications:markRead", **changing(TAG, access=Access.CALLER))
+    async def mark_read(user_id: UserId, read: ReadUpTo) -> Answer[Unread]:
+        """Marks what a customer was told as read, up to a position."""
+        require_owner(user_id)
+        return changed(Unread(await notifications.mark_read(user_id, read.up_to_position)))
+
+    @api.get("/v1/users/{user_id}/notifications/events", **streaming(TAG, access=Access.CALLER))
+    async def watch_notifications(user_id: UserId, last_event_id: LastEventId = None) -> EventStream[Notification]:
+        """What happens to a customer's orders, as it happens: a customer's own, any for partners."""
+        require_owner(user_id)
+        updates = notifications.watch_notifications(user_id, _position(last_event_id))
+        return await event_stream("order", _events(ending.until(updates)))
+
+    @api.get("/v1/orders/{order_id:name}/events", **streaming(TAG, access=Access.CALLER, problems=[404]))
+    async def watch_order(order_id: OrderId, last_event_id: LastEventId = None) -> EventStream[Notification]:
+        """What happens to one order, as it happens: a customer's own, any for partners."""
+        visible("order", await shop.order.get_order(order_id))
+        updates = notifications.watch_order(order_id, _position(last_event_id))
+        return await event_stream("order", _events(ending.until(updates)))
+
+
+async def _events(updates: AsyncGenerator[Update]) -> AsyncGenerator[Event[Notification]]:
+    async for update in updates:
+        yield Event(update.position, update.notification)
+
+
+def _position(last_event_id: str | None) -> int | None:
+    return None if last_event_id is None else int(last_event_id)

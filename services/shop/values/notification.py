@@ -1,0 +1,61 @@
+"""Notifications and what they are made of, as services and clients tell each other of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from shop.fields import Id, documented
+from shop.values.order import OrderStatus
+
+INSTANT = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{6})?Z$"
+Moment = Annotated[datetime, documented("When the order changed: RFC 3339 in microseconds, UTC.", pattern=INSTANT)]
+
+NewStatus = Annotated[OrderStatus, documented("The status that the order has from then on.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A change of an order's status.
+
+    Attributes:
+        id: Its number, from 1 upwards; ascending within an order.
+        order_id: The order.
+        user_id: Who bought it.
+        status: The status that it has from then on.
+        happened_at: When it changed, to the microsecond, by the order service's database.
+        traceparent: Context of the trace that the event belongs to (W3C); empty if to none.
+    """
+
+    id: int
+    order_id: int
+    user_id: int
+    status: OrderStatus
+    happened_at: datetime
+    traceparent: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """What a customer is told of an order."""
+
+    position: Annotated[int, documented("Number among the customer's notifications.", minimum=1)]
+    order_id: Id
+    status: NewStatus
+    created_at: Moment
+    read: Annotated[bool, documented("Whether the customer has read it.")]
+    traceparent: Annotated[str, documented("Context of the trace that follows it (W3C); empty if none does.")] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """A part of a stream of notifications.
+
+    Attributes:
+        notification: What happened; None from a stream that is open, or still is after a while of silence.
+        position: Position behind which another stream begins with what this one has not told yet.
+    """
+
+    notification: Notification | None
+    position: int

@@ -1,0 +1,151 @@
+"""The five services on a seeded database, in this process, over gRPC."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, closing, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+import pytest
+
+from shop.clients.connect import connect
+from shop.clients.ports import Clients
+from shop.notification import bootstrap as notification_bootstrap
+from shop.notification.watching import Watchers
+from shop.order import bootstrap as order_bootstrap
+from shop.order.relay import Relay
+from shop.payment import bootstrap as payment_bootstrap
+from shop.platform.config import ServiceConfig
+from shop.platform.serve import servers
+from shop.product import bootstrap as product_bootstrap
+from shop.user import bootstrap as user_bootstrap
+from shop.values.notification import Notification, Update
+from shop.values.order import CheckoutLine, Order
+
+LIMIT_S = 20.0
+
+
+async def until(condition: Callable[[], Awaitable[object]]) -> None:
+    """Waits until something is so."""
+    async with asyncio.timeout(LIMIT_S):
+        while not await condition():  # noqa: ASYNC110 - nothing tells when it is so
+            await asyncio.sleep(0.01)
+
+
+@dataclass
+class Shop:
+    """The services as this test's clients see them from inside, and what runs beside them."""
+
+    clients: Clients
+    watchers: Watchers
+    relay: Relay
+    address: str
+    _url: str
+
+    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        """Runs a statement as the database's administrator; returns its rows."""
+        with closing(psycopg.connect(self._url, autocommit=True)) as admin:
+            cursor = admin.execute(query, values)
+            return cursor.fetchall() if cursor.description else []
+
+    async def is_all_delivered(self) -> bool:
+        """Whether the outbox is empty."""
+        return self.rows("SELECT 1 FROM shop_order.outbox LIMIT 1") == []
+
+    async def buy(self, user: int, key: str = "key") -> Order:
+        """A checkout that succeeds."""
+        lines = (CheckoutLine(8_001, 1),)
+        return await self.clients.order.checkout(user_id=user, lines=lines, payment_token="tok_ok", idempotency_key=key)
+
+    async def told(self, user: int, count: int) -> list[Notification]:
+        """A customer's notifications, oldest first, once there are so many."""
+        told: list[Notification] = []
+
+        async def all_are() -> bool:
+            told[:] = await self.clients.notification.list_notifications(user)
+            return len(told) >= count
+
+        await until(all_are)
+        return told[::-1]
+
+
+@pytest.fixture(scope="module")
+async def shop(shared_trial: Any, keys: Any, relayed: bool) -> AsyncIterator[Shop]:
+    """The shop, which the tests of a module share."""
+    async with AsyncExitStack() as stack:
+        # Notifications ask the order service, which tells them: one of the two must be known before it is there.
+        peers = {"order": f"grpc://{free_address()}"}
+
+        async def start(name: str, bootstrap: Any) -> Any:
+            config = ServiceConfig(
+                component=name,
+                listen_grpc=peers.get(name, "grpc://127.0.0.1:0").removeprefix("grpc://"),
+                database_url=shared_trial.role_url(name),
+                database_pool=4,
+                jwt_private_key_file=str(keys.private_file),
+                jwt_public_key_file=str(keys.public_file),
+                peers=dict(peers),
+            )
+            started = await stack.enter_async_context(bootstrap.bootstrap(config))
+            service = getattr(started, "service", started)
+            addresses = await stack.enter_async_context(servers(config, bootstrap.protocols(service)))
+            peers[name] = f"grpc://{addresses['grpc']}"
+            return started
+
+        await start("product", product_bootstrap)
+        await start("user", user_bootstrap)
+        await start("payment", payment_bootstrap)
+        notification = await start("notification", notification_bootstrap)
+        order = await start("order", order_bootstrap)
+        await stack.enter_async_context(order_bootstrap.beside(order.relay.run()) if relayed else nullcontext())
+        clients = await stack.enter_async_context(connect(peers, "test"))
+        address = peers["notification"].removeprefix("grpc://")
+        yield Shop(clients, notification.watchers, order.relay, address, shared_trial.url)
+
+
+@pytest.fixture(scope="module")
+def relayed() -> bool:
+    """Whether events are relayed by themselves; a module whose tests do so says False."""
+    return True
+
+
+# Users of the pool that checkouts may change: each test takes its own.
+USERS = iter(range(8_001, 9_901))
+
+
+@pytest.fixture
+def user() -> int:
+    """A customer whom no other test uses."""
+    return next(USERS)
+
+
+@pytest.fixture
+def other() -> int:
+    """Another one."""
+    return next(USERS)
+
+
+@asynccontextmanager
+async def open_stream(updates: Any) -> AsyncIterator[Callable[[], Any]]:
+    """Waits until a stream is open; gives what reads its next update."""
+
+    async def following() -> Update:
+        async with asyncio.timeout(LIMIT_S):
+            return await anext(updates)
+
+    try:
+        assert (await following()).notification is None
+        yield following
+    finally:
+        await updates.aclose()
+
+
+def free_address() -> str:
+    """An address of this machine that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{probe.getsockname()[1]}"

@@ -1,0 +1,150 @@
+"""How events leave the outbox: none is lost, doubled or overtaken by a later one of its order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+
+from shop.errors import Unavailable
+from shop.order.bootstrap import beside
+from shop.order.postgres_outbox import PostgresOutbox
+from shop.order.relay import Relay
+from shop.platform.database.pool import connect_database
+from shop.values.notification import Event
+from shop.values.order import OrderStatus
+
+from .conftest import LIMIT_S, Shop, until
+
+LEFT = "SELECT count(*) FROM shop_order.outbox"
+
+
+@pytest.fixture(scope="module")
+def relayed() -> bool:
+    """Here each test has relays of its own."""
+    return False
+
+
+class Recorder:
+    """Notifications that are only noted, and fail so many times first."""
+
+    def __init__(self, failures: int = 0) -> None:
+        self.told: list[Event] = []
+        self.failures = failures
+
+    async def notify(self, events: Sequence[Event]) -> None:
+        await asyncio.sleep(0.001)
+        if self.failures:
+            self.failures -= 1
+            raise Unavailable("the notification service does not answer; try again")
+        self.told += events
+
+
+@pytest.fixture
+async def relay_to(shared_trial: Any) -> AsyncIterator[Callable[[Any], Any]]:
+    """Makes a relay with a connection of its own, as each process of the order service has one."""
+    async with AsyncExitStack() as stack:
+
+        async def make(notification: Any) -> Relay:
+            database = await connect_database(shared_trial.role_url("order"), 1)
+            stack.push_async_callback(database.close)
+            return Relay(PostgresOutbox(database), notification, look_s=0.05)
+
+        yield make
+
+
+@pytest.fixture(autouse=True)
+def nothing_left(shop: Shop) -> None:
+    """Each test begins with an empty outbox."""
+    shop.rows("DELETE FROM shop_order.outbox")
+
+
+async def test_events_of_an_order_are_told_one_after_the_other(shop: Shop, relay_to: Any, user: int) -> None:
+    order = await shop.buy(user)
+    await shop.clients.order.update_order_status(order.id, OrderStatus.SHIPPED)
+    recorder = Recorder()
+    relay = await relay_to(recorder)
+    assert [await relay.deliver() for _ in range(4)] == [1, 1, 1, 0]
+    assert [event.status for event in recorder.told] == ["PENDING", "CONFIRMED", "SHIPPED"]
+    assert {(event.order_id, event.user_id) for event in recorder.told} == {(order.id, user)}
+    assert shop.rows(LEFT) == [(0,)]
+
+
+async def test_what_was_not_delivered_is_still_there(shop: Shop, relay_to: Any, user: int) -> None:
+    await shop.buy(user)
+    relay = await relay_to(Recorder(failures=1))
+    with pytest.raises(Unavailable):
+        await relay.deliver()
+    assert shop.rows(LEFT) == [(2,)]
+    assert await relay.deliver() == 1
+
+
+async def test_a_failure_does_not_end_the_relay(shop: Shop, relay_to: Any, user: int) -> None:
+    await shop.buy(user)
+    recorder = Recorder(failures=3)
+    relay = await relay_to(recorder)
+    async with beside(relay.run()):
+        await until(shop.is_all_delivered)
+    assert [event.status for event in recorder.told] == ["PENDING", "CONFIRMED"]
+
+
+async def test_relays_share_the_work(shop: Shop, relay_to: Any, user: int) -> None:
+    """Three processes at once: each event is delivered once, and those of an order in turn."""
+    orders = [await shop.buy(user, f"key-{number}") for number in range(12)]
+    for order in orders:
+        await shop.clients.order.update_order_status(order.id, OrderStatus.SHIPPED)
+    recorder = Recorder()
+    async with AsyncExitStack() as stack:
+        for relay in [await relay_to(recorder) for _ in range(3)]:
+            await stack.enter_async_context(beside(relay.run()))
+        await until(shop.is_all_delivered)
+    for order in orders:
+        told = [event.status for event in recorder.told if event.order_id == order.id]
+        assert told == ["PENDING", "CONFIRMED", "SHIPPED"]
+    assert len(recorder.told) == len({event.id for event in recorder.told}) == 36
+
+
+async def test_what_a_dead_process_had_taken_is_delivered_by_another(shop: Shop, relay_to: Any, user: int) -> None:
+    """The database ends the connection, as it does for a process that was killed in the middle of a delivery."""
+    await shop.buy(user)
+    recorder, under_way = Recorder(), asyncio.Event()
+
+    class Hanging:
+        async def notify(self, events: Sequence[Event]) -> None:
+            under_way.set()
+            await asyncio.sleep(LIMIT_S)
+
+    dying, alive = await relay_to(Hanging()), await relay_to(recorder)
+    delivery = asyncio.create_task(dying.deliver())
+    await under_way.wait()
+    assert await alive.deliver() == 0, "the other process is at it"
+    shop.rows("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'")
+    await until(alive.deliver)
+    delivery.cancel()
+    assert [event.status for event in recorder.told] == ["PENDING"]
+
+
+async def test_a_change_wakes_the_relay(shop: Shop, user: int) -> None:
+    """Woken by the database, not by its own clock."""
+    shop.relay._look_s = 3_600.0
+    async with beside(shop.relay.run()):
+        await asyncio.sleep(0.1)
+        order = await shop.buy(user)
+        assert [one.order_id for one in await shop.told(user, 2)] == [order.id] * 2
+
+
+@pytest.mark.parametrize("way", ["move", "cancel"])
+async def test_a_change_that_does_not_happen_tells_nobody(shop: Shop, user: int, way: str) -> None:
+    order = await shop.buy(user)
+    await shop.clients.order.update_order_status(order.id, OrderStatus.SHIPPED)
+    before = shop.rows(LEFT)
+    with pytest.raises(Exception, match="SHIPPED"):
+        await (
+            shop.clients.order.cancel_order(order.id)
+            if way == "cancel"
+            else shop.clients.order.update_order_status(order.id, OrderStatus.SHIPPED)
+        )
+    assert shop.rows(LEFT) == before

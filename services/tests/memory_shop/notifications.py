@@ -1,0 +1,48 @@
+"""Notifications in memory, which wake those who wait as the database's NOTIFY does."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence, Set
+from dataclasses import replace
+
+from shop.notification.domain import KEPT
+from shop.notification.watching import Watchers
+from shop.values.notification import Event, Notification
+
+
+class MemoryNotifications:
+    """The notification store in one process.
+
+    Args:
+        gone: Users whose accounts are gone.
+    """
+
+    def __init__(self, gone: Set[int] = frozenset()) -> None:
+        self.watchers = Watchers(self)
+        self._gone = gone
+        self._of_user: defaultdict[int, list[Notification]] = defaultdict(list)
+        self._known: set[int] = set()
+
+    async def add(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if event.id not in self._known and event.user_id not in self._gone:
+                self._known.add(event.id)
+                told, position = self._of_user[event.user_id], await self.last_position(event.user_id) + 1
+                told.append(Notification(position, event.order_id, event.status, event.happened_at, read=False))
+                del told[:-KEPT]
+                self.watchers.wake(event.user_id)
+
+    async def newest(self, user_id: int) -> list[Notification]:
+        return [] if user_id in self._gone else self._of_user[user_id][::-1]
+
+    async def mark_read(self, user_id: int, up_to: int) -> int:
+        told = [replace(one, read=one.read or one.position <= up_to) for one in self._of_user[user_id]]
+        self._of_user[user_id] = told
+        return sum(not one.read for one in told)
+
+    async def last_position(self, user_id: int) -> int:
+        return max((one.position for one in self._of_user[user_id]), default=0)
+
+    async def behind(self, user_id: int, position: int, limit: int) -> list[Notification]:
+        return [one for one in self._of_user[user_id] if one.position > position][:limit]
