@@ -8,6 +8,7 @@ from hops.budget.parts import (
     GENERATOR,
     HANDSHAKE_PART,
     NETWORK_PART,
+    PUSH_PART,
     START_LAG_PART,
     WAITING_PART,
     is_sidecar,
@@ -53,7 +54,7 @@ def group_of(part: str) -> str:
         return NETWORK_GROUP
     if part == HANDSHAKE_PART:
         return HANDSHAKE_GROUP
-    if part == WAITING_PART:
+    if part in (WAITING_PART, PUSH_PART):
         return "client wire"
     kind, _, name = part.partition(":")
     match kind:
@@ -71,5 +72,7 @@ def group_of(part: str) -> str:
             return "database"
         case "cache":
             return CACHE_GROUP
+        case "outbox":
+            return "internal calls"
         case _:
             return UNATTRIBUTED_GROUP

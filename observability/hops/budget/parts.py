@@ -12,6 +12,8 @@
 | `db:<service>` | in CLIENT spans of a database |
 | `cache:<service>` | in CLIENT spans of a cache |
 | `pool:<service>` | in its `pool.acquire` spans, waiting for a database connection |
+| `outbox:<service>` | in its PRODUCER and CONSUMER spans, an event in a table waiting to be taken |
+| `push` | in an event's root, the generator's CONSUMER span: from the last service to who waited for it |
 | `client` | in the generator's root and INTERNAL spans |
 | `start_lag` | in the generator's `start_lag` span, intended to actual start |
 | `unattributed` | in CLIENT spans that no SERVER span answers, and whatever fits nowhere |
@@ -26,7 +28,7 @@ from operator import attrgetter
 import msgspec
 
 from hops.traces.critical_path import walk
-from hops.traces.span import CLIENT, INTERNAL, SERVER, Kind, Span
+from hops.traces.span import CLIENT, CONSUMER, INTERNAL, PRODUCER, SERVER, Kind, Span
 from hops.traces.tree import LINK_DOWN_SPAN, LINK_UP_SPAN, Node, Quality, Tree, grow, is_database
 from hops.units import NS_PER_MS
 
@@ -55,6 +57,8 @@ START_LAG_PART = "start_lag"
 NETWORK_PART = "network"
 HANDSHAKE_PART = "handshake"
 WAITING_PART = "client:waiting"
+OUTBOX = "outbox:"
+PUSH_PART = "push"
 UNATTRIBUTED = "unattributed"
 
 
@@ -315,6 +319,8 @@ def maker_of(part: str) -> tuple[str, Kind] | None:
         return name.partition("→")[0], CLIENT
     if part in _OF_GENERATOR:
         return GENERATOR, INTERNAL
+    if part == PUSH_PART:
+        return GENERATOR, CONSUMER
     entering = _ENTERING.get(kind)
     return None if entering is None else (name, entering)
 
@@ -337,6 +343,8 @@ def _unanswered(caller: str, unconnected: bool) -> str:
 
 @cache
 def _inside(kind: Kind, service: str, name: str) -> str:
+    if kind is PRODUCER or kind is CONSUMER:
+        return PUSH_PART if service == GENERATOR else f"{OUTBOX}{service}"
     if kind is not INTERNAL and kind is not SERVER:
         return UNATTRIBUTED
     if service == GENERATOR:
@@ -390,4 +398,12 @@ _GENERATOR_PARTS = {
 }
 _COUNTED_INTERNAL = frozenset({POOL_SPAN, *_GENERATOR_PARTS})
 _OF_GENERATOR = frozenset({CLIENT_PART, *_GENERATOR_PARTS.values()})
-_ENTERING = {"work": SERVER, "queue": SERVER, "proxy": SERVER, "pool": INTERNAL, "db": CLIENT, "cache": CLIENT}
+_ENTERING = {
+    "work": SERVER,
+    "queue": SERVER,
+    "proxy": SERVER,
+    "pool": INTERNAL,
+    "db": CLIENT,
+    "cache": CLIENT,
+    "outbox": PRODUCER,
+}

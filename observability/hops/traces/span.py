@@ -24,6 +24,8 @@ class Kind(StrEnum):
 CLIENT = Kind.CLIENT
 INTERNAL = Kind.INTERNAL
 SERVER = Kind.SERVER
+PRODUCER = Kind.PRODUCER
+CONSUMER = Kind.CONSUMER
 """Names for code that asks for each span: Python 3.11 takes 0.2 µs to find a member in its class, and 0.01 µs to
 find a name."""
 

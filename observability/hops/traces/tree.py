@@ -11,7 +11,7 @@ from operator import attrgetter
 
 import msgspec
 
-from hops.traces.span import CLIENT, SERVER, Span
+from hops.traces.span import CLIENT, CONSUMER, SERVER, Span
 
 LINK_UP_SPAN, LINK_DOWN_SPAN = "link_up", "link_down"
 """Spans below a CLIENT span that say what an emulated network took of the call: from the request's first byte to its
@@ -34,7 +34,7 @@ class Node(msgspec.Struct, eq=False):
             left whole.
         children: Spans below it. None knows its parent: trees without rings are freed at once, and need no collector.
         is_try: Whether the CLIENT span above is a call that this span carries out; then it is waited for until that
-            CLIENT ends.
+            CLIENT ends. Also of a span right below an event's root, which is waited for until the next one takes over.
         callee: Service that answered a CLIENT span; None for other spans, and if no SERVER span is below.
         unconnected: Whether the span is a proxy's try that reached nobody, by Envoy's own account.
     """
@@ -268,6 +268,16 @@ def _settle(call: Node, tries: list[Node], answers: list[Node]) -> None:
     call.callee = answer.span.service
 
 
+def hand_events_over(tree: Tree) -> None:
+    """Marks the steps of an event's way, which its root is made of: a CONSUMER span, of who waited for the event.
+
+    Each step hands the event over to the next and ends a little later, when it knows that this is done.
+    """
+    if tree.root is not None and tree.root.span.kind is CONSUMER:
+        for step in tree.root.children:
+            step.is_try = True
+
+
 def leave_time_to_links(tree: Tree) -> None:
     """Keeps what carries out a call off the time that the call's emulated network took.
 
@@ -336,6 +346,7 @@ ADJUSTERS: tuple[Callable[[Tree], None], ...] = (
     order_intervals,
     link_parents,
     find_callees,
+    hand_events_over,
     leave_time_to_links,
     clip_children,
     sort_children,

@@ -12,6 +12,8 @@ EXPECTED = {
     "wire:client→edge": "client wire",
     "wire:client→product": "client wire",
     "client:waiting": "client wire",
+    "push": "client wire",
+    "outbox:order": "internal calls",
     "proxy:edge": "edge",
     "work:graphql-gateway": "gateways",
     "work:rest-gateway": "gateways",

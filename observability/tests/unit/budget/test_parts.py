@@ -246,7 +246,24 @@ client bulk_lines               INTERNAL 0..200
             `- order SELECT     CLIENT   110..140 db.system.name=postgresql
 """
 
+# Each step ends a little after the next has taken the event over.
+UPDATE_OF_AN_ORDER = """
+client update                   CONSUMER 0..200 shop.journey=update
+|- order send                   PRODUCER 0..30
+|- order deliver                INTERNAL 32..110
+|  `- order Notify              CLIENT   35..108
+|     `- notification Notify    SERVER   45..100
+|        `- notification INSERT CLIENT   50..95 db.system.name=postgresql
+|- notification process         CONSUMER 80..130
+`- notification push            INTERNAL 131..160
+"""
+
 CASES = {
+    "an update of an order, whose steps hand it over": (
+        UPDATE_OF_AN_ORDER,
+        "outbox:order 30, work:order 3, wire:order→notification 10, work:notification 34, db:notification 30, "
+        "outbox:notification 50, push 43",
+    ),
     "one hop": (
         ONE_HOP,
         "start_lag 3, client 7, wire:client→edge 10, proxy:edge 4, wire:edge→graphql-gateway 16, "
