@@ -81,6 +81,10 @@ sweep: setup ## Find the highest rate that each topology sustains with p99 under
 stress: setup ## Load topologies with 100 to 10,000 users in a closed loop and count failures; users=100,300,...
 	@$(RUN) -m experiment stress $(options)
 
+.PHONY: watch
+watch: setup ## Let customers wait for news of their orders, by streams and by polling: how late it is, what waiting costs
+	@$(RUN) -m experiment watch $(options)
+
 .PHONY: connections
 connections: setup ## Hold 0, 10, 100 and 1,000 open connections and print the memory of each component
 	@$(RUN) -m experiment connections $(options)
@@ -214,7 +218,7 @@ test-e2e: setup ## End-to-end tests: the make targets, as a user runs them
 	@$(VENV)/pytest -q -m e2e
 
 .PHONY: chaos
-chaos: setup ## Kill an order process kills=200 times during checkouts, then check the shop's invariants; replicas=order:2
+chaos: setup ## Kill an order or notification process kills=200 times during checkouts, then check the shop's invariants; replicas=order:2
 	@$(RUN) -m chaos $(options)
 
 # What make asks of commands is what they have.

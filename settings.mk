@@ -1,7 +1,7 @@
 # Made by `make settings` from the options of the commands: do not edit.
 
-SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think
-SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls canary replicas apart store cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort edges vus think resume retry
+SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store updates cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think
+SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls canary replicas apart store updates cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort edges vus think resume retry
 SETTINGS_ladder := topology steps blocks profile rate seed workload trace payload http resume retry
 SETTINGS_rtt := topologies rtts blocks profile rate seed workload edge trace payload http bandwidth resume retry
 SETTINGS_rates := topologies rates blocks profile seed workload edge mesh mtls replicas cache trace payload http reuse persisted client_cache resume retry
@@ -10,6 +10,7 @@ SETTINGS_studies := study blocks profile seed resume retry
 SETTINGS_sweep := topologies objective profile start max seed workload tls trace payload http connections reuse persisted client_cache
 SETTINGS_stress := topologies users think profile seed workload tls trace payload http reuse persisted client_cache connections
 SETTINGS_connections := topologies connections blocks seed edge tls http
+SETTINGS_watch := topologies ways watchers interval duration rate blocks seed edge tls mesh mtls replicas trace http
 SETTINGS_compare-runs := a b threshold metrics allow-suspect out
 SETTINGS_decide := run workload rate network rtt bandwidth
 SETTINGS_parity := topologies samples seed workload edge plugins tls mesh mtls canary replicas apart cache payload http reuse persisted client_cache
@@ -26,11 +27,11 @@ SETTINGS_prove-resume := kills blocks seed
 SETTINGS_prove-statistics := experiments seed
 SETTINGS_prove-cache := races kills seed
 SETTINGS_chaos := kills replicas customers seed
-SETTINGS_up := topology edge plugins tls mesh mtls canary replicas apart store cache tracing scale http delay hold abort seed
-SETTINGS_manifests := topology edge plugins mesh mtls canary replicas scale delay hold abort namespace storage seed out
-SETTINGS_compose := topology scale seed out
+SETTINGS_up := topology edge plugins tls mesh mtls canary replicas apart store updates cache tracing scale http delay hold abort seed
+SETTINGS_manifests := topology edge plugins mesh mtls canary replicas updates scale delay hold abort namespace storage seed out
+SETTINGS_compose := topology updates scale seed out
 
-SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users a b threshold metrics allow-suspect out run samples experiments draws traces hops sizes pairs kills races customers namespace storage
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store updates cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users ways watchers interval duration a b threshold metrics allow-suspect out run samples experiments draws traces hops sizes pairs kills races customers namespace storage
 
 #? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, rtt.
@@ -46,6 +47,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? bench replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? bench apart - Kind of journey that gets gateways and services of its own behind the edge, such as bulk_lines.
 #? bench store postgres Where the services keep their data while they run: postgres or memory.
+#? bench updates off Whether customers are told of changes of their orders, by a notification service: off or on.
 #? bench cache none What products and users are read from before the database: none or valkey.
 #? bench runtime native Where everything runs: this machine, or the current kubectl context: native or kubernetes.
 #? bench load_nodes 1 Load generators in the cluster that share the tape, 1 to 32.
@@ -83,6 +85,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? compare replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? compare apart - Kind of journey that gets gateways and services of its own behind the edge, such as bulk_lines.
 #? compare store postgres Where the services keep their data while they run: postgres or memory.
+#? compare updates off Whether customers are told of changes of their orders, by a notification service: off or on.
 #? compare cache none What products and users are read from before the database: none or valkey.
 #? compare runtime native Where everything runs: this machine, or the current kubectl context: native or kubernetes.
 #? compare load_nodes 1 Load generators in the cluster that share the tape, 1 to 32.
@@ -210,6 +213,21 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? connections edge envoy Edge proxy in front of the topology: envoy or kong or none.
 #? connections tls off TLS 1.3 between client and edge: off or on.
 #? connections http 2 HTTP version between client and edge: 1 or 2 or 3.
+#? watch topologies grpc,hybrid Topologies, comma-separated names or paths.
+#? watch ways push,poll Ways to wait, comma-separated: push, poll.
+#? watch watchers 100,1000,5000 Numbers of watchers, ascending, comma-separated, 1 to 10000.
+#? watch interval 5s Time between two polls of a customer, such as 5s; 1s to 60s.
+#? watch duration 30s Length of the load with each number of watchers, 5s to 10m.
+#? watch rate 20 Journeys per second of an open loop (default: the profile's rate).
+#? watch blocks 3 Number of blocks, 1 to 20; each starts every system once for each way.
+#? watch seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
+#? watch edge envoy Edge proxy in front of the topology: envoy or kong or none.
+#? watch tls off TLS 1.3 between client and edge: off or on.
+#? watch mesh none Sidecar mesh: none or envoy or istio.
+#? watch mtls off Mutual TLS between sidecars: off or on.
+#? watch replicas - Processes to run per component, such as graphql-gateway:2,product:2.
+#? watch trace 0.2 Share of journeys to trace, 0 to 1.
+#? watch http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? compare-runs a - Baseline run: the name of a folder in results/, or a path.
 #? compare-runs b latest Run to compare with the baseline: latest, a name or a path.
 #? compare-runs threshold - Exit with code 4 if b is slower than a by more than this, such as 10%.
@@ -285,6 +303,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? up replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? up apart - Kind of journey that gets gateways and services of its own behind the edge, such as bulk_lines.
 #? up store postgres Where the services keep their data while they run: postgres or memory.
+#? up updates off Whether customers are told of changes of their orders, by a notification service: off or on.
 #? up cache none What products and users are read from before the database: none or valkey.
 #? up tracing lean What records the components' spans: the instrument, or OpenTelemetry's SDK: lean or sdk.
 #? up scale 1 Scale of the generated data, in units of 10,000 users, products and orders, 1 to 100.
@@ -300,6 +319,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? manifests mtls off Mutual TLS between sidecars: off or on.
 #? manifests canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
 #? manifests replicas - Processes to run per component, such as graphql-gateway:2,product:2.
+#? manifests updates off Whether customers are told of changes of their orders, by a notification service: off or on.
 #? manifests scale 1 Scale of the generated data, in units of 10,000 users, products and orders, 1 to 100.
 #? manifests delay - Delay to inject per component, such as payment:2ms,user:500us.
 #? manifests hold - Component to keep busy at every Nth request, such as order:20ms/10.
@@ -309,6 +329,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? manifests seed 1 Seed of the generated data, an integer ≥ 0.
 #? manifests out - Folder to write into; by default, one in .run/manifests/.
 #? compose topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
+#? compose updates off Whether customers are told of changes of their orders, by a notification service: off or on.
 #? compose scale 1 Scale of the generated data, in units of 10,000 users, products and orders, 1 to 100.
 #? compose seed 1 Seed of the generated data, an integer ≥ 0.
 #? compose out - Folder to write into; by default, the checkout for hybrid, else .run/compose/.

@@ -1,4 +1,4 @@
-"""Kills the order service again and again while customers check out, and checks that nothing was lost or done twice.
+"""Kills order and notification again and again while customers buy, and checks that nothing was lost or done twice.
 
 python -m chaos --kills 200
 """

@@ -12,11 +12,10 @@ from typing import Annotated
 import typer
 
 from chaos.kills import Outcome, run_kills
-from chaos.shop import Shop
+from chaos.shop import TOPOLOGY, Shop
 from mesh.description.options import Given, Json, takes_switches
 from mesh.description.ports import load_ports
 from mesh.description.switches import parse_switches
-from mesh.description.topology import SERVICES
 from mesh.errors import SwitchError
 from mesh.paths import RunFolder
 from mesh.supervisor.reporting import reported
@@ -35,7 +34,7 @@ def kill(
     seed: Annotated[int, typer.Option(help="Seed of the kill times and the purchases, an integer ≥ 0.", min=0)] = 1,
     as_json: Json = False,
 ) -> None:
-    """Kill the order service at random moments while customers check out, then audit. Exit code 1 if that fails."""
+    """Kill order and notification at random moments of checkouts, then audit. Exit code 1 if that fails."""
     with reported():
         ports = replace(load_ports(os.environ), replicas=replicas(switches["replicas"] or ""))
         folder = RunFolder.of(ports.base)
@@ -63,9 +62,10 @@ def replicas(given: str) -> Mapping[str, int]:
         SwitchError: It is none of the numbers that a service can have, or names what does not run here.
     """
     counts = parse_switches(replicas=given).replicas
-    if idle := sorted(set(counts) - set(SERVICES)):
+    if idle := sorted(set(counts) - set(TOPOLOGY.services)):
         raise SwitchError(
-            f"replicas={given}: the kill test does not run {' and '.join(idle)}; it runs {', '.join(SERVICES)}."
+            f"replicas={given}: the kill test does not run {' and '.join(idle)}; it runs "
+            f"{', '.join(TOPOLOGY.services)}."
         )
     return counts
 

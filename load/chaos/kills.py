@@ -17,7 +17,8 @@ from chaos.shop import Shop
 from shop.database.acknowledged import read_acknowledged
 from shop.database.audit import Finding, audit
 
-VICTIM = "order"
+VICTIMS = ("order", "notification")
+"""The services whose processes are killed. Customers buy from the first; what the second is told must not be lost."""
 LIFE_S = (0.0, 0.3)
 """How long all replicas of the victim live after customers have begun to buy from it again, in seconds."""
 TRADE_LIMIT_S = 5.0
@@ -31,14 +32,15 @@ class Outcome:
     """The outcome of the kill test.
 
     Attributes:
-        kills: Number of times that a process of the order service was killed with SIGKILL.
+        kills: Number of times that a process of order or notification was killed with SIGKILL.
         wall_s: Duration of the test, in seconds.
         restart_s: Mean time from a kill until the process answered again, in seconds.
         interrupted: Sagas that a process drove at the moment it was killed, by kind, summed over all kills.
         kills_in_saga: Number of kills that left at least one saga unfinished.
         customers: What the customers saw, by kind.
-        recovery_s: Time from the last restart until no saga was under way any more, in seconds.
-        left: Sagas that were still under way after that, by kind; empty if recovery did its work.
+        recovery_s: Time from the last restart until no saga was under way any more and all updates were delivered, in
+            seconds.
+        left: Sagas that were still under way after that, by kind, and updates not delivered; empty if all went well.
         wrong: Answers that no customer should have got.
         findings: What the audit found.
     """
@@ -67,7 +69,7 @@ class Outcome:
 def run_kills(
     shop: Shop, journal: Path, *, kills: int, customers: int, seed: int, progress: Callable[[int], None]
 ) -> Outcome:
-    """Kills a replica of a running shop's order service at random moments while customers check out.
+    """Kills a replica of a running shop's order or notification service at random moments while customers check out.
 
     Must be called from the thread that started the shop.
 
@@ -79,7 +81,7 @@ def run_kills(
         seed: Seed of the random moments and purchases.
         progress: Called after each kill with the number of kills so far.
     """
-    crowd = _Crowd(Customers(shop.address(VICTIM), journal, count=customers, seed=seed))
+    crowd = _Crowd(Customers(shop.address(VICTIMS[0]), journal, count=customers, seed=seed))
     chance = random.Random(f"{seed}/kills")
     interrupted: Counter[str] = Counter()
     kills_in_saga, down_s, began = 0, 0.0, time.monotonic()
@@ -88,7 +90,7 @@ def run_kills(
         for number in range(1, kills + 1):
             crowd.wait_for_trade()
             time.sleep(chance.uniform(*LIFE_S))
-            victim = chance.choice(shop.replicas(VICTIM))
+            victim = chance.choice([process for service in VICTIMS for process in shop.replicas(service)])
             shop.kill(victim)
             killed = time.monotonic()
             unfinished = shop.unfinished(victim)
@@ -101,9 +103,11 @@ def run_kills(
     finally:
         crowd.stop()
     left = shop.unfinished()
-    while left and time.monotonic() - last_restart < RECOVERY_LIMIT_S:
+    while (left or shop.undelivered()) and time.monotonic() - last_restart < RECOVERY_LIMIT_S:
         time.sleep(POLL_S)
         left = shop.unfinished()
+    if undelivered := shop.undelivered():
+        left["undelivered update"] = undelivered
     recovery_s = time.monotonic() - last_restart
     findings = audit(
         shop.admin_url, shop.database_name, acknowledged=read_acknowledged(journal), grace_s=RECOVERY_LIMIT_S

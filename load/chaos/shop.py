@@ -1,4 +1,4 @@
-"""The four services with their database, as real processes and without gateways, to be killed."""
+"""The services with their database, as real processes and without gateways, to be killed."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ from mesh.components.shop_processes import (
 )
 from mesh.components.valkey import VALKEY, cache, valkey_components
 from mesh.description.ports import Ports, replica_name
-from mesh.description.topology import SERVICES, Protocol, load_topology, port_name
+from mesh.description.topology import Protocol, load_topology, port_name
 from mesh.paths import RunFolder
 from mesh.supervisor.processes import Component
 from mesh.supervisor.run import Run
 
+TOPOLOGY = load_topology("hybrid", updates="on")
 # Sagas that are under way, by kind, state and step.
 UNFINISHED = """
     SELECT 'checkout ' || state || ' ' || step, count(*) FROM shop_order.checkout
@@ -35,10 +36,11 @@ UNFINISHED = """
     SELECT 'cancellation', count(*) FROM shop_order.cancellation
     WHERE state = 'RUNNING' AND instance LIKE %(driver)s HAVING count(*) > 0
 """
+WAITING = "SELECT count(*) FROM shop_order.outbox"
 
 
 class Shop(Run):
-    """Product, order, user and payment on a fresh database. Use it in a `with` block.
+    """All services on a fresh database, updates of orders included. Use it in a `with` block.
 
     Args:
         ports: Ports of the run, and how many replicas of a service there are.
@@ -81,19 +83,19 @@ class Shop(Run):
 
     def port_names(self) -> list[str]:
         """The ports that must be free before the start."""
-        services = [port_name(service, Protocol.GRPC) for service in SERVICES]
+        services = [port_name(service, Protocol.GRPC) for service in TOPOLOGY.services]
         caches = [VALKEY] if self._cache else []
         return [*services, *caches, *([POSTGRES] if self._database.embedded else [])]
 
     def components(self) -> Sequence[Component]:
         """What to run."""
         around = Surroundings(
-            load_topology("hybrid"),
+            TOPOLOGY,
             self.ports,
             self._database,
             key_pair(self.folder),
             "chaos",
-            dict.fromkeys(SERVICES, self._settings),
+            dict.fromkeys(TOPOLOGY.services, self._settings),
             telemetry=self.folder.telemetry,
             cache=self._cache,
         )
@@ -105,7 +107,7 @@ class Shop(Run):
             database_task(self._database, Data(), after=frozenset(item.name for item in store)),
             *(
                 shop_component(service, around, frozenset({DATABASE_TASK, *(item.name for item in before)}), replica)
-                for service in SERVICES
+                for service in TOPOLOGY.services
                 for replica in self.ports.replicas_of(service)
             ),
         ]
@@ -119,3 +121,9 @@ class Shop(Run):
         driver = "%" if process is None else f"%/{process}"
         with closing(psycopg.connect(make_conninfo(self.admin_url, dbname=self.database_name))) as connection:
             return Counter(dict(connection.execute(UNFINISHED, {"driver": driver}).fetchall()))
+
+    def undelivered(self) -> int:
+        """Returns the number of updates that wait to be delivered."""
+        with closing(psycopg.connect(make_conninfo(self.admin_url, dbname=self.database_name))) as connection:
+            row = connection.execute(WAITING).fetchone()
+        return 0 if row is None else int(row[0])

@@ -84,14 +84,14 @@ def profile_of(profiles: Mapping[str, Profile], name: str) -> Profile:
     return profiles[name]
 
 
-def topologies_of(given: str) -> list[Topology]:
-    """Reads names or paths of topologies, with commas between them.
+def topologies_of(given: str, *, updates: str = "off") -> list[Topology]:
+    """Reads names or paths of topologies, with commas between them, for the switch `updates`.
 
     Raises:
         TopologyError: One is unknown, or its file is wrong.
         UsageError: One is named twice.
     """
-    topologies = [load_topology(name.strip()) for name in given.split(",")]
+    topologies = [load_topology(name.strip(), updates=updates) for name in given.split(",")]
     refuse_twice([topology.name for topology in topologies])
     return topologies
 

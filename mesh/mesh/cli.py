@@ -59,8 +59,9 @@ def up(
 ) -> None:
     """Start a topology and keep it running until Ctrl-C."""
     with reported():
-        loaded = load_topology(topology)
-        chosen = as_it_runs(loaded, parse_switches(**switches))
+        given = parse_switches(**switches)
+        loaded = load_topology(topology, updates=given.updates)
+        chosen = as_it_runs(loaded, given)
         require_fit(loaded, chosen)
         ports = load_ports(os.environ)
         folder = RunFolder.of(ports.base)
@@ -155,8 +156,8 @@ def manifests(
 ) -> None:
     """Write the Kubernetes manifests of a topology: a Kustomize base, and the overlays bench and production."""
     with reported():
-        loaded = load_topology(topology)
         chosen = parse_switches(**switches, runtime="kubernetes")
+        loaded = load_topology(topology, updates=chosen.updates)
         require_fit(loaded, chosen)
         options = cluster_options(
             os.environ, namespace=namespace, storage=storage, istio_cni=cni, seed=seed, replicas=chosen.replicas
@@ -181,9 +182,10 @@ def compose(
 ) -> None:
     """Write the Compose file of a topology, and the configuration that its containers mount."""
     with reported():
-        loaded, chosen = load_topology(topology), parse_switches(**switches)
+        chosen = parse_switches(**switches)
+        loaded = load_topology(topology, updates=chosen.updates)
         require_fit(loaded, chosen)
-        is_committed = (topology, chosen.scale, seed) == ("hybrid", 1, 1)
+        is_committed = (topology, chosen.scale, seed, chosen.updates) == ("hybrid", 1, 1, "off")
         folder = out or (ROOT if is_committed else ROOT / RUNS / "compose" / loaded.name)
         files = compose_files(loaded, Data(chosen.scale, seed), folder.resolve())
         if check:

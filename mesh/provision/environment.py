@@ -23,7 +23,7 @@ STARTED = (
     *("experiment.kinds.bench", "experiment.runner", "experiment.trial.replay", "experiment.trial.record"),
     *("hops.analysis.summary", "hops.report", "hops.kinds.bench.terminal", "hops.tables.seconds", "vl_convert"),
     *("shop.database.__main__", "shop.database.seed", "shop.database.trial", "shop.database.audit"),
-    *(f"shop.{name}.__main__" for name in ("order", "payment", "product", "user")),
+    *(f"shop.{name}.__main__" for name in ("notification", "order", "payment", "product", "user")),
     *("graphql_gateway.bootstrap", "rest_gateway.__main__", "grpc_health.v1.health_pb2"),
 )
 """Modules that a run starts, and what they load later. Python compiles a module when it is first imported, and the

@@ -7,7 +7,7 @@ NS_PER_MS = 1e6
 ALL = "all"
 """The name of the whole mix among the journeys."""
 
-SERVICES = ("product", "order", "user", "payment")
+SERVICES = ("product", "order", "user", "payment", "notification")
 """The shop's services, by their names in traces."""
 
 CANARY = "product-canary"

@@ -173,6 +173,46 @@ class Shopload:
             process.stdout.close()
             stop(process)
 
+    @contextmanager
+    def watching(
+        self, tape: Tape, target: Path, out: Path, watchers: int, way: str, interval_s: float, seconds: float
+    ) -> Iterator[subprocess.Popen[str]]:
+        """Lets customers wait for news of their orders, who all wait once the block begins.
+
+        Args:
+            tape: Whose customers wait first, those who buy.
+            target: File that describes the system.
+            out: Folder for what they were told, and for the figures.
+            watchers: How many customers wait.
+            way: `push` or `poll`.
+            interval_s: Time between two polls of a customer.
+            seconds: How long they wait.
+
+        Yields:
+            The process, which ends by itself when the time is over; one that still runs when the block ends is stopped.
+
+        Raises:
+            GeneratorError: They could not all begin to wait; the generator's message is on standard error.
+        """
+        arguments = ["watch", "--tape", str(tape.path), "--target", str(target), "--out", str(out), "--way", way]
+        arguments += ["--watchers", str(watchers), "--interval", f"{interval_s:g}s", "--duration", f"{seconds:g}s"]
+        process = subprocess.Popen(  # noqa: S603 - our own binary
+            self._command(arguments),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        assert process.stdout is not None
+        try:
+            opened, _, _ = select.select([process.stdout], [], [], GRACE_S)
+            if not opened or not process.stdout.readline():
+                raise GeneratorError(f"{watchers:,} watchers did not all wait within {GRACE_S:g} s")
+            yield process
+        finally:
+            stop(process)
+            process.stdout.close()
+
     def merge(self, parts: Sequence[Path], out: Path) -> None:
         """Joins what several generators left of the shards of one tape to what one generator would have left.
 

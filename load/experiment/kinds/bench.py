@@ -40,11 +40,12 @@ def command(
     """The command `bench`; `experiment.cli` has its help."""
     with options.reported_errors():
         file = workload_file(workload)
-        measured = load_topology(topology)
+        chosen = parse_switches(channel_networks(file), **switches)
+        measured = load_topology(topology, updates=chosen.updates)
         plan = Plan(
             kind="bench",
             name=measured.name,
-            arms=arms_of([measured], parse_switches(channel_networks(file), **switches)),
+            arms=arms_of([measured], chosen),
             blocks=1,
             profile=profile_named(profile, rate=number("rate", rate)),
             seed=checked_seed(seed),

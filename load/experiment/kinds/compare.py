@@ -33,7 +33,7 @@ def command(
     think: options.Think = None,
 ) -> Plan:
     """The command `compare`; `experiment.cli` has its help."""
-    compared = topologies_of(topologies)
+    compared = topologies_of(topologies, updates=switches["updates"] or "off")
     networks = channel_networks(common.file)
     arms = (
         edge_arms(compared, edges, switches, networks)

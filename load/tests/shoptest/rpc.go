@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"hopwise/load/internal/shopdata"
+	"hopwise/load/internal/stubs/notificationv1"
 	"hopwise/load/internal/stubs/orderv1"
 	"hopwise/load/internal/stubs/paymentv1"
 	"hopwise/load/internal/stubs/productv1"
@@ -27,7 +28,7 @@ import (
 // chunk is the number of lines in a message of the bulk read.
 const chunk = 250
 
-// newRPC returns the four services over gRPC, to be served by net/http.
+// newRPC returns the services over gRPC, to be served by net/http.
 func (s *Shop) newRPC() *grpc.Server {
 	server := grpc.NewServer(
 		grpc.UnaryInterceptor(func(ctx context.Context, request any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
@@ -43,6 +44,7 @@ func (s *Shop) newRPC() *grpc.Server {
 		{orderv1.OrderService_ServiceDesc, rpcOrder{shop: s}},
 		{userv1.UserService_ServiceDesc, rpcUser{}},
 		{paymentv1.PaymentService_ServiceDesc, rpcPayment{}},
+		{notificationv1.NotificationService_ServiceDesc, rpcNotification{shop: s}},
 	} {
 		server.RegisterService(&each.desc, each.server)
 		s.services[each.desc.ServiceName] = each

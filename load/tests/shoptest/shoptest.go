@@ -56,6 +56,10 @@ type Shop struct {
 	Tags bool
 	// Gzip compresses answers for clients that accept it.
 	Gzip bool
+	// Watched plays a customer's stream of notifications; its error, if the stream is not open yet, refuses it.
+	Watched func(Stream) error
+	// Told returns the positions of what a customer was told, newest first.
+	Told func(user int64) []int64
 
 	mu        sync.Mutex
 	seen      []Seen
@@ -236,6 +240,9 @@ func (s *Shop) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	if isRPC(r) {
 		s.serveRPC(w, r, request.Body)
+		return
+	}
+	if s.serveNotifications(w, r) {
 		return
 	}
 	if s.Transcoded {

@@ -29,6 +29,8 @@ def require_fit(topology: Topology, switches: Switches) -> None:
         )
     if switches.edge == "kong":
         require_kong(topology)
+    if switches.updates == "on" and not topology.has_updates:
+        raise SwitchError(f"updates=on: {topology.name} has no notification service; valid with it: off.")
     if switches.http == HTTP3 and topology.speaks_grpc_only:
         raise SwitchError(
             f"http=3: the clients of {topology.name} speak gRPC only, which always has HTTP/2; valid with it: 1, 2."

@@ -37,7 +37,7 @@ SHORTEST_ISTIO_DELAY_MS = 1.0
 
 UP, MANIFESTS, COMPOSE, PARITY = "up", "manifests", "compose", "parity"
 LADDER, RTT, ISOLATE, SWEEP, STRESS = "ladder", "rtt", "isolate", "sweep", "stress"
-DECIDE, CHAOS, RATES, CONNECTIONS = "decide", "chaos", "rates", "connections"
+DECIDE, CHAOS, RATES, CONNECTIONS, WATCH = "decide", "chaos", "rates", "connections", "watch"
 SET_UP = (UP, MANIFESTS, PARITY)
 """Commands that start a system, or write down how it is started, and measure nothing."""
 
@@ -61,7 +61,7 @@ class Switches:
         "envoy",
         choice("Edge proxy in front of the topology", "envoy", "kong", "none"),
         layer="edge",
-        commands=(*SET_UP, RTT, RATES, ISOLATE, CONNECTIONS),
+        commands=(*SET_UP, RTT, RATES, ISOLATE, CONNECTIONS, WATCH),
     )
     plugins: str = entry(
         "none",
@@ -74,17 +74,17 @@ class Switches:
         "off",
         choice("TLS 1.3 between client and edge", "off", "on"),
         layer="edge",
-        commands=(UP, PARITY, ISOLATE, SWEEP, STRESS, CONNECTIONS),
+        commands=(UP, PARITY, ISOLATE, SWEEP, STRESS, CONNECTIONS, WATCH),
         needs=AN_EDGE,
     )
     mesh: str = entry(
-        "none", choice("Sidecar mesh", "none", "envoy", "istio"), layer="sidecars", commands=(*SET_UP, RATES)
+        "none", choice("Sidecar mesh", "none", "envoy", "istio"), layer="sidecars", commands=(*SET_UP, RATES, WATCH)
     )
     mtls: str = entry(
         "off",
         choice("Mutual TLS between sidecars", "off", "on"),
         layer="sidecars",
-        commands=(*SET_UP, RATES),
+        commands=(*SET_UP, RATES, WATCH),
         needs=A_MESH,
     )
     canary: int = entry(
@@ -102,7 +102,7 @@ class Switches:
             replicas,
         ),
         layer="components",
-        commands=(*SET_UP, CHAOS, RATES, ISOLATE),
+        commands=(*SET_UP, CHAOS, RATES, ISOLATE, WATCH),
     )
     apart: str = entry(
         "",
@@ -120,6 +120,12 @@ class Switches:
         choice("Where the services keep their data while they run", "postgres", "memory"),
         layer="services",
         commands=(UP,),
+    )
+    updates: str = entry(
+        "off",
+        choice("Whether customers are told of changes of their orders, by a notification service", "off", "on"),
+        layer="services",
+        commands=(UP, MANIFESTS, COMPOSE),
     )
     cache: str = entry(
         "none",
@@ -142,7 +148,7 @@ class Switches:
         0.2,
         Values("Share of journeys to trace, 0 to 1.", "0 to 1", share),
         layer="tracing",
-        commands=(LADDER, RTT, RATES, ISOLATE, SWEEP, STRESS),
+        commands=(LADDER, RTT, RATES, ISOLATE, SWEEP, STRESS, WATCH),
     )
     tracing: str = entry(
         "lean",
@@ -166,7 +172,7 @@ class Switches:
         2,
         choice("HTTP version between client and edge", "1", "2", "3", to=int),
         layer="clients",
-        commands=(UP, PARITY, LADDER, RTT, RATES, ISOLATE, SWEEP, STRESS, CONNECTIONS),
+        commands=(UP, PARITY, LADDER, RTT, RATES, ISOLATE, SWEEP, STRESS, CONNECTIONS, WATCH),
     )
     network: str = entry(
         "loopback",
@@ -408,6 +414,11 @@ def _require_one_store(switches: Switches) -> None:
         raise SwitchError(
             f"store=memory with replicas of {' and '.join(several)}: each replica would keep data of its own; "
             "give store=postgres, or replicas of gateways only."
+        )
+    if switches.updates == "on":
+        raise SwitchError(
+            "store=memory with updates=on: what customers are told of waits in the database until it is delivered; "
+            "give store=postgres, or updates=off."
         )
 
 

@@ -47,8 +47,16 @@ SERVICES: Mapping[str, frozenset[str]] = {
     "user": frozenset(),
     "payment": frozenset(),
     "order": frozenset({"product", "user", "payment"}),
+    "notification": frozenset({"order"}),
 }
 """The services, callees before their callers, and which others each one calls."""
+
+NOTIFICATION = "notification"
+"""The service that is there with `updates=on` only; a topology need not have it."""
+
+DELIVERIES: Mapping[str, frozenset[str]] = {"order": frozenset({NOTIFICATION})}
+"""Links over which a service tells another what has happened. Nobody waits for that, so that the other may in turn call
+the service, and either may start first."""
 
 GATEWAYS: Mapping[str, Protocol] = {"graphql-gateway": Protocol.GRAPHQL, "rest-gateway": Protocol.REST}
 """The components between the edge and the services, and what their clients speak."""
@@ -67,12 +75,13 @@ ENTRIES = (*GATEWAYS, SERVICES_ENTRY, TRANSCODER)
 
 SERVES: Mapping[str, frozenset[Protocol]] = {
     **dict.fromkeys(SERVICES, frozenset(Protocol)),
+    NOTIFICATION: frozenset({Protocol.GRPC}),
     **{gateway: frozenset({protocol}) for gateway, protocol in GATEWAYS.items()},
 }
 """Which protocols each component can serve; a link may use no other."""
 
 CALLS: Mapping[str, frozenset[str]] = {
-    **SERVICES,
+    **{service: called | DELIVERIES.get(service, frozenset()) for service, called in SERVICES.items()},
     **dict.fromkeys((*GATEWAYS, CLIENT, TRANSCODER), frozenset(SERVICES)),
 }
 """Which components each caller needs a link to."""
@@ -176,6 +185,28 @@ class Topology(BaseModel):
         return [name for name in SERVICES if any(name in callees for callees in self.links.values())]
 
     @property
+    def has_updates(self) -> bool:
+        """Whether customers are told of changes of their orders."""
+        return NOTIFICATION in self.services
+
+    @property
+    def waits_for(self) -> dict[str, list[str]]:
+        """Which components each caller waits for: its links without deliveries."""
+        return {
+            caller: [callee for callee in callees if callee not in DELIVERIES.get(caller, ())]
+            for caller, callees in self.links.items()
+        }
+
+    def without_updates(self) -> Topology:
+        """The topology without its notification service."""
+        links = {
+            caller: {callee: protocol for callee, protocol in callees.items() if callee != NOTIFICATION}
+            for caller, callees in self.links.items()
+            if caller != NOTIFICATION
+        }
+        return self.model_copy(update={"links": links})
+
+    @property
     def components(self) -> list[str]:
         """Services and gateways, callees before their callers."""
         return [*self.services, *self.gateways]
@@ -203,12 +234,13 @@ def names(folder: Path = TOPOLOGIES) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.yaml"))
 
 
-def load_topology(which: str, folder: Path = TOPOLOGIES) -> Topology:
+def load_topology(which: str, folder: Path = TOPOLOGIES, *, updates: str = "off") -> Topology:
     """Loads a topology by its name, or from any other file.
 
     Args:
         which: A name such as `hybrid`, or the path of a YAML file.
         folder: Folder of the topologies that have names.
+        updates: The switch of this name: "on" for a topology with its notification service.
 
     Raises:
         TopologyError: It is unknown or wrong; the message names the file, the line and the mistake.
@@ -226,7 +258,16 @@ def load_topology(which: str, folder: Path = TOPOLOGIES) -> Topology:
         raise TopologyError(str(error)) from error
     except OSError as error:
         raise TopologyError(f"{file}: cannot be read: {error}") from error
-    return parse_topology(text, str(file))
+    topology = parse_topology(text, str(file))
+    if updates == "off":
+        return topology.without_updates()
+    if not topology.has_updates:
+        able = [name for name in names(folder) if parse_topology(read_yaml(folder / f"{name}.yaml"), name).has_updates]
+        raise TopologyError(
+            f"updates=on with topology={which}, which has no {NOTIFICATION} service. Valid: {', '.join(able)}, or the "
+            "path of a YAML file whose links have it."
+        )
+    return topology
 
 
 def parse_topology(text: str, source: str) -> Topology:
@@ -292,7 +333,7 @@ def _problems(topology: Topology) -> Iterator[Problem]:
         return
     yield from _entry_problems(topology)
     try:
-        TopologicalSorter(topology.links).prepare()
+        TopologicalSorter(topology.waits_for).prepare()
     except CycleError as error:
         callers = error.args[1][::-1]
         yield ["links", callers[0]], f"makes a cycle: {' -> '.join(callers)}"
@@ -341,7 +382,10 @@ def _link_problems(topology: Topology) -> Iterator[Problem]:
                 valid = ", ".join(sorted(SPEAKS[caller]))
                 yield place, f"{caller} does not speak {protocol}; valid: {valid}"
     for caller in sorted(running):
-        for callee in sorted(CALLS[caller] - set(topology.links.get(caller, {}))):
+        # Whoever may be told need not ask; but the orders must tell.
+        tells = topology.has_updates and caller in DELIVERIES
+        needed = CALLS[caller] if tells else CALLS[caller] - {NOTIFICATION}
+        for callee in sorted(needed - set(topology.links.get(caller, {}))):
             place = ["links", caller] if caller in topology.links else ["links"]
             yield place, f"the link {caller} -> {callee} is missing; {caller} needs it"
 

@@ -95,7 +95,11 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     upstreams = [upstream for name in names for upstream in plan.leads_to(name)]
     resources["clusters"] = [
         *(
-            _cluster(over_http2 if upstream.protocol is Protocol.GRPC else over_http1, upstream)
+            _cluster(
+                over_http2 if upstream.protocol is Protocol.GRPC else over_http1,
+                upstream,
+                streams=any(route.streams for route in routes(topology) if route.component == upstream.component),
+            )
             for upstream in upstreams
         ),
         _found_at({**collector, **endpoints(OTLP_CLUSTER, [_address(plan.otlp_grpc)])}, [plan.otlp_grpc]),
@@ -173,6 +177,8 @@ def _route(route: Route, action: Mapping[str, Any], upstream: Upstream, topology
         "match": MATCHES[route.match](route.path),
         "route": {"cluster": upstream.name, **action},
     }
+    if route.streams:
+        rendered["route"] |= {"timeout": "0s", "idle_timeout": f"{limits.WATCH_IDLE_S}s"}
     if upstream.journey:
         journey = {"name": limits.JOURNEY, "string_match": {"exact": upstream.journey}}
         rendered["match"] = {**rendered["match"], "headers": [journey]}
@@ -193,10 +199,15 @@ def _route(route: Route, action: Mapping[str, Any], upstream: Upstream, topology
     return rendered
 
 
-def _cluster(base: Mapping[str, Any], upstream: Upstream) -> dict[str, Any]:
+def _cluster(base: Mapping[str, Any], upstream: Upstream, *, streams: bool) -> dict[str, Any]:
     if upstream.socket is not None:
         return {**base, **endpoints(upstream.name, [pipe_address(upstream.socket)])}
     cluster = {**base, **endpoints(upstream.name, [_address(place) for place in upstream.places])}
+    if streams:
+        # Each answer that lasts holds a request, and over HTTP/1.1 a connection, for as long as its client waits.
+        (threshold,) = base["circuit_breakers"]["thresholds"]
+        most = dict.fromkeys(("max_connections", "max_requests", "max_pending_requests"), limits.MOST_CONNECTIONS)
+        cluster["circuit_breakers"] = {"thresholds": [{**threshold, **most}]}
     if upstream.is_balanced:
         cluster["health_checks"] = [_health_check(upstream.protocol)]
         # A pod that leaves still answers for a while: what counts is that its address is no longer the name's.

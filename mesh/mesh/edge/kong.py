@@ -53,7 +53,11 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     upstreams = [*plan.upstreams.values(), *plan.apart.values()]
     config = {
         "_format_version": "3.0",
-        "services": [_service(plan, upstream, table) for upstream in upstreams],
+        "services": [
+            _service(plan, upstream, table, streams=streams)
+            for upstream in upstreams
+            for streams in sorted({route.streams for route in table if route.component == upstream.component})
+        ],
         "routes": [_health(plan)],
         "upstreams": [_upstream(upstream) for upstream in upstreams if upstream.is_balanced],
         "plugins": [
@@ -137,18 +141,19 @@ def _literal(path: str) -> str:
     return path.replace(".", r"\.")
 
 
-def _service(plan: EdgePlan, upstream: Upstream, table: list[Route]) -> dict[str, Any]:
+def _service(plan: EdgePlan, upstream: Upstream, table: list[Route], *, streams: bool) -> dict[str, Any]:
     (first, *_) = upstream.places
     is_grpc = upstream.protocol is Protocol.GRPC
+    limit_s = limits.WATCH_IDLE_S if streams else limits.ANSWER_S
     return {
-        "name": upstream.name,
+        "name": f"{upstream.name}-streams" if streams else upstream.name,
         "protocol": "grpc" if is_grpc else "http",
         "host": f"{upstream.name}.upstream" if upstream.is_balanced else first.host,
         "port": first.port,
         "retries": 1 if upstream.is_balanced else 0,
         "connect_timeout": limits.CONNECT_S * 1000,
-        "read_timeout": limits.ANSWER_S * 1000,
-        "write_timeout": limits.ANSWER_S * 1000,
+        "read_timeout": limit_s * 1000,
+        "write_timeout": limit_s * 1000,
         "routes": [
             {
                 "name": f"{upstream.name}-{number}",
@@ -160,15 +165,16 @@ def _service(plan: EdgePlan, upstream: Upstream, table: list[Route]) -> dict[str
                 "protocols": _protocols(plan, "grpc" if is_grpc else "http"),
                 "strip_path": False,
                 "preserve_host": True,
+                **({"response_buffering": False} if streams else {}),
             }
             for number, route in enumerate(table)
-            if route.component == upstream.component
+            if (route.component, route.streams) == (upstream.component, streams)
         ],
-        "plugins": list(_plugins(plan, upstream)),
+        "plugins": list(_plugins(plan, upstream, streams=streams)),
     }
 
 
-def _plugins(plan: EdgePlan, upstream: Upstream) -> Iterator[dict[str, Any]]:
+def _plugins(plan: EdgePlan, upstream: Upstream, *, streams: bool) -> Iterator[dict[str, Any]]:
     # Not for everything: a request that is passed on to nobody would leave spans of a trace that nobody asked for.
     yield {
         "name": "opentelemetry",
@@ -179,10 +185,16 @@ def _plugins(plan: EdgePlan, upstream: Upstream) -> Iterator[dict[str, Any]]:
             "queue": {"max_batch_size": 200, "max_coalescing_delay": 0.2, "max_entries": 100_000},
         },
     }
+    before_sending = []
     if upstream.authority is not None:
         socket = "nil" if upstream.socket is None else json.dumps(str(upstream.socket))
         names = f"local SOCKET, AUTHORITY = {socket}, {json.dumps(upstream.authority)}\n"
-        yield {"name": "post-function", "config": {"access": [names + (LUA / "sidecar.lua").read_text()]}}
+        before_sending.append(names + (LUA / "sidecar.lua").read_text())
+    if streams:
+        # edge.lua sets it before Kong knows where a request leads; sidecars would end the answer by it.
+        before_sending.append(f"return function() ngx.req.clear_header({json.dumps(limits.DEADLINE)}) end\n")
+    if before_sending:
+        yield {"name": "post-function", "config": {"access": before_sending}}
 
 
 def _upstream(upstream: Upstream) -> dict[str, Any]:

@@ -12,6 +12,8 @@ ANSWER_S = 5
 DEADLINE = "x-envoy-expected-rq-timeout-ms"
 """The header that tells every component behind the edge how long the answer may take."""
 STREAM_IDLE_S = 15
+WATCH_IDLE_S = 45
+"""As long may nothing come of an answer that lasts; its component says every 15 s that it is still open."""
 CONNECTION_IDLE_S = 300
 CONNECT_S = 1
 UPSTREAM_IDLE_S = 30

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from mesh.description.streams import LASTING
 from mesh.description.topology import SERVICES, Protocol, Topology
 
 
@@ -28,13 +29,19 @@ class Route:
         component: The gateway or service.
         match: How the path is compared.
         path: The path, or the regular expression.
+        streams: Whether answers last: as long as something comes now and then, however long they take.
     """
 
     component: str
     match: Match
     path: str
+    streams: bool = False
 
 
+OF_STREAMS: Sequence[Route] = [
+    Route(component, Match.REGEX, path, streams=True) for component, paths in LASTING.items() for path in paths
+]
+"""Before all others."""
 OF_GATEWAYS: Sequence[Route] = (
     Route("graphql-gateway", Match.BELOW, "/graphql"),
     Route("rest-gateway", Match.BELOW, "/v1"),
@@ -68,4 +75,6 @@ def routes(topology: Topology) -> list[Route]:
     """The edge's routes for a topology; the first that matches a path counts. Framed Thrift passes by the edge."""
     to_gateways = [route for gateway in topology.gateways for route in OF_GATEWAYS if route.component == gateway]
     protocols = sorted(set(topology.exposed.values()))
-    return to_gateways + [route for protocol in protocols for route in OF_SERVICES.get(protocol, ())]
+    to_services = [route for protocol in protocols for route in OF_SERVICES.get(protocol, ())]
+    every = [*(OF_STREAMS if topology.has_updates else ()), *to_gateways, *to_services]
+    return [route for route in every if route.component in topology.behind_edge]

@@ -11,7 +11,7 @@ from mesh.istio.resource import NATIVE, Naming, Resource
 from mesh.istio.services import IDLE_TIMEOUT, SPOKEN
 from mesh.sidecars.envoy import EJECTED_FOR, FAILURES_IN_A_ROW, LOOKED_AT_EVERY, REPEATED_WHEN, TIMEOUT
 from mesh.sidecars.retries import repeatable_paths
-from mesh.sidecars.workloads import Inbound, Workload, callers, link_of, weights
+from mesh.sidecars.workloads import Inbound, Workload, callers, lasting_paths, link_of, weights
 
 
 def traffic_resources(
@@ -83,15 +83,24 @@ def _virtual_service(
         (caller, inbound) for inbound in workload.inbound for caller in callers(workloads, service, inbound.protocol)
     ]
     split = weights(workloads, service, switches.canary)
+    lasting = lasting_paths(workloads, service)
     routes = [
-        route for caller, inbound in calls for route in _routes(service, inbound, caller, split, switches, naming)
+        route
+        for caller, inbound in calls
+        for route in _routes(service, inbound, caller, split, lasting, switches, naming)
     ]
     made_for = f"link {' and '.join(link_of(caller, service, topology) for caller, _ in calls)}"
     return naming.resource("VirtualService", service, made_for, {"hosts": [naming.host(service)], "http": routes})
 
 
 def _routes(
-    service: str, inbound: Inbound, caller: str, split: Mapping[str, int], switches: Switches, naming: Naming
+    service: str,
+    inbound: Inbound,
+    caller: str,
+    split: Mapping[str, int],
+    lasting: Sequence[str],
+    switches: Switches,
+    naming: Naming,
 ) -> list[dict[str, Any]]:
     route = [
         {
@@ -101,15 +110,20 @@ def _routes(
         for version, weight in split.items()
     ]
     faults = _faults(service, inbound.protocol, switches)
-    common = {**({"fault": faults} if faults else {}), "route": route, "timeout": TIMEOUT}
+    unlimited = {**({"fault": faults} if faults else {}), "route": route}
+    common = {**unlimited, "timeout": TIMEOUT}
     by_caller = {"sourceLabels": {"app": caller}}
-    once = {"name": f"{caller}-once", "match": [by_caller], **common, "retries": {"attempts": 0}}
+    never = {"retries": {"attempts": 0}}
+    once = {"name": f"{caller}-once", "match": [by_caller], **common, **never}
+    paths = [{**by_caller, "uri": {"regex": path}} for path in lasting]
+    # Istio refuses a time of 0 and takes none for no limit.
+    first = [{"name": f"{caller}-lasting", "match": paths, **unlimited, **never}] if paths else []
     repeatable = _repeatable(service, inbound.protocol)
     if not repeatable:
-        return [once]
+        return [*first, once]
     retries = {"attempts": 1, "retryOn": REPEATED_WHEN[inbound.protocol]}
     matches = [{**by_caller, **match} for match in repeatable]
-    return [{"name": f"{caller}-repeatable", "match": matches, **common, "retries": retries}, once]
+    return [*first, {"name": f"{caller}-repeatable", "match": matches, **common, "retries": retries}, once]
 
 
 def _repeatable(service: str, protocol: Protocol) -> list[dict[str, Any]]:

@@ -27,7 +27,7 @@ from mesh.envoy_config import (
 from mesh.paths import RunFolder
 from mesh.sidecars.certificates import Certificate
 from mesh.sidecars.retries import repeatable_paths
-from mesh.sidecars.workloads import Inbound, Outbound, Workload, callers, identity, weights
+from mesh.sidecars.workloads import Inbound, Outbound, Workload, callers, identity, lasting_paths, weights
 from mesh.supervisor.processes import Component
 from mesh.supervisor.readiness import http_ok_at
 
@@ -153,7 +153,13 @@ class StaticMesh:
         action = {**where, "timeout": TIMEOUT}
         once_more = {"retry_on": REPEATED_WHEN.get(outbound.protocol), "num_retries": 1, **ON_ANOTHER_INSTANCE}
         again = {**action, "retry_policy": once_more}
+        # The edge ends an answer that lasts when nothing comes any more.
+        lasting = {**where, "timeout": "0s"}
         _routes(manager)[:] = [
+            *(
+                {"match": {"safe_regex": {"regex": path}}, "route": lasting}
+                for path in lasting_paths(self.workloads, callee)
+            ),
             *({"match": match, "route": again} for match in _repeatable(outbound)),
             {"match": {"prefix": "/"}, "route": action},
         ]

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mesh.description.ports import Ports, replica_name
-from mesh.description.topology import CLIENT, EDGE, TRANSCODER, Protocol, Topology, port_name
+from mesh.description.streams import LASTING
+from mesh.description.topology import CLIENT, EDGE, NOTIFICATION, TRANSCODER, Protocol, Topology, port_name
 from mesh.paths import RunFolder
 
 TRUST_DOMAIN = "cluster.local"
@@ -157,6 +158,12 @@ def weights(all_workloads: Sequence[Workload], service: str, canary: int) -> dic
     versions = {workload.version for workload in all_workloads if workload.service == service}
     share = canary if CANARY_VERSION in versions else 0
     return {version: weight for version, weight in ((STABLE, 100 - share), (CANARY_VERSION, share)) if weight}
+
+
+def lasting_paths(all_workloads: Sequence[Workload], service: str) -> Sequence[str]:
+    """The paths at which a service's answers last, as regular expressions; none in a mesh without notifications."""
+    has_updates = any(workload.service == NOTIFICATION for workload in all_workloads)
+    return LASTING.get(service, ()) if has_updates else ()
 
 
 def link_of(caller: str, callee: str, topology: Topology) -> str:

@@ -21,7 +21,7 @@ from stand_ins.containers import IMAGE_PREFIX, IMAGE_TAG, image, needs_container
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from mesh.compose import FILE, FOLDER
-from mesh.description.topology import EDGE, GATEWAYS, SERVICES, load_topology
+from mesh.description.topology import EDGE, GATEWAYS, load_topology
 from mesh.edge import kong
 from mesh.edge.plan import edge_plan
 from mesh.kubernetes.manifests.edge import KONG_FILE
@@ -31,6 +31,7 @@ from mesh.paths import kong as kong_program
 
 pytestmark = pytest.mark.integration
 
+SERVICES = load_topology("hybrid").services
 SERVERS = ["postgres", "jaeger", *SERVICES, *GATEWAYS, EDGE]
 CUSTOMER = {"email": "user8100@example.com", "password": "hopwise-demo"}
 # In /proc/1/status: no capability, and none to be had.

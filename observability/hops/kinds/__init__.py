@@ -36,6 +36,7 @@ DOCUMENTS = {
     "stress": "capacity",
     "verdicts": "studies",
     "connections": "connections",
+    "watch": "watch",
 }
 
 

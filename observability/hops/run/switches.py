@@ -21,6 +21,7 @@ DEFAULTS: Switches = {
     "hold": {},
     "abort_share": {},
     "store": "postgres",
+    "updates": "off",
     "cache": "none",
     "tracing": "lean",
     "runtime": "native",

@@ -11,7 +11,6 @@ from typing import Any
 
 from hops.analysis.cost import CONTROL_PLANE, SIDECAR_SUFFIX
 from hops.budget.parts import CLIENT_PART, EDGE, GENERATOR, INBOUND, OUTBOUND, START_LAG_PART
-from hops.units import SERVICES
 
 GATEWAY = "graphql-gateway"
 REST_GATEWAY = "rest-gateway"
@@ -180,7 +179,7 @@ def cpu_ms(shape: TopologyShape, *, mesh: str = "none") -> dict[str, float]:
 def topology_document(name: str, shape: TopologyShape) -> dict[str, Any]:
     """A topology as the manifest holds it."""
     order = dict.fromkeys(("product", "user", "payment"), shape.protocol)
-    asked = dict.fromkeys(SERVICES, shape.protocol)
+    asked = dict.fromkeys(("product", "order", "user", "payment"), shape.protocol)
     callers = sorted(set(shape.gateways.values())) or [GENERATOR]
     return {
         "name": name,

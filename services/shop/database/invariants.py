@@ -19,6 +19,26 @@ UNDER_WAY = """
     SELECT o.checkout_id FROM shop_order.cancellation c JOIN shop_order.orders o ON o.id = c.order_id
     WHERE c.state = 'RUNNING'
 """
+# What customers should have been told since the seed, by order; nothing where nobody is told of anything.
+DUE = """
+    SELECT o.id AS order_id, o.user_id, CASE o.status
+        WHEN 'PENDING' THEN ARRAY['PENDING']
+        WHEN 'SHIPPED' THEN ARRAY['PENDING', 'CONFIRMED', 'SHIPPED']
+        WHEN 'DELIVERED' THEN ARRAY['PENDING', 'CONFIRMED', 'SHIPPED', 'DELIVERED']
+        WHEN 'CANCELLED' THEN ARRAY['PENDING', 'CONFIRMED', 'CANCELLED']
+        ELSE ARRAY['PENDING', 'CONFIRMED'] END AS statuses
+    FROM shop_order.orders o
+    WHERE o.id > (SELECT last_order_id FROM shop_audit.seeded)
+        AND (EXISTS (SELECT FROM shop_notification.mailbox) OR EXISTS (SELECT FROM shop_order.outbox))
+        AND o.user_id NOT IN (SELECT id FROM shop_shared.deleted_user)
+"""
+# What they were told, or will be: an event stays in the outbox until it is known to be delivered.
+TOLD = """
+    SELECT user_id, order_id, status, position, 0::bigint AS waiting FROM shop_notification.notification
+    UNION ALL
+    SELECT user_id, order_id, status, NULL, id FROM shop_order.outbox
+    WHERE id NOT IN (SELECT event_id FROM shop_notification.notification)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +235,40 @@ INVARIANTS = (
         SELECT format('cancellation of order %s has been %s since %s', order_id, state, updated_at)
         FROM shop_order.cancellation, grace
         WHERE state = 'RUNNING' AND updated_at < now() - make_interval(secs => grace.seconds)
+        """,
+    ),
+    Invariant(
+        "updates_told",
+        "Every status that an order had since the seed was told to its buyer, once and in order, if it is still kept",
+        f"SELECT count(*) FROM ({DUE}) due",
+        f"""
+        SELECT format('order %s: told %s, not %s', due.order_id, told.statuses, due.statuses)
+        FROM ({DUE}) due
+        LEFT JOIN shop_notification.mailbox USING (user_id)
+        LEFT JOIN (
+            SELECT order_id, array_agg(status ORDER BY position NULLS LAST, waiting) AS statuses, count(*) AS number
+            FROM ({TOLD}) told GROUP BY order_id
+        ) told USING (order_id)
+        WHERE told.statuses IS DISTINCT FROM due.statuses AND (
+            coalesce(last_position, 0) <= 100
+            OR told.statuses IS DISTINCT FROM due.statuses[cardinality(due.statuses) - told.number + 1:]
+                AND told.statuses IS NOT NULL
+        )
+        """,
+    ),
+    Invariant(
+        "updates_counted",
+        "Every buyer was told as often as orders changed since the seed, what waits to be told included",
+        "SELECT count(*) FROM shop_notification.mailbox",
+        f"""
+        SELECT format('user %s: %s changes, %s told and %s waiting', user_id, due.changes,
+            coalesce(last_position, 0), coalesce(waiting.number, 0))
+        FROM (SELECT user_id, sum(cardinality(statuses)) AS changes FROM ({DUE}) due GROUP BY user_id) due
+        LEFT JOIN shop_notification.mailbox USING (user_id)
+        LEFT JOIN (
+            SELECT user_id, count(*) AS number FROM ({TOLD}) told WHERE waiting > 0 GROUP BY user_id
+        ) waiting USING (user_id)
+        WHERE due.changes <> coalesce(last_position, 0) + coalesce(waiting.number, 0)
         """,
     ),
     Invariant(

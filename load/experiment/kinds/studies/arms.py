@@ -100,7 +100,7 @@ def _arm(label: str, topology: str, switches: Mapping[str, str | int], own: OwnL
     given = {"trace": TRACE, **{name: str(value) for name, value in switches.items()}}
     if own.sending.closed is not None:
         given.setdefault("connections", str(min(MOST_CONNECTIONS, own.sending.closed.vus)))
-    arm = arm_of(label, load_topology(topology), given)
+    arm = arm_of(label, load_topology(topology, updates=given.get("updates", "off")), given)
     return Arm(label, arm.topology, arm.switches, load=own)
 
 

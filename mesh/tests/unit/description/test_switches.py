@@ -69,7 +69,7 @@ def test_empty_stands_for_the_default() -> None:
         ("replicas", "product:9", "product:9 is out of range; valid: 1 to 8"),
         ("replicas", "product:-1", "product:-1 is not a number of replicas"),
         ("replicas", "product:2,product:3", "product is given twice"),
-        ("replicas", "edge:2", "edge is an unknown component; valid: product, user, payment, order, graphql-gateway"),
+        ("replicas", "edge:2", "edge is an unknown component; valid: product, user, payment, order, notification, "),
         ("replicas", "bank:2", "bank is an unknown component"),
         (
             "apart",
@@ -91,9 +91,10 @@ def test_empty_stands_for_the_default() -> None:
         ("connections", "-4", "from 1 to 1000"),
         ("connections", "many", "connections=many"),
         ("reuse", "no", "reuse=no is unknown; valid: on, off"),
+        ("updates", "yes", "updates=yes is unknown; valid: off, on"),
         ("persisted", "0", "persisted=0 is unknown; valid: on, off"),
         ("client_cache", "yes", "client_cache=yes is unknown; valid: off, on"),
-        ("delay", "bank:2ms", "bank is an unknown component; valid: product, user, payment, order, graphql-gateway, "),
+        ("delay", "bank:2ms", "bank is an unknown component; valid: product, user, payment, order, notification, "),
         ("delay", "edge:2ms", "edge is an unknown component"),
         ("delay", "payment", "payment is not a delay; give comma-separated COMPONENT:TIME"),
         ("delay", "payment:2", "payment:2 is not a delay"),
@@ -228,6 +229,8 @@ NO_EDGE = {"edge": "none", "http": "1"}
          "cache=valkey with runtime=kubernetes: .*; give runtime=native, or cache=none", {"cache": "none"}),
         ({"store": "memory", "replicas": "product:2,rest-gateway:2"},
          "store=memory with replicas of product: each replica would keep data of its", {"replicas": "rest-gateway:2"}),
+        ({"store": "memory", "updates": "on"},
+         "store=memory with updates=on: .*; give store=postgres, or updates=off", {"updates": "off"}),
         (NO_EDGE | {"replicas": "product:2,rest-gateway:2"},
          "edge=none with replicas of rest-gateway: without an edge, nothing shares", {"replicas": "product:2"}),
         ({"mesh": "istio", "delay": "payment:2ms,user:500us"},
@@ -258,6 +261,13 @@ def test_what_a_topology_lacks_is_named_and_hybrid_has_it(name: str, given: dict
     with pytest.raises(SwitchError, match=message):
         require_fit(load_topology(name), switches)
     require_fit(load_topology("hybrid"), switches)
+
+
+def test_a_system_with_updates_has_the_service_that_they_come_from() -> None:
+    switches = parse_switches(updates="on")
+    with pytest.raises(SwitchError, match="updates=on: hybrid has no notification service; valid with it: off"):
+        require_fit(load_topology("hybrid"), switches)
+    require_fit(load_topology("hybrid", updates=switches.updates), switches)
 
 
 def test_replicas() -> None:

@@ -56,6 +56,42 @@ def test_missing_file_is_named() -> None:
         load_topology("nowhere/mine.yaml")
 
 
+@pytest.mark.parametrize("name", ["grpc", "hybrid"])
+def test_notification_is_there_with_updates_only(name: str) -> None:
+    assert "notification" not in load_topology(name).model_dump_json()
+    told = load_topology(name, updates="on")
+    assert told.links["notification"] == {"order": Protocol.GRPC}
+    assert told.links["order"]["notification"] is Protocol.GRPC
+    assert told.without_updates() == load_topology(name)
+
+
+def test_updates_of_a_topology_without_notification_name_those_that_have_it() -> None:
+    with pytest.raises(TopologyError, match=r"updates=on with topology=rest, .* Valid: grpc, hybrid, or the path"):
+        load_topology("rest", updates="on")
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ("notification: {order: grpc}", None),
+        ("", "the link notification -> order is missing"),
+        ("notification: {order: grpc, user: grpc}", "notification does not call user; it calls order"),
+        ("notification: {order: grpc}\n  payment: {order: grpc}", "makes a cycle: .*payment"),
+    ],
+)
+def test_only_deliveries_may_lead_back_to_their_caller(more: str, problem: str | None) -> None:
+    text = (
+        "name: told\nabout: Customers are told\nentry: {web: services, mobile: services, partner: services}\nlinks:\n"
+        "  client: {product: grpc, user: grpc, payment: grpc, order: grpc, notification: grpc}\n"
+        f"  order: {{product: grpc, user: grpc, payment: grpc, notification: grpc}}\n  {more}\n"
+    )
+    if problem is None:
+        assert parse_topology(text, "told.yaml").has_updates
+        return
+    with pytest.raises(TopologyError, match=problem):
+        parse_topology(text, "told.yaml")
+
+
 def replaced(old: str, new: str) -> str:
     assert old in GOOD
     return GOOD.replace(old, new)

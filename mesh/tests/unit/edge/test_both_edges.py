@@ -50,6 +50,24 @@ ENVOYS = {name: envoy.render(plan(topology)) for name, topology in TOPOLOGIES.it
 KONGS = {name: kong.render(plan(topology)) for name, topology in TOPOLOGIES.items()}
 
 
+@pytest.mark.parametrize(("name", "component"), [("grpc", "notification"), ("hybrid", "rest-gateway")])
+def test_answers_that_last_have_no_limit_but_for_silence(name: str, component: str) -> None:
+    told = plan(load_topology(name, updates="on"))
+    (host,) = manager(envoy.render(told))["route_config"]["virtual_hosts"]
+    lasting = [route["route"] for route in host["routes"] if route.get("route", {}).get("timeout") == "0s"]
+    assert {(route["cluster"], route["idle_timeout"]) for route in lasting} == {(component, "45s")}
+    services = {service["name"]: service for service in kong.render(told)["services"]}
+    streams = services[f"{component}-streams"]
+    assert (streams["read_timeout"], services[component]["read_timeout"]) == (45_000, 5_000)
+    assert len(streams["routes"]) == len(lasting)
+    least = min(route["regex_priority"] for route in streams["routes"])
+    assert all(route["regex_priority"] < least for route in services[component]["routes"])
+    # Else components, and sidecars between, would end the answer after the time of others.
+    (after,) = [plugin["config"] for plugin in streams["plugins"] if plugin["name"] == "post-function"]
+    assert limits.DEADLINE in after["access"][-1]
+    assert not [plugin for plugin in services[component]["plugins"] if plugin["name"] == "post-function"]
+
+
 def manager(config: Mapping[str, Any]) -> dict[str, Any]:
     (listener,) = config["static_resources"]["listeners"]
     read: dict[str, Any] = listener["filter_chains"][0]["filters"][0]["typed_config"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import yaml
 
 from mesh.components.keys import key_pair
 from mesh.description.ports import load_ports
-from mesh.description.topology import GATEWAYS, SERVICES, load_topology, names
+from mesh.description.topology import GATEWAYS, NOTIFICATION, SERVES, SERVICES, load_topology, names
 from mesh.edge.component import ACCESS_LOG, write_config
 from mesh.edge.envoy import render
 from mesh.edge.plan import edge_plan
@@ -34,8 +35,37 @@ def clusters(name: str) -> dict[str, int]:
 
 def test_every_gateway_and_service_has_a_route() -> None:
     assert {route.component for route in OF_GATEWAYS} == set(GATEWAYS)
-    for table in OF_SERVICES.values():
-        assert {route.component for route in table} == set(SERVICES)
+    for protocol, table in OF_SERVICES.items():
+        serving = {service for service in SERVICES if protocol in SERVES[service]}
+        assert {route.component for route in table} >= serving
+
+
+def test_a_topology_without_updates_has_no_route_of_theirs() -> None:
+    assert not [route for route in routes(load_topology("grpc")) if route.streams or route.component == NOTIFICATION]
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("grpc", "/shop.notification.v1.NotificationService/WatchOrder"),
+        ("hybrid", "/v1/orders/17/events"),
+        ("hybrid", "/v1/users/17/notifications/events"),
+    ],
+)
+def test_answers_that_last_have_limits_of_their_own(name: str, path: str) -> None:
+    config: dict[str, Any] = render(edge_plan(load_topology(name, updates="on"), PORTS, Path("/logs/edge.jsonl")))
+    manager = config["static_resources"]["listeners"][0]["filter_chains"][0]["filters"][0]["typed_config"]
+    (host,) = manager["route_config"]["virtual_hosts"]
+    first = next(route for route in host["routes"] if _leads(route["match"], path))
+    assert (first["route"]["timeout"], first["route"]["idle_timeout"]) == ("0s", "45s")
+
+
+def _leads(match: dict[str, Any], path: str) -> bool:
+    if "headers" in match:
+        return False
+    if "safe_regex" in match:
+        return re.fullmatch(match["safe_regex"]["regex"], path) is not None
+    return path == match.get("path") or path.startswith(match.get("prefix", match.get("path_separated_prefix", "\0")))
 
 
 def test_rest_leads_to_the_services_own_apis() -> None:

@@ -70,6 +70,26 @@ def test_each_link_is_a_permission_and_nothing_else_is(topology: str) -> None:
     assert spec(mesh, "AuthorizationPolicy", "nobody-else") == {}, "what no policy allows is refused"
 
 
+@pytest.mark.parametrize("updates", ["off", "on"])
+def test_only_answers_that_last_have_no_time_limit(updates: str) -> None:
+    mesh = made(load_topology("hybrid", updates=updates))
+    unlimited = {
+        (resource.name, name)
+        for resource in mesh
+        if resource.kind == "VirtualService"
+        for name, route in routes(mesh, resource.name).items()
+        if "timeout" not in route
+    }
+    lasting = {
+        ("rest-gateway", "edge-lasting"),
+        ("notification", "order-lasting"),
+        ("notification", "rest-gateway-lasting"),
+    }
+    assert unlimited == (lasting if updates == "on" else set())
+    if updates == "on":
+        assert next(iter(routes(mesh, "rest-gateway"))) == "edge-lasting", "the first that matches counts"
+
+
 def test_without_mtls_nobody_is_asked_who_calls() -> None:
     mesh = made()
     assert not [resource for resource in mesh if resource.kind == "AuthorizationPolicy"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -325,6 +326,26 @@ def test_kong_is_told_where_it_is_and_what_to_do() -> None:
     assert {each["host"] for each in config["services"]} == {"graphql-gateway", "rest-gateway"}
     # A sidecar finds out from the host where a request is to go.
     assert '"rest-gateway:18011"' in json.dumps(config).replace("\\", "")
+
+
+@pytest.mark.parametrize(("name", "entry"), [("grpc", "edge"), ("hybrid", "rest-gateway")])
+def test_with_updates_notification_is_called_by_its_entry_and_order_only(name: str, entry: str) -> None:
+    switches = replace(SWITCHES["istio-mtls"], updates="on")
+    resources = documents(manifests(load_topology(name, updates="on"), switches, OPTIONS))
+    policy = one(resources, "NetworkPolicy", "notification")["spec"]
+    callers, callees = (
+        {peer["podSelector"]["matchLabels"]["app"] for rule in policy[way] for peer in rule[peers]}
+        for way, peers in (("ingress", "from"), ("egress", "to"))
+    )
+    assert (callers, callees) == ({"order", entry}, {"order", "jaeger"})
+    permitted = {each["metadata"]["name"] for each in resources if each["kind"] == "AuthorizationPolicy"}
+    assert {each for each in permitted if "notification" in each} == {
+        "notification-to-order",
+        "order-to-notification",
+        f"{entry}-to-notification",
+    }
+    for kind in ("Deployment", "Service", "ServiceAccount", "PodDisruptionBudget"):
+        assert one(resources, kind, "notification")
 
 
 @pytest.mark.parametrize(("switches", "headless"), [("plain", True), ("kong", True), ("istio", False)])

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from mesh.description.ports import load_ports
+from mesh.description.streams import LASTING
 from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology, names
 from mesh.paths import RunFolder
@@ -26,6 +27,25 @@ def static(topology: str, folder: RunFolder, **given: str) -> StaticMesh:
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
     return RunFolder.of(30000, tmp_path)
+
+
+@pytest.mark.parametrize("updates", ["off", "on"])
+def test_a_sidecar_limits_every_answer_but_those_that_last(updates: str, folder: RunFolder) -> None:
+    every = workloads(load_topology("hybrid", updates=updates), PORTS, folder)
+    mesh = StaticMesh(every, PORTS, parse_switches(mesh="envoy"), {})
+    unlimited = {
+        (workload.name, listener["name"], route["match"]["safe_regex"]["regex"])
+        for workload in every
+        for listener in mesh.render(workload)["static_resources"]["listeners"]
+        if listener["name"].startswith("outbound")
+        for route in listener["filter_chains"][0]["filters"][0]["typed_config"]["route_config"]["virtual_hosts"][0][
+            "routes"
+        ]
+        if route["route"]["timeout"] == "0s"
+    }
+    calls = [("edge", "rest-gateway"), ("rest-gateway", "notification"), ("order", "notification")]
+    lasting = {(caller, f"outbound|{callee}", path) for caller, callee in calls for path in LASTING[callee]}
+    assert unlimited == (lasting if updates == "on" else set())
 
 
 @pytest.mark.integration

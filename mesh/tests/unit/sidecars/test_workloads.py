@@ -9,10 +9,11 @@ from mesh.components.keys import KeyPair
 from mesh.components.postgres import Database
 from mesh.components.shop_processes import Surroundings, environment, shop_component
 from mesh.description.ports import load_ports
+from mesh.description.streams import LASTING
 from mesh.description.topology import Protocol, load_topology, names
 from mesh.paths import RunFolder
 from mesh.sidecars.retries import repeatable_paths
-from mesh.sidecars.workloads import Workload, callers, link_of, weights, workloads
+from mesh.sidecars.workloads import Workload, callers, lasting_paths, link_of, weights, workloads
 
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
 
@@ -106,6 +107,21 @@ def test_callers_and_links(tmp_path: Path) -> None:
     assert link_of("edge", "rest-gateway", load_topology("hybrid")) == "partner -> rest-gateway"
     assert link_of("edge", "payment", load_topology("rest")) == "client -> payment"
     assert link_of("edge", "order", load_topology("hybrid-transcoded")) == "transcoder -> order"
+
+
+@pytest.mark.parametrize(("name", "others"), [("grpc", {"edge"}), ("hybrid", {"rest-gateway"})])
+def test_notification_is_called_by_its_entry_and_order_only_and_answers_last_with_updates_only(
+    tmp_path: Path, name: str, others: set[str]
+) -> None:
+    folder = RunFolder.of(30000, tmp_path)
+    without = workloads(load_topology(name), PORTS, folder)
+    every = workloads(load_topology(name, updates="on"), PORTS, folder)
+    assert set(callers(every, "notification", Protocol.GRPC)) == {"order", *others}
+    assert "notification" in callers(every, "order", Protocol.GRPC)
+    assert not {workload.service for workload in without} & {"notification"}
+    for service in LASTING:
+        assert lasting_paths(every, service) == LASTING[service]
+        assert not lasting_paths(without, service)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 
 from hops.elements.element import Points, Section
-from hops.elements.table import Cell, Column, Table, estimate, words
+from hops.elements.table import Cell, Column, Table, words
 from hops.kinds.connections.document import Document
 from hops.report import chart
 from hops.report.facts import machine_facts
@@ -17,7 +17,7 @@ from hops.report.sections.setup import setup_table
 from hops.report.write import Page, write_page
 from hops.run.documents import SCHEMA
 from hops.run.files import read_document
-from hops.statistics.over_blocks import NO_INTERVAL, spread_of
+from hops.tables.over_blocks import over_blocks
 
 ALL = "all"
 KIB = 1024.0
@@ -83,12 +83,6 @@ def memory_table(document: Document) -> Table:
         f"({document['blocks']}) with 95 % intervals; in the last column, what each connection up to the most adds"
     )
     return Table("memory", caption, columns, rows, heads=2)
-
-
-def over_blocks(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Cell:
-    """The mean over blocks, with its interval by Student's t; none of a single block."""
-    mean = float(values.mean())
-    return estimate(mean, spread_of(values - mean).around(mean) if values.size > 1 else NO_INTERVAL)
 
 
 def _of(memory_mb: dict[str, float], component: str) -> float:

@@ -40,6 +40,13 @@ UNDER_WAY = f"""
     UPDATE shop_product.product SET stock = stock - 3 WHERE id = 9000;
     INSERT INTO shop_payment.payment VALUES (10001, '{NEW}', NULL, 'AUTHORIZED', 300, 'EUR', NULL, now(), 9000);
 """
+# All that is to be told of it has been told.
+TOLD = """
+    INSERT INTO shop_notification.mailbox VALUES (9000, 2);
+    INSERT INTO shop_notification.notification (user_id, position, event_id, order_id, status, happened_at)
+        VALUES (9000, 1, 1, 10001, 'PENDING', now()), (9000, 2, 2, 10001, 'CONFIRMED', now());
+"""
+WAITING = "INSERT INTO shop_order.outbox (order_id, user_id, status) VALUES (10001, 9000, '{}');"
 BROKEN = [
     ("stock_conserved", "UPDATE shop_product.product SET stock = stock + 1 WHERE id = 5"),
     ("stock_conserved", "UPDATE shop_product.product SET stock = stock - 1 WHERE id = 5"),
@@ -95,6 +102,18 @@ BROKEN = [
         f"INSERT INTO shop_payment.payment VALUES (10001, '{NEW}', NULL, 'AUTHORIZED', 1, 'EUR', NULL, now(), 9000)",
     ),
     ("sagas_end", UNDER_WAY + "UPDATE shop_order.checkout SET updated_at = now() - interval '61 s'"),
+    ("updates_told", WHOLE + TOLD + "DELETE FROM shop_notification.notification WHERE position = 2"),
+    ("updates_told", WHOLE + TOLD + "UPDATE shop_notification.notification SET position = 9 WHERE position = 1"),
+    ("updates_told", WHOLE + TOLD + "UPDATE shop_notification.notification SET order_id = 10002 WHERE position = 2"),
+    ("updates_told", WHOLE + TOLD + WAITING.format("CONFIRMED")),
+    ("updates_told", WHOLE + WAITING.format("PENDING")),
+    ("updates_told", WHOLE + WAITING.format("CONFIRMED") + WAITING.format("PENDING")),
+    ("updates_counted", WHOLE + TOLD + "UPDATE shop_notification.mailbox SET last_position = 3"),
+    (
+        "updates_counted",
+        WHOLE + TOLD + "DELETE FROM shop_notification.notification WHERE position = 2;"
+        "UPDATE shop_notification.mailbox SET last_position = 1",
+    ),
     (
         "sagas_end",
         f"""INSERT INTO shop_order.cancellation
@@ -129,6 +148,23 @@ def test_a_fresh_seed_is_sound(database: psycopg.Connection) -> None:
 
 def test_a_whole_checkout_is_sound(database: psycopg.Connection) -> None:
     change(database, WHOLE)
+    assert broken(database, Acknowledgement(1, 10_001, 9_000, "key")) == {}
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        TOLD,
+        WAITING.format("PENDING") + WAITING.format("CONFIRMED"),
+        # Delivered, and not known to be.
+        TOLD + "INSERT INTO shop_order.outbox (id, order_id, user_id, status) OVERRIDING SYSTEM VALUE "
+        "VALUES (2, 10001, 9000, 'CONFIRMED')",
+        "INSERT INTO shop_shared.deleted_user VALUES (9000)",
+    ],
+    ids=["told", "waiting", "both", "gone"],
+)
+def test_a_whole_checkout_that_was_told_is_sound(database: psycopg.Connection, told: str) -> None:
+    change(database, WHOLE + told)
     assert broken(database, Acknowledgement(1, 10_001, 9_000, "key")) == {}
 
 

@@ -1,0 +1,117 @@
+package shoptest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"hopwise/load/internal/stubs/notificationv1"
+	"hopwise/load/internal/stubs/orderv1"
+)
+
+// ToldAt is when the order of each notification changed.
+var ToldAt = time.Date(2026, 1, 2, 3, 4, 5, 678_900_000, time.UTC)
+
+// OrderTold is the order that a customer's notification at a position is about.
+func OrderTold(position int64) int64 { return 1000 + position }
+
+// Stream is one customer's stream of notifications, open until the shop's Watched returns.
+type Stream struct {
+	context.Context
+	User  int64
+	After *int64 // nil for what happens from now on
+
+	open func(position int64) error
+	tell func(position int64) error
+}
+
+// Open says that the stream is open, and still is when it is called again.
+func (s Stream) Open(position int64) { _ = s.open(position) } // a customer who has left is no concern of the shop's
+
+// Tell sends notifications.
+func (s Stream) Tell(positions ...int64) {
+	for _, position := range positions {
+		_ = s.tell(position)
+	}
+}
+
+type rpcNotification struct {
+	notificationv1.UnimplementedNotificationServiceServer
+	shop *Shop
+}
+
+func (n rpcNotification) WatchNotifications(
+	r *notificationv1.WatchNotificationsRequest, stream grpc.ServerStreamingServer[notificationv1.WatchNotificationsResponse],
+) error {
+	return n.shop.Watched(Stream{
+		Context: stream.Context(), User: r.UserId, After: r.AfterPosition,
+		open: func(position int64) error {
+			return stream.Send(&notificationv1.WatchNotificationsResponse{Position: position})
+		},
+		tell: func(position int64) error {
+			return stream.Send(&notificationv1.WatchNotificationsResponse{Position: position, Notification: protoNotification(position)})
+		},
+	})
+}
+
+func (n rpcNotification) ListNotifications(
+	_ context.Context, r *notificationv1.ListNotificationsRequest,
+) (*notificationv1.ListNotificationsResponse, error) {
+	return &notificationv1.ListNotificationsResponse{Notifications: mapped(n.shop.Told(r.UserId), protoNotification)}, nil
+}
+
+func protoNotification(position int64) *notificationv1.Notification {
+	return &notificationv1.Notification{
+		Position: position, OrderId: OrderTold(position), Status: orderv1.OrderStatus_ORDER_STATUS_CONFIRMED, CreateTime: timestamppb.New(ToldAt),
+	}
+}
+
+func restNotification(position int64) object {
+	return object{"position": position, "order_id": OrderTold(position), "status": "CONFIRMED", "created_at": ToldAt, "read": false, "traceparent": ""}
+}
+
+// serveNotifications answers what is asked at /v1/users/ID/notifications, and says whether it was.
+func (s *Shop) serveNotifications(w http.ResponseWriter, r *http.Request) bool {
+	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/v1/users/"), "/")
+	if len(parts) < 2 || parts[1] != "notifications" {
+		return false
+	}
+	user, _ := strconv.ParseInt(parts[0], 10, 64)
+	if len(parts) == 2 {
+		s.send(w, r, http.StatusOK, object{"notifications": each(s.Told(user), restNotification)})
+		return true
+	}
+	write := func(format string, values ...any) error {
+		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+		_, _ = fmt.Fprintf(w, format, values...)
+		return http.NewResponseController(w).Flush()
+	}
+	stream := Stream{
+		Context: r.Context(), User: user,
+		open: func(position int64) error { return write(": open\nid: %d\nretry: 1000\n\n", position) },
+		tell: func(position int64) error {
+			data, _ := json.Marshal(restNotification(position))
+			return write("event: order\ndata: %s\nid: %d\n\n", data, position)
+		},
+	}
+	if id, err := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64); err == nil {
+		stream.After = &id
+	}
+	switch err := s.Watched(stream); status.Code(err) {
+	case codes.OK:
+	case codes.OutOfRange:
+		w.WriteHeader(http.StatusGone)
+	default:
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	return true
+}

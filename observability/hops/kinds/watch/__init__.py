@@ -1,0 +1,1 @@
+"""How late customers learn of changes of their orders, and what their waiting costs."""

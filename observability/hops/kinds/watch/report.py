@@ -1,0 +1,245 @@
+"""Lateness of updates and the cost of waiting for them: tables, sentences, page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from hops.budget.groups import group_of
+from hops.budget.parts import UNATTRIBUTED
+from hops.elements.element import Element, Points, Section
+from hops.elements.table import Cell, Column, Table, number, whole, words
+from hops.kinds.watch.document import Document, Waited
+from hops.report import chart
+from hops.report.facts import machine_facts
+from hops.report.sections.setup import setup_table
+from hops.report.write import Page, write_page
+from hops.run.documents import SCHEMA
+from hops.run.files import read_document
+from hops.tables.over_blocks import over_blocks
+
+PERCENTILES = ("p50", "p90", "p99")
+THOUSAND = 1_000
+HOUR_S = 3_600
+UNATTRIBUTED_LIMIT = 0.01
+WAYS = {"push": "stream", "poll": "polling"}
+
+Case = tuple[str, str, int]
+"""Topology, way, watchers."""
+
+
+def make_report(file: Path) -> tuple[Path, bool]:
+    """Makes the page of a run from its document, beside it, each file whole or not at all.
+
+    Returns:
+        The page, and whether the figures may be trusted.
+
+    Raises:
+        MalformedRunError: The document is cut short, or of another schema.
+        OSError: The disk is full, or the folder cannot be written.
+    """
+    document = cast("Document", read_document(file, SCHEMA))
+    chart.restart_ids()
+    facts, wrong = dict(machine_facts(document["manifest"])), doubts(document)
+    page = Page(
+        name=document["name"],
+        kind="watch",
+        question="How late do customers learn of changes of their orders, and what does their waiting cost?",
+        measured=list(document["manifest"]["topologies"]),
+        valid=not wrong,
+        verdict=f"SUSPECT: {wrong[0]}." if wrong else "VALID: no update was missed, doubled or out of order.",
+        facts=[("machine", facts["machine"]), ("measured", facts["when"])],
+        sections=[
+            Section("lateness", "Lateness and cost", [*elements(document), *([Points(wrong)] if wrong else [])]),
+            Section("setup", "What was measured", [setup_table(list(facts.items()))]),
+        ],
+    )
+    return write_page(page, file.parent), not wrong
+
+
+def elements(document: Document) -> list[Element]:
+    """What a terminal and the page show."""
+    said = list(conclusions(document))
+    return [
+        lateness_table(document),
+        cost_table(document),
+        *([budget_table(document)] if any(one["traced"] for one in document["waited"]) else []),
+        *([Points(said)] if said else []),
+    ]
+
+
+def doubts(document: Document) -> list[str]:
+    """Why the figures may not be trusted, in words."""
+    found = []
+    for one in document["waited"]:
+        where = f"{one['topology']}, {WAYS[one['way']]}, {one['watchers']:,} watchers, block {one['block']}"
+        if one["missed"]:
+            found.append(f"{where}: {one['missed']:,} updates were missed")
+        if one["repeated"] and not one["reconnects"]:
+            found.append(f"{where}: {one['repeated']:,} updates came twice")
+        if one["failed"]:
+            found.append(f"{where}: {one['failed']:,} of {one['journeys']:,} journeys failed")
+        if one["off_ns"]:
+            found.append(f"{where}: the budget of an update is {one['off_ns']:,} ns off")
+        share = one["budget_ms"].get(UNATTRIBUTED, 0.0) / max(sum(one["budget_ms"].values()), 1e-9)
+        if share > UNATTRIBUTED_LIMIT:
+            found.append(f"{where}: {share:.1%} of the updates' budget is {UNATTRIBUTED}")
+        if one["watchers"] and not one["updates"]:
+            found.append(f"{where}: no update came, so that nothing is known of their lateness")
+    return found
+
+
+def lateness_table(document: Document) -> Table:
+    """How late updates were, and whether each watcher got its own."""
+    rows: list[Sequence[Cell]] = []
+    for (topology, way, count), of in _cases(document):
+        figures = [over_blocks(_each(of, _lateness(name))) for name in PERCENTILES]
+        counted = [sum(one[name] for one in of) for name in ("updates", "missed", "repeated")]
+        rows.append([words(topology), words(_how(of, way)), whole(count), *map(whole, counted), *figures])
+    columns = [Column("topology", numeric=False), Column("way", numeric=False), Column("watchers")]
+    columns += [Column(name) for name in ("updates", "missed", "again")]
+    columns += [Column(name, "ms", interval=True) for name in PERCENTILES]
+    caption = (
+        "How long after the change of its order an update was there, from the statement that changes the order to the "
+        f"client; means over blocks ({document['blocks']}) with 95 % intervals"
+    )
+    return Table("lateness", caption, columns, rows, heads=2)
+
+
+def cost_table(document: Document) -> Table:
+    """What a thousand watchers cost."""
+    rows: list[Sequence[Cell]] = []
+    for (topology, way, count), of in _cases(document):
+        cells = [over_blocks(_each(of, figure)) for figure in (cores_of(document), memory_of(document), bytes_of)]
+        opened = over_blocks(_each(of, lambda one: one["opened_s"]))
+        rows.append([words(topology), words(_how(of, way)), whole(count), *cells, opened])
+    columns = [Column("topology", numeric=False), Column("way", numeric=False), Column("watchers")]
+    columns += [
+        Column("cores", "for 1,000", interval=True),
+        Column("memory", "MiB for 1,000", interval=True),
+        Column("bytes", "KiB/watcher-hour", interval=True),
+        Column("until all wait", "s", interval=True),
+    ]
+    caption = (
+        "What the shop needs more than for the same load without watchers, database and edge included, for a thousand "
+        "of them; and what each watcher's connection carries"
+    )
+    return Table("cost", caption, columns, rows, heads=2)
+
+
+def budget_table(document: Document) -> Table:
+    """Where the time of the traced updates went."""
+    rows: list[Sequence[Cell]] = []
+    for (topology, way, count), of in _cases(document):
+        traced = [one for one in of if one["traced"]]
+        if not traced:
+            continue
+        weights = [one["traced"] for one in traced]
+        parts = {part for one in traced for part in one["budget_ms"]}
+        means = {
+            part: float(np.average([one["budget_ms"].get(part, 0.0) for one in traced], weights=weights))
+            for part in parts
+        }
+        total = sum(means.values())
+        head = [words(topology), words(_how(of, way)), whole(count)]
+        for part, ms in sorted(means.items(), key=lambda item: -item[1]):
+            rows.append([*head, words(part), words(group_of(part)), number(ms), number(100 * ms / total)])
+        rows.append(
+            [*head, words("adds up to"), words(f"{sum(weights):,} traced updates"), number(total), number(100.0)]
+        )
+    columns = [Column("topology", numeric=False), Column("way", numeric=False), Column("watchers")]
+    columns += [
+        Column("part", numeric=False),
+        Column("group", numeric=False),
+        Column("mean", "ms"),
+        Column("share", "%"),
+    ]
+    return Table("budget", "Hop budgets of traced updates", columns, rows, heads=3)
+
+
+def conclusions(document: Document) -> Iterator[str]:
+    """At which interval polling costs what a stream costs, by topology at the most watchers."""
+    most, cores = document["counts"][-1], cores_of(document)
+    for topology in document["manifest"]["topologies"]:
+        of = {
+            way: [one for case, all_ in _cases(document) for one in all_ if case == (topology, way, most)]
+            for way in WAYS
+        }
+        if not all(of.values()):
+            continue
+        push, poll = (float(_each(of[way], cores).mean()) for way in WAYS)
+        late = {way: float(_each(of[way], _lateness("p50")).mean()) for way in WAYS}
+        if push <= 0 or poll <= 0:
+            yield (
+                f"In {topology}, what {most:,} watchers cost is too little to be told from the load itself, for "
+                f"streams ({push:.3f} cores for 1,000) or for polling ({poll:.3f})."
+            )
+            continue
+        yield (
+            f"In {topology}, {most:,} customers who poll every {document['interval_s']:g} s cost {poll / push:.1f} "
+            f"times what as many streams cost, and learn of a change {late['poll'] / 1_000:.1f} s after it in the "
+            f"median, not {late['push']:.0f} ms; polling would cost as little at an interval of "
+            f"{document['interval_s'] * poll / push:.0f} s."
+        )
+
+
+def cores_of(document: Document) -> Callable[[Waited], float]:
+    """Returns what says how many cores more a thousand watchers take than the same load without."""
+
+    def cores(one: Waited) -> float:
+        alone = _alone(document, one)
+        more = sum(one["cpu_s"].values()) / one["seconds"] - sum(alone["cpu_s"].values()) / alone["seconds"]
+        return more * THOUSAND / one["watchers"]
+
+    return cores
+
+
+def memory_of(document: Document) -> Callable[[Waited], float]:
+    """Returns what says how much more memory the shop has for a thousand watchers, in MiB."""
+
+    def memory(one: Waited) -> float:
+        more = sum(one["memory_mb"].values()) - sum(_alone(document, one)["memory_mb"].values())
+        return more * THOUSAND / one["watchers"]
+
+    return memory
+
+
+def bytes_of(one: Waited) -> float:
+    """What the connection of one watcher carries in an hour, in KiB."""
+    return one["bytes"] / 1_024 / one["watchers"] / one["seconds"] * HOUR_S
+
+
+def _alone(document: Document, one: Waited) -> Waited:
+    """The same load without watchers, on the same system."""
+    place = ("block", "topology", "way")
+    return next(
+        other
+        for other in document["waited"]
+        if not other["watchers"] and all(other[name] == one[name] for name in place)  # type: ignore[literal-required]
+    )
+
+
+def _cases(document: Document) -> Iterator[tuple[Case, list[Waited]]]:
+    """Each topology, way and number of watchers but 0, with what was seen of it in each block."""
+    for topology in document["manifest"]["topologies"]:
+        for way in document["ways"]:
+            for count in filter(None, document["counts"]):
+                case = topology, way, count
+                seen = [one for one in document["waited"] if (one["topology"], one["way"], one["watchers"]) == case]
+                if seen:
+                    yield case, seen
+
+
+def _how(of: Sequence[Waited], way: str) -> str:
+    return f"{of[0]['protocol']} {WAYS[way]}"
+
+
+def _lateness(name: str) -> Callable[[Waited], float]:
+    return lambda one: one["lateness_ms"].get(name, float("nan"))
+
+
+def _each(of: Sequence[Waited], figure: Callable[[Waited], float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    return np.array([figure(one) for one in of])

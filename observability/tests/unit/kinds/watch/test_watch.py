@@ -1,0 +1,124 @@
+"""What a run with customers who wait says of lateness and cost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from hops.kinds import make_report
+from hops.kinds.watch.document import Document, Waited
+from hops.kinds.watch.report import budget_table, conclusions, cost_table, doubts, lateness_table
+from hops.run.documents import SCHEMA
+
+
+def waited(block: int, way: str, watchers: int, cpu_s: float, **more: Any) -> Waited:
+    """30 seconds; without watchers 100 MiB, and 1 MiB for each of them."""
+    given = {
+        "protocol": "grpc" if watchers else "",
+        "journeys": 600,
+        "failed": 0,
+        "updates": 200 if watchers else 0,
+        "missed": 0,
+        "repeated": 0,
+        "reconnects": 0,
+        "lateness_ms": {"p50": 8.0, "p90": 20.0, "p99": 40.0} if watchers else {},
+        "opened_s": 0.5,
+        "seconds": 30.0,
+        "cpu_s": {"order": cpu_s},
+        "memory_mb": {"order": 100.0 + watchers},
+        "bytes": 1_024 * watchers,
+        "budget_ms": {"outbox:order": 3.0, "push": 5.0} if watchers else {},
+        "traced": 40 if watchers else 0,
+        "off_ns": 0,
+    }
+    place = {"block": block, "topology": "grpc", "way": way, "watchers": watchers}
+    return cast("Waited", {**place, **given, **more})
+
+
+def document(*rows: Waited) -> Document:
+    manifest = {
+        "topologies": {"grpc": {}},
+        "machine": {"cpu": "x", "cores": 2, "memory_mb": 4096, "kernel": "Linux 6", "architecture": "x", "python": "3"},
+        "git": {"commit": "0" * 40, "dirty": False},
+        "versions": {},
+        "began": "2026-01-01T00:00:00+00:00",
+        "ended": "2026-01-01T00:01:00+00:00",
+    }
+    return Document(
+        schema=SCHEMA,
+        name="night",
+        manifest=manifest,
+        ways=["push", "poll"],
+        counts=[0, 100],
+        blocks=2,
+        rate=20.0,
+        interval_s=5.0,
+        waited=list(rows),
+    )
+
+
+SOUND = [
+    waited(block, way, watchers, 6.0 + watchers * cpu_s)
+    for block in (1, 2)
+    for way, cpu_s in (("push", 0.003), ("poll", 0.06))
+    for watchers in (0, 100)
+]
+
+
+def test_cost_is_what_is_needed_beyond_the_load_for_a_thousand() -> None:
+    rows = {row[1].text: row[3:] for row in cost_table(document(*SOUND)).rows}
+    cores, memory, carried, _ = (cell.value for cell in rows["grpc stream"])
+    assert cores == pytest.approx(0.003 / 30 * 1_000)
+    assert memory == pytest.approx(1_000.0)
+    assert carried == pytest.approx(3_600 / 30)
+    assert rows["grpc polling"][0].value == pytest.approx(0.06 / 30 * 1_000)
+
+
+def test_lateness_and_counts_are_over_blocks() -> None:
+    rows = {row[1].text: row[2:] for row in lateness_table(document(*SOUND)).rows}
+    assert [cell.value for cell in rows["grpc stream"]] == pytest.approx([100, 400, 0, 0, 8.0, 20.0, 40.0])
+
+
+def test_budgets_add_up() -> None:
+    rows = [row[3:] for row in budget_table(document(*SOUND)).rows if row[1].text == "grpc stream"]
+    assert [row[0].text for row in rows] == ["push", "outbox:order", "adds up to"]
+    assert [row[2].value for row in rows] == pytest.approx([5.0, 3.0, 8.0])
+
+
+def test_the_interval_at_which_polling_costs_what_a_stream_does() -> None:
+    [said] = conclusions(document(*SOUND))
+    assert "cost 20.0 times what as many streams cost" in said
+    assert "at an interval of 100 s" in said
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"missed": 2}, "grpc, stream, 100 watchers, block 2: 2 updates were missed"),
+        ({"repeated": 1}, "1 updates came twice"),
+        ({"failed": 3}, "3 of 600 journeys failed"),
+        ({"off_ns": 1}, "1 ns off"),
+        ({"budget_ms": {"push": 5.0, "unattributed": 0.1}}, "2.0% of the updates' budget is unattributed"),
+        ({"updates": 0}, "no update came"),
+    ],
+)
+def test_a_run_with_a_doubt_is_suspect(wrong: dict[str, Any], said: str, tmp_path: Path) -> None:
+    rows = [*SOUND, waited(2, "push", 100, 6.3, **wrong)]
+    assert any(said in doubt for doubt in doubts(document(*rows)))
+    (tmp_path / "watch.json").write_text(json.dumps(document(*rows)), encoding="utf-8")
+    _, valid = make_report(tmp_path)
+    assert not valid
+
+
+def test_what_came_again_after_a_reconnection_is_no_doubt() -> None:
+    assert doubts(document(*SOUND, waited(2, "push", 100, 6.3, repeated=1, reconnects=1))) == []
+
+
+def test_a_sound_run_is_valid(tmp_path: Path) -> None:
+    (tmp_path / "watch.json").write_text(json.dumps(document(*SOUND)), encoding="utf-8")
+    page, valid = make_report(tmp_path)
+    assert valid
+    assert "no update was missed" in page.read_text(encoding="utf-8")
