@@ -195,7 +195,8 @@ class Shopload:
             GeneratorError: They could not all begin to wait; the generator's message is on standard error.
         """
         arguments = ["watch", "--tape", str(tape.path), "--target", str(target), "--out", str(out), "--way", way]
-        arguments += ["--watchers", str(watchers), "--interval", f"{interval_s:g}s", "--duration", f"{seconds:g}s"]
+        arguments += ["--watchers", str(watchers), "--duration", f"{seconds:g}s"]
+        arguments += ["--interval", f"{interval_s:g}s"] if way == "poll" else []
         process = subprocess.Popen(  # noqa: S603 - our own binary
             self._command(arguments),
             stdin=subprocess.DEVNULL,
@@ -206,8 +207,10 @@ class Shopload:
         assert process.stdout is not None
         try:
             opened, _, _ = select.select([process.stdout], [], [], GRACE_S)
-            if not opened or not process.stdout.readline():
+            if not opened:
                 raise GeneratorError(f"{watchers:,} watchers did not all wait within {GRACE_S:g} s")
+            if not process.stdout.readline():
+                raise GeneratorError(f"{watchers:,} watchers could not all wait; the message is above")
             yield process
         finally:
             stop(process)

@@ -42,6 +42,11 @@ KINDS = {
         "Load topologies with more and more users in a closed loop, and count failures. Exit code 3 if SUSPECT.",
     ),
     "connections": ("connections", "Hold open connections, and say how much memory each component has with them."),
+    "watch": (
+        "watch",
+        "Let customers wait for news of their orders, by streams and by polling: how late it is, what waiting costs. "
+        "Exit code 3 if SUSPECT.",
+    ),
     "compare-runs": (
         "two_runs",
         "Compare two runs of one tape. Exit code 4 if b is shown to be slower by more than the threshold.",

@@ -168,7 +168,7 @@ func TestBadInput(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"unknown command", []string{"dance"}, `unknown command "dance"; commands: tape, sample, replay, node, merge, echo, max`},
+		{"unknown command", []string{"dance"}, `unknown command "dance"; commands: tape, sample, replay, watch, node, merge, echo, max`},
 		{"unknown flag", tape("--speed", "3"), "unknown flag: --speed"},
 		{"stray argument", tape("more"), `unexpected argument "more"`},
 		{"workload not given", []string{"tape", "--out", out}, "--workload is missing"},
@@ -272,7 +272,7 @@ func TestNoAnswer(t *testing.T) {
 
 // Help is printed for the program and each command, with exit code 0.
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{{}, {"--help"}, {"tape", "--help"}, {"sample", "--help"}, {"replay", "--help"}, {"node", "--help"}, {"merge", "--help"}, {"echo", "--help"}, {"max", "--help"}} {
+	for _, args := range [][]string{{}, {"--help"}, {"tape", "--help"}, {"sample", "--help"}, {"replay", "--help"}, {"watch", "--help"}, {"node", "--help"}, {"merge", "--help"}, {"echo", "--help"}, {"max", "--help"}} {
 		code, stdout, _ := run(t, args...)
 		if code != exitOK || !strings.Contains(stdout, "Usage:") {
 			t.Errorf("%v: exit code %d: %s", args, code, stdout)

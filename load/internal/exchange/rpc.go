@@ -30,8 +30,8 @@ const traceparent = "traceparent"
 // journeyHeader names the kind of journey to the edge.
 const journeyHeader = "x-journey"
 
-// newChannel returns a gRPC channel of one connection, which is not opened yet.
-func (c *Client) newChannel(address string) (*grpc.ClientConn, error) {
+// newChannel returns a gRPC channel of one connection, which is not opened yet; options come after the usual ones.
+func (c *Client) newChannel(address string, options ...grpc.DialOption) (*grpc.ClientConn, error) {
 	security := insecure.NewCredentials()
 	if c.tls != nil {
 		security = credentials.NewTLS(c.tls)
@@ -39,7 +39,7 @@ func (c *Client) newChannel(address string) (*grpc.ClientConn, error) {
 	if c.reach.Emulated() {
 		security = watched{security, c.reach}
 	}
-	return grpc.NewClient("passthrough:///"+address,
+	usual := []grpc.DialOption{
 		grpc.WithTransportCredentials(security),
 		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
 			return c.dial(ctx, "tcp", address)
@@ -55,7 +55,8 @@ func (c *Client) newChannel(address string) (*grpc.ClientConn, error) {
 		grpc.WithInitialConnWindowSize(connectionWindow),
 		grpc.WithIdleTimeout(0), // the channel is kept for the whole load
 		grpc.WithDisableServiceConfig(),
-	)
+	}
+	return grpc.NewClient("passthrough:///"+address, append(usual, options...)...)
 }
 
 // await opens the channel's connection.

@@ -22,6 +22,7 @@ type Line struct {
 	out      io.Writer
 	what     string
 	total    int
+	state    func() string // nil for journeys
 	ends     time.Time
 	terminal bool
 	sent     atomic.Int64
@@ -30,18 +31,27 @@ type Line struct {
 	done     sync.WaitGroup
 }
 
-// Start begins to print; length is how long the run is expected to take.
+// Start begins to print how many journeys were sent; length is how long the run is expected to take.
 func Start(out *os.File, what string, total int, length time.Duration) *Line {
+	return open(out, &Line{what: what, total: total}, length)
+}
+
+// Of begins to print what the state says.
+func Of(out *os.File, what string, state func() string, length time.Duration) *Line {
+	return open(out, &Line{what: what, state: state}, length)
+}
+
+func open(out *os.File, l *Line, length time.Duration) *Line {
 	terminal := term.IsTerminal(int(out.Fd()))
 	interval := logInterval
 	if terminal {
 		interval = terminalInterval
 	}
-	return start(out, what, total, length, terminal, interval)
+	return start(out, l, length, terminal, interval)
 }
 
-func start(out io.Writer, what string, total int, length time.Duration, terminal bool, interval time.Duration) *Line {
-	l := &Line{out: out, what: what, total: total, ends: time.Now().Add(length), terminal: terminal, quit: make(chan struct{})}
+func start(out io.Writer, l *Line, length time.Duration, terminal bool, interval time.Duration) *Line {
+	l.out, l.ends, l.terminal, l.quit = out, time.Now().Add(length), terminal, make(chan struct{})
 	l.done.Go(func() {
 		ticker := time.NewTicker(interval)
 		defer ticker.Stop()
@@ -75,7 +85,11 @@ func (l *Line) Stop() {
 
 func (l *Line) print() {
 	left := max(time.Until(l.ends), 0).Round(time.Second)
-	text := fmt.Sprintf("%s: %d of %d journeys sent, %d failed, %v left", l.what, l.sent.Load(), l.total, l.failed.Load(), left)
+	state := fmt.Sprintf("%d of %d journeys sent, %d failed", l.sent.Load(), l.total, l.failed.Load())
+	if l.state != nil {
+		state = l.state()
+	}
+	text := fmt.Sprintf("%s: %s, %v left", l.what, state, left)
 	if l.terminal {
 		fmt.Fprintf(l.out, "\r\x1b[K%s", text)
 		return

@@ -11,7 +11,7 @@ import (
 func TestLines(t *testing.T) {
 	for _, terminal := range []bool{false, true} {
 		var out bytes.Buffer
-		l := start(&out, "replay", 200, time.Minute, terminal, 10*time.Millisecond)
+		l := start(&out, &Line{what: "replay", total: 200}, time.Minute, terminal, 10*time.Millisecond)
 		l.Set(50, 3)
 		time.Sleep(100 * time.Millisecond)
 		l.Stop()
@@ -22,5 +22,15 @@ func TestLines(t *testing.T) {
 		if lines := strings.Count(text, "\n"); (lines == 1) != terminal {
 			t.Errorf("terminal %v: %d lines", terminal, lines)
 		}
+	}
+}
+
+// Whoever sends no journeys has words of its own.
+func TestStateOfItsOwn(t *testing.T) {
+	var out bytes.Buffer
+	l := start(&out, &Line{what: "watch", state: func() string { return "17 updates" }}, time.Minute, false, time.Hour)
+	l.Stop()
+	if out.String() != "watch: 17 updates, 1m0s left\n" {
+		t.Errorf("%q", out.String())
 	}
 }

@@ -61,11 +61,16 @@ func Open(key crypto.PrivateKey, entries []journey.Entry, now time.Time) (*Sessi
 		if s.users[user] != "" || !asCustomer(entry) {
 			continue
 		}
-		if s.users[user], err = sign(key, "users/"+strconv.FormatInt(user, 10), "customer", now); err != nil {
+		if s.users[user], err = Customer(key, user, now); err != nil {
 			return nil, err
 		}
 	}
 	return s, nil
+}
+
+// Customer signs a customer's token.
+func Customer(key crypto.PrivateKey, user int64, now time.Time) (string, error) {
+	return sign(key, "users/"+strconv.FormatInt(user, 10), "customer", now)
 }
 
 func asCustomer(e journey.Entry) bool {

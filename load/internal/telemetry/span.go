@@ -107,6 +107,17 @@ func ofJourney(s *span) []attribute.KeyValue {
 	}
 }
 
+// ofUpdate describes the root of an update's trace.
+func ofUpdate(s *span) []attribute.KeyValue {
+	return []attribute.KeyValue{
+		attribute.String("shop.journey", s.name),
+		attribute.String("shop.topology", s.of.target.Topology),
+		attribute.String("shop.trial", s.of.target.Trial),
+		attribute.String("messaging.system", "postgresql"),
+		attribute.String("messaging.operation.type", "receive"),
+	}
+}
+
 // ofRequest describes a request over HTTP: method, path and route, and the status of the answer, 0 if there was none.
 func ofRequest(s *span) []attribute.KeyValue {
 	attributes := append(make([]attribute.KeyValue, 0, 5),

@@ -1,0 +1,46 @@
+package watch
+
+import (
+	"fmt"
+
+	"hopwise/load/internal/journey"
+	"hopwise/load/internal/shopdata"
+	"hopwise/load/internal/tape"
+)
+
+// Customer is somebody who watches.
+type Customer struct {
+	UserID int64
+	Token  string // session token
+}
+
+// Customers returns the ids of those who watch while a tape is replayed: first who buys on it, each once, in the order of their first
+// checkouts, then others whom the tape's pool has written to, then those who only read, until there are so many.
+func Customers(t *tape.Tape, count int) ([]int64, error) {
+	var ids []int64
+	known := map[int64]bool{}
+	add := func(id int64) {
+		if !known[id] && len(ids) < count {
+			known[id] = true
+			ids = append(ids, id)
+		}
+	}
+	for _, entry := range t.Entries {
+		if entry.Journey == journey.Checkout {
+			add(entry.Params.UserID)
+		}
+	}
+	h := t.Header
+	for _, others := range []shopdata.Range{h.Scale.CheckoutUsers(h.Pool), h.Scale.ProfileUsers(h.Pool), h.Scale.LoginUsers()} {
+		for id := others.First; id <= others.Last && len(ids) < count; id++ {
+			add(id)
+		}
+	}
+	if count < 1 {
+		return nil, fmt.Errorf("--watchers %d is not at least 1", count)
+	}
+	if len(ids) < count {
+		return nil, fmt.Errorf("--watchers %d is more than the %d customers of the tape's pool %s at scale %d", count, len(ids), h.Pool, h.Scale)
+	}
+	return ids, nil
+}

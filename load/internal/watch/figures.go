@@ -1,0 +1,63 @@
+package watch
+
+import (
+	"encoding/json"
+	"io"
+
+	"hopwise/load/internal/atomicfile"
+	"hopwise/load/internal/record"
+	"hopwise/load/internal/target"
+)
+
+// Figures are what watchers.json says of all who watched. Bytes, CPU and polls are those from the moment when all were open.
+type Figures struct {
+	Watchers          int             `json:"watchers"`
+	Users             []int64         `json:"users"` // who watched
+	Way               Way             `json:"way"`
+	Protocol          target.Protocol `json:"protocol"`
+	IntervalS         float64         `json:"interval_s"`         // between a watcher's polls; 0 with push
+	Connections       int             `json:"connections"`        // as asked for; the number of watchers if each has its own
+	Dialed            int64           `json:"connections_dialed"` // really opened, again after a failure too
+	OpenedS           float64         `json:"opened_s"`           // until all were open
+	OpenS             float64         `json:"open_s"`             // from then to the end
+	Incomplete        bool            `json:"incomplete"`         // interrupted before its time was over
+	Updates           int64           `json:"updates"`
+	Repeated          int64           `json:"repeated"`            // of the updates, those told again
+	Missed            int64           `json:"missed"`              // positions that were skipped
+	Polls             int64           `json:"polls"`               // failed ones included
+	FailedPolls       map[string]int  `json:"failed_polls"`        // by cause
+	Reconnects        map[string]int  `json:"reconnects"`          // attempts to open a stream again, by the cause that ended the one before
+	LongestReconnectS float64         `json:"longest_reconnect_s"` // time without a stream, until the end if it was not opened again
+	BytesIn           int64           `json:"bytes_in"`            // received, headers and framing included
+	BytesOut          int64           `json:"bytes_out"`
+	OpeningIn         int64           `json:"opening_bytes_in"` // the same before all were open
+	OpeningOut        int64           `json:"opening_bytes_out"`
+	CPUS              float64         `json:"cpu_s"`         // user and system time of this process
+	MaxRSSBytes       int64           `json:"max_rss_bytes"` // since the process began
+	Digest            string          `json:"digest"`        // SHA-256 of updates.jsonl
+}
+
+func total(byCause map[string]int) (sum int) {
+	for _, count := range byCause {
+		sum += count
+	}
+	return sum
+}
+
+// measure fills in what the process has used up, between the moment when all were open and the end.
+func (f *Figures) measure(open, end record.Usage) {
+	used := end.Since(open)
+	f.OpenS = used.Wall.Seconds()
+	f.BytesIn, f.BytesOut = used.Wire.In, used.Wire.Out
+	f.OpeningIn, f.OpeningOut = open.Wire.In, open.Wire.Out
+	f.CPUS = used.CPU.Seconds()
+	f.MaxRSSBytes = used.MaxRSS
+}
+
+func (f *Figures) write(path string) error {
+	return atomicfile.Write(path, func(w io.Writer) error {
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(f)
+	})
+}

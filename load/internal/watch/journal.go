@@ -1,0 +1,62 @@
+package watch
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+
+	"hopwise/load/internal/atomicfile"
+)
+
+// Update is a line of updates.jsonl: an item of news as it reached a customer; times are Unix nanoseconds.
+type Update struct {
+	UserID    int64  `json:"user_id"`
+	Position  int64  `json:"position"`
+	OrderID   int64  `json:"order_id"`
+	Status    string `json:"status"`
+	CreatedNs int64  `json:"created_ns"` // when the order changed, by the shop's clock
+	ArrivedNs int64  `json:"arrived_ns"` // when the customer had read it
+	Again     bool   `json:"again"`      // whether the position was not above the customer's last one
+
+	Traceparent string `json:"traceparent"` // context of the trace whose root ends with the arrival, empty if there is none
+}
+
+// unwritten is how many updates may wait to be written before watchers wait for the file.
+const unwritten = 1 << 14
+
+// journal writes updates apart from those who receive them.
+type journal struct {
+	updates chan Update
+	done    chan error
+	sha256  string // of the file, hexadecimal, once it is closed
+}
+
+func newJournal(path string) *journal {
+	j := &journal{updates: make(chan Update, unwritten), done: make(chan error, 1)}
+	go func() { j.done <- j.write(path) }()
+	return j
+}
+
+func (j *journal) write(path string) error {
+	sum := sha256.New()
+	err := atomicfile.Write(path, func(w io.Writer) error {
+		encoder := json.NewEncoder(io.MultiWriter(w, sum))
+		for update := range j.updates {
+			if err := encoder.Encode(update); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for range j.updates { // watchers need not wait for a file that cannot be written
+	}
+	j.sha256 = hex.EncodeToString(sum.Sum(nil))
+	return err
+}
+
+// close waits until everything is written; nothing may be added any more.
+func (j *journal) close() error {
+	close(j.updates)
+	return <-j.done
+}

@@ -1,0 +1,155 @@
+package watch
+
+import (
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"mime"
+	"net/http"
+	"strconv"
+
+	sse "github.com/tmaxmax/go-sse"
+)
+
+const (
+	mediaType = "text/event-stream"
+	// mostListed is far more than 100 notifications have, in bytes.
+	mostListed = 1 << 20
+)
+
+// restConnection carries the requests of one customer or of several.
+type restConnection struct {
+	*http.Client
+	url string // base URL of the REST gateway
+}
+
+func (c restConnection) line(of Customer) line {
+	return &restLine{client: c.Client, url: fmt.Sprintf("%s/v1/users/%d/notifications", c.url, of.UserID), token: of.Token}
+}
+
+func (c restConnection) close() { c.CloseIdleConnections() }
+
+// restLine is a customer's way to the REST gateway, which sends server-sent events (HTML Living Standard, 9.2).
+type restLine struct {
+	client *http.Client
+	url    string // of the customer's notifications
+	token  string
+	tag    string // of the latest list; empty before the first
+}
+
+var _ line = (*restLine)(nil)
+
+func (l *restLine) open(ctx context.Context, after *int64, alive func()) (stream, error) {
+	header := http.Header{"Accept": {mediaType}}
+	if after != nil {
+		header.Set("Last-Event-ID", strconv.FormatInt(*after, 10))
+	}
+	answer, err := l.get(ctx, "/events", header)
+	if err != nil {
+		return nil, err
+	}
+	if named, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")); named != mediaType {
+		_ = answer.Body.Close()
+		return nil, ended(unreadable, "the answer is %q instead of %s", named, mediaType)
+	}
+	next, stop := iter.Pull2(sse.Read(lively{answer.Body, alive}, nil))
+	return func() (message, error) {
+		event, err, more := next()
+		var told message
+		switch {
+		case !more:
+			err = ended(over, "the shop ended the stream")
+		case err != nil:
+			err = ended(broken, "%w", err)
+		default:
+			told, err = read(event)
+		}
+		if err != nil {
+			stop()
+			_ = answer.Body.Close()
+		}
+		return told, err
+	}, nil
+}
+
+// lively is an answer's body whose every part shows that the shop is there: comments, which are no events, too.
+type lively struct {
+	io.Reader
+	alive func()
+}
+
+func (l lively) Read(p []byte) (int, error) {
+	n, err := l.Reader.Read(p)
+	if n > 0 {
+		l.alive()
+	}
+	return n, err
+}
+
+func read(event sse.Event) (told message, err error) {
+	if told.position, err = strconv.ParseInt(event.LastEventID, 10, 64); err != nil {
+		return told, ended(unreadable, "the event's id is %q instead of a position", event.LastEventID)
+	}
+	if event.Data != "" {
+		told.news = &News{}
+		if err := json.Unmarshal([]byte(event.Data), told.news); err != nil {
+			return told, ended(unreadable, "the event's data: %w", err)
+		}
+	}
+	return told, nil
+}
+
+func (l *restLine) list(ctx context.Context) ([]News, error) {
+	header := http.Header{"Accept": {"application/json"}, "Accept-Encoding": {"gzip"}}
+	if l.tag != "" {
+		header.Set("If-None-Match", l.tag)
+	}
+	answer, err := l.get(ctx, "", header)
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	defer io.Copy(io.Discard, io.LimitReader(answer.Body, mostListed)) // else the connection would not be kept
+	if answer.StatusCode == http.StatusNotModified {
+		return nil, nil
+	}
+	body := io.LimitReader(answer.Body, mostListed)
+	if answer.Header.Get("Content-Encoding") == "gzip" {
+		if body, err = gzip.NewReader(body); err != nil {
+			return nil, ended(unreadable, "the list: %w", err)
+		}
+	}
+	var told struct{ Notifications []News }
+	if err := json.NewDecoder(body).Decode(&told); err != nil {
+		return nil, ended(unreadable, "the list: %w", err)
+	}
+	l.tag = answer.Header.Get("ETag")
+	return told.Notifications, nil
+}
+
+// get sends a request; an answer with another status than 200 and 304 is an end.
+func (l *restLine) get(ctx context.Context, path string, header http.Header) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, l.url+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	header.Set("Authorization", "Bearer "+l.token)
+	header.Set("User-Agent", "shopload")
+	request.Header = header
+	answer, err := l.client.Do(request)
+	if err != nil {
+		return nil, ended(broken, "%w", err)
+	}
+	switch answer.StatusCode {
+	case http.StatusOK, http.StatusNotModified:
+		return answer, nil
+	}
+	_ = answer.Body.Close()
+	if answer.StatusCode == http.StatusGone {
+		return nil, ended(gone, "GET %s", request.URL)
+	}
+	return nil, ended(strconv.Itoa(answer.StatusCode), "GET %s", request.URL)
+}

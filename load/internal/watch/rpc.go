@@ -1,0 +1,85 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	rpccode "google.golang.org/genproto/googleapis/rpc/code"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"hopwise/load/internal/stubs/notificationv1"
+)
+
+// rpcConnection carries the RPCs of one customer or of several.
+type rpcConnection struct{ *grpc.ClientConn }
+
+func (c rpcConnection) line(of Customer) line {
+	return &rpcLine{notificationv1.NewNotificationServiceClient(c), of}
+}
+
+func (c rpcConnection) close() { _ = c.Close() }
+
+// rpcLine is a customer's way to the notification service's gRPC API.
+type rpcLine struct {
+	service  notificationv1.NotificationServiceClient
+	customer Customer
+}
+
+var _ line = (*rpcLine)(nil)
+
+func (l *rpcLine) open(ctx context.Context, after *int64, alive func()) (stream, error) {
+	messages, err := l.service.WatchNotifications(l.authorised(ctx),
+		&notificationv1.WatchNotificationsRequest{UserId: l.customer.UserID, AfterPosition: after})
+	if err != nil {
+		return nil, rpcEnd(err)
+	}
+	return func() (message, error) {
+		next, err := messages.Recv()
+		if err != nil {
+			return message{}, rpcEnd(err)
+		}
+		alive()
+		told := message{position: next.Position}
+		if next.Notification != nil {
+			n := news(next.Notification)
+			told.news = &n
+		}
+		return told, nil
+	}, nil
+}
+
+func (l *rpcLine) list(ctx context.Context) ([]News, error) {
+	answer, err := l.service.ListNotifications(l.authorised(ctx), &notificationv1.ListNotificationsRequest{UserId: l.customer.UserID})
+	if err != nil {
+		return nil, rpcEnd(err)
+	}
+	all := make([]News, len(answer.Notifications))
+	for i, one := range answer.Notifications {
+		all[i] = news(one)
+	}
+	return all, nil
+}
+
+func (l *rpcLine) authorised(ctx context.Context) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+l.customer.Token)
+}
+
+func news(n *notificationv1.Notification) News {
+	return News{n.Position, n.OrderId, strings.TrimPrefix(n.Status.String(), "ORDER_STATUS_"), n.CreateTime.AsTime(), n.Traceparent}
+}
+
+func rpcEnd(err error) error {
+	s := status.Convert(err)
+	switch {
+	case errors.Is(err, io.EOF):
+		return ended(over, "the shop ended the stream")
+	case s.Code() == codes.OutOfRange:
+		return ended(gone, "%s", s.Message())
+	}
+	return ended(rpccode.Code(s.Code()).String(), "%s", s.Message())
+}

@@ -1,0 +1,52 @@
+"""`make watch` as a user runs it: a small one, wrong input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.mark.parametrize(("topology", "protocol"), [("grpc", "grpc"), ("hybrid", "rest")])
+def test_every_watcher_is_told_of_its_own_orders(terminal, topology: str, protocol: str) -> None:
+    small = ("watchers=30", "blocks=1", "duration=8s", "interval=1s", "trace=1", f"topologies={topology}")
+    done = terminal.make(*small, "watch")
+    assert done.returncode == 0, done.stderr
+    assert "Hop budgets of traced updates" in done.stdout
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("Results: ")]
+    folder = terminal.root / line.removeprefix("Results: ").strip()
+    waited = json.loads((folder / "watch.json").read_text())["waited"]
+    assert sorted((one["way"], one["watchers"]) for one in waited) == [
+        ("poll", 0),
+        ("poll", 30),
+        ("push", 0),
+        ("push", 30),
+    ]
+    for one in waited:
+        assert one["failed"] == one["missed"] == one["repeated"] == one["off_ns"] == 0
+        if one["watchers"]:
+            assert one["protocol"] == protocol
+            assert one["updates"] > 10
+            assert one["traced"] == one["updates"]
+            assert {"outbox:order", "outbox:notification", "wire:order→notification", "push"} <= set(one["budget_ms"])
+    assert (Path(folder) / "report.html").is_file()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["watchers=-1"], "watchers=-1 is not valid: give an integer from 1 to 10000"),
+        (["ways=pull"], "'pull' is unknown; valid: push, poll"),
+        (["interval=0s"], "interval=0s"),
+        (["topologies=rest"], "updates=on with topology=rest, which has no notification service. Valid: grpc, hybrid"),
+        (["updates=off"], "watch has no setting updates"),
+    ],
+)
+def test_wrong_input_is_refused(terminal, given: list[str], said: str) -> None:
+    done = terminal.make(*given, "watch")
+    assert done.returncode != 0
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
