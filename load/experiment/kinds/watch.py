@@ -22,7 +22,7 @@ from experiment.errors import GeneratorError, UsageError
 from experiment.generator.shopload import BINARY, Load, Shopload, Tape, stop
 from experiment.generator.tapes import parity_tape
 from experiment.plan.arms_in_blocks import DATA_SEED
-from experiment.progress import Progress
+from experiment.progress import Progress, minutes
 from experiment.results.folder import RESULTS, ResultsFolder
 from experiment.results.manifest import manifest_of, now
 from experiment.trial.outcome import JOURNEYS, Clock
@@ -48,13 +48,15 @@ MOST_WATCHERS = 10_000
 MOST_BLOCKS = 20
 SHORTEST, LONGEST = "5s", "10m"
 WARM_RATE, WARM_S = 20.0, 5.0
+START_S = 20.0
+"""How long it takes until a system is there and warm."""
 SETTLE_S = 3.0
 """After the load the last updates may still be under way; who polls gets the time of an interval besides."""
 PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0}
 TRACES_S = 20.0
 WATCHERS = "watchers"
 """The process of those who wait, among the components."""
-_POSITIONS = "SELECT user_id, last_position FROM shop_notification.mailbox"
+POSITIONS = "SELECT user_id, last_position FROM shop_notification.mailbox"
 
 
 @takes_switches(KIND)
@@ -180,6 +182,9 @@ class _Run:
         waited: list[Waited] = []
         began, order = now(), random.Random(setup.seed)
         arms = [(topology, way) for topology in setup.topologies for way in ways]
+        step_s = self._length_s + 2 * SETTLE_S + (self._interval_s if "poll" in ways else 0.0) / len(ways)
+        expected_s = blocks * len(arms) * (START_S + len(loads) * step_s)
+        self._say(f"{blocks * len(arms)} systems, {len(loads)} loads each: {minutes(expected_s)}")
         for block in range(1, blocks + 1):
             for topology, way in order.sample(arms, len(arms)):
                 with self._say.within(f"block {block}/{blocks}, {topology.name}, {way}"):
@@ -218,7 +223,7 @@ class _Run:
 
     def _waited(self, system: Runtime, load: Load, folder: Path, way: str, count: int) -> dict[str, Any]:
         settle_s = SETTLE_S + (self._interval_s if way == "poll" else 0.0)
-        before = _positions(system)
+        before = positions(system)
         told, replayed = folder / WATCHERS, folder / "replay"
         watching = self._shopload.watching(
             load.tape, system.target, told, count, way, self._interval_s, load.duration_s + settle_s + SETTLE_S
@@ -247,7 +252,7 @@ class _Run:
             "seconds": seconds,
             "cpu_s": {name: used for name, used in cpu_s.items() if name not in (CLIENT, WATCHERS)},
             "memory_mb": memory,
-            **(_told(system, told, before) if count else _NOBODY),
+            **(told_to(system, told, before) if count else _NOBODY),
         }
 
 
@@ -257,6 +262,7 @@ _NOBODY: Mapping[str, Any] = {
     "missed": 0,
     "repeated": 0,
     "reconnects": 0,
+    "longest_reconnect_s": 0.0,
     "lateness_ms": {},
     "opened_s": 0.0,
     "bytes": 0,
@@ -266,12 +272,12 @@ _NOBODY: Mapping[str, Any] = {
 }
 
 
-def _told(system: Runtime, folder: Path, before: Mapping[int, int]) -> dict[str, Any]:
+def told_to(system: Runtime, folder: Path, before: Mapping[int, int]) -> dict[str, Any]:
     """What the watchers were told, and what they should have been by the shop's own account."""
     figures = json.loads((folder / "watchers.json").read_text(encoding="utf-8"))
     rows = [json.loads(line) for line in (folder / "updates.jsonl").read_text(encoding="utf-8").splitlines()]
     first = [row for row in rows if not row["again"]]
-    after = _positions(system)
+    after = positions(system)
     due = {
         (user, position)
         for user in figures["users"]
@@ -288,6 +294,7 @@ def _told(system: Runtime, folder: Path, before: Mapping[int, int]) -> dict[str,
         "missed": len(due - {(row["user_id"], row["position"]) for row in first}),
         "repeated": len(rows) - len(first),
         "reconnects": sum(figures["reconnects"].values()),
+        "longest_reconnect_s": figures["longest_reconnect_s"],
         "lateness_ms": {name: float(np.percentile(lateness, at)) for name, at in PERCENTILES.items()} if first else {},
         "opened_s": figures["opened_s"],
         "bytes": figures["bytes_in"] + figures["bytes_out"],
@@ -299,10 +306,10 @@ def _told(system: Runtime, folder: Path, before: Mapping[int, int]) -> dict[str,
     }
 
 
-def _positions(system: Runtime) -> dict[int, int]:
+def positions(system: Runtime) -> dict[int, int]:
     """The position of each customer's newest notification."""
     with psycopg.connect(system.database.admin_url_of(TRIAL_DATABASE), connect_timeout=10) as connection:
-        return {int(user): int(position) for user, position in connection.execute(_POSITIONS).fetchall()}
+        return {int(user): int(position) for user, position in connection.execute(POSITIONS).fetchall()}
 
 
 def _in_words(one: Waited) -> str:

@@ -15,7 +15,7 @@ def test_every_watcher_is_told_of_its_own_orders(terminal, topology: str, protoc
     small = ("watchers=30", "blocks=1", "duration=8s", "interval=1s", "trace=1", f"topologies={topology}")
     done = terminal.make(*small, "watch")
     assert done.returncode == 0, done.stderr
-    assert "Hop budgets of traced updates" in done.stdout
+    assert "hop budgets of traced updates" in done.stdout
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("Results: ")]
     folder = terminal.root / line.removeprefix("Results: ").strip()
     waited = json.loads((folder / "watch.json").read_text())["waited"]

@@ -20,6 +20,7 @@ class Waited(TypedDict):
         missed: Updates of watched customers that did not.
         repeated: Updates that reached a watcher again.
         reconnects: How often watchers had to connect again.
+        longest_reconnect_s: How long one of them was without a stream, at most.
         lateness_ms: How long after the change of its order an update was there, by name of a percentile: `p50`.
         opened_s: How long it took until all waited.
         seconds: How long the load and the wait for its last updates took.
@@ -42,6 +43,7 @@ class Waited(TypedDict):
     missed: int
     repeated: int
     reconnects: int
+    longest_reconnect_s: float
     lateness_ms: dict[str, float]
     opened_s: float
     seconds: float

@@ -25,7 +25,8 @@ PERCENTILES = ("p50", "p90", "p99")
 THOUSAND = 1_000
 HOUR_S = 3_600
 UNATTRIBUTED_LIMIT = 0.01
-WAYS = {"push": "stream", "poll": "polling"}
+PUSH, POLL = "push", "poll"
+WAYS = {PUSH: "stream", POLL: "polling"}
 
 Case = tuple[str, str, int]
 """Topology, way, watchers."""
@@ -67,7 +68,7 @@ def elements(document: Document) -> list[Element]:
     return [
         lateness_table(document),
         cost_table(document),
-        *([budget_table(document)] if any(one["traced"] for one in document["waited"]) else []),
+        *([budget_table(document)] if any(one["traced"] and one["way"] == PUSH for one in document["waited"]) else []),
         *([Points(said)] if said else []),
     ]
 
@@ -144,33 +145,35 @@ def cost_table(document: Document) -> Table:
 
 
 def budget_table(document: Document) -> Table:
-    """Where the time of the traced updates went."""
+    """Where the time of the traced updates went that were pushed; who polls waits for the next poll, which is no hop."""
+    counts = document["counts"][1:]
     rows: list[Sequence[Cell]] = []
-    for (topology, way, count), of in _cases(document):
-        traced = [one for one in of if one["traced"]]
-        if not traced:
-            continue
-        weights = [one["traced"] for one in traced]
-        parts = {part for one in traced for part in one["budget_ms"]}
-        means = {
-            part: float(np.average([one["budget_ms"].get(part, 0.0) for one in traced], weights=weights))
-            for part in parts
+    for topology in document["manifest"]["topologies"]:
+        budgets = {
+            case[2]: _mean_budget(of)
+            for case, of in _cases(document)
+            if case[:2] == (topology, PUSH) and of[0]["traced"]
         }
-        total = sum(means.values())
-        head = [words(topology), words(_how(of, way)), whole(count)]
-        for part, ms in sorted(means.items(), key=lambda item: -item[1]):
-            rows.append([*head, words(part), words(group_of(part)), number(ms), number(100 * ms / total)])
-        rows.append(
-            [*head, words("adds up to"), words(f"{sum(weights):,} traced updates"), number(total), number(100.0)]
-        )
-    columns = [Column("topology", numeric=False), Column("way", numeric=False), Column("watchers")]
-    columns += [
-        Column("part", numeric=False),
-        Column("group", numeric=False),
-        Column("mean", "ms"),
-        Column("share", "%"),
-    ]
-    return Table("budget", "Hop budgets of traced updates", columns, rows, heads=3)
+        most = max(budgets, default=0)
+        for part in sorted(
+            {part for budget in budgets.values() for part in budget}, key=lambda part: -budgets[most].get(part, 0)
+        ):
+            means = [number(budgets[count].get(part, 0.0)) if count in budgets else words("") for count in counts]
+            rows.append([words(topology), words(part), words(group_of(part)), *means])
+        if budgets:
+            sums = [number(sum(budgets[count].values())) if count in budgets else words("") for count in counts]
+            rows.append([words(topology), words("adds up to"), words(""), *sums])
+    columns = [Column(name, numeric=False) for name in ("topology", "part", "group")]
+    columns += [Column(f"{count:,} watchers", "ms") for count in counts]
+    return Table(
+        "budget", "Mean hop budgets of traced updates over streams, by number of watchers", columns, rows, heads=2
+    )
+
+
+def _mean_budget(of: Sequence[Waited]) -> dict[str, float]:
+    weights = [one["traced"] for one in of]
+    parts = {part for one in of for part in one["budget_ms"]}
+    return {part: float(np.average([one["budget_ms"].get(part, 0.0) for one in of], weights=weights)) for part in parts}
 
 
 def conclusions(document: Document) -> Iterator[str]:
