@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from rest_gateway.orders import add_orders
+from rest_gateway.orders import add_orders, require_order
 from rest_gateway.payments import add_payments
 from shop.clients.ports import Clients
 from shop.platform.access.rules import Authenticator
@@ -68,7 +68,7 @@ def build_app(
     add_orders(api, shop)
     add_payments(api, shop)
     if ending is not None:
-        add_notifications(api, shop, ending)
+        add_notifications(api, shop.notification, require_order(shop.order), ending.until)
     add_order_lines(api, shop.order.stream_order_lines, page_token_key)
     add_docs(api)
     return api

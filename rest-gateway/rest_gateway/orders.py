@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from fastapi import FastAPI
 
 from rest_gateway.order_related import INCLUDES, Include, get_order_and_payment, with_related
-from shop.clients.ports import Clients
+from shop.clients.ports import Clients, OrderClient
 from shop.platform.access.rules import Access, require_owner, visible
 from shop.platform.rest.answers import Answer, ok
 from shop.platform.rest.caching import PERSONAL
@@ -22,6 +24,15 @@ from shop.platform.rest.parameters import (
 )
 from shop.resources.documents import OrderDocument, OrderList, OrderPage, order_document
 from shop.resources.orders import add_order_changes
+
+
+def require_order(orders: OrderClient) -> Callable[[int], Awaitable[None]]:
+    """Returns what checks that there is an order and that the caller may see it."""
+
+    async def check(order_id: int) -> None:
+        visible("order", await orders.get_order(order_id))
+
+    return check
 
 
 def add_orders(api: FastAPI, shop: Clients) -> None:

@@ -62,7 +62,7 @@ POSITIONS = "SELECT user_id, last_position FROM shop_notification.mailbox"
 @takes_switches(KIND)
 def command(
     *,
-    topologies: options.Topologies = "grpc,hybrid",
+    topologies: options.Topologies = "rest,grpc,hybrid",
     ways: Annotated[str, typer.Option(help=f"Ways to wait, comma-separated: {', '.join(WAYS)}.")] = ",".join(WAYS),
     watchers: Annotated[
         str, typer.Option(help=f"Numbers of watchers, ascending, comma-separated, 1 to {MOST_WATCHERS}.")

@@ -69,7 +69,7 @@ func NewCrowd(t target.Target, o Options) (*Crowd, error) {
 	if o.Connections == 0 {
 		o.Connections = count
 	}
-	if o.Connections < count && o.Way == Push && entry.Protocol == target.REST && t.HTTP == 1 {
+	if o.Connections < count && o.Way == Push && entry.Protocol != target.GRPC && t.HTTP == 1 {
 		return nil, fmt.Errorf("--connections %d is fewer than the %d watchers: over HTTP/1.1 a stream has a connection to itself", o.Connections, count)
 	}
 	t.Entry = map[target.Channel]target.Entry{target.Web: entry}
@@ -102,7 +102,7 @@ func NewCrowd(t target.Target, o Options) (*Crowd, error) {
 }
 
 func connect(client *exchange.Client, entry target.Entry) (connection, error) {
-	if entry.Protocol == target.REST {
+	if entry.Protocol != target.GRPC {
 		return restConnection{&http.Client{Transport: client.NewTransport()}, entry.URL}, nil
 	}
 	base, err := url.Parse(entry.URL)

@@ -21,8 +21,8 @@ const (
 // Check returns an error that lists the ways if it is none of them.
 func (w Way) Check() error { return choice.Check(w, []Way{Push, Poll}, "way", "ways") }
 
-// protocols are those by which customers can wait: gRPC's server streams, and the REST gateway's server-sent events.
-var protocols = []target.Protocol{target.GRPC, target.REST}
+// protocols are those by which customers can wait: gRPC's server streams, and server-sent events of a REST gateway or of the service.
+var protocols = []target.Protocol{target.GRPC, target.REST, target.RESTServices}
 
 // EntryOf returns how the customers enter who wait: as the first channel whose protocol lets them.
 func EntryOf(t target.Target) (target.Entry, error) {

@@ -10,7 +10,7 @@ import pytest
 pytestmark = pytest.mark.e2e
 
 
-@pytest.mark.parametrize(("topology", "protocol"), [("grpc", "grpc"), ("hybrid", "rest")])
+@pytest.mark.parametrize(("topology", "protocol"), [("grpc", "grpc"), ("hybrid", "rest"), ("rest", "rest-services")])
 def test_every_watcher_is_told_of_its_own_orders(terminal, topology: str, protocol: str) -> None:
     small = ("watchers=30", "blocks=1", "duration=8s", "interval=1s", "trace=1", f"topologies={topology}")
     done = terminal.make(*small, "watch")
@@ -41,7 +41,7 @@ def test_every_watcher_is_told_of_its_own_orders(terminal, topology: str, protoc
         (["watchers=-1"], "watchers=-1 is not valid: give an integer from 1 to 10000"),
         (["ways=pull"], "'pull' is unknown; valid: push, poll"),
         (["interval=0s"], "interval=0s"),
-        (["topologies=rest"], "updates=on with topology=rest, which has no notification service. Valid: grpc, hybrid"),
+        (["topologies=graphql"], "updates=on with topology=graphql, which has no notification service."),
         (["updates=off"], "watch has no setting updates"),
     ],
 )

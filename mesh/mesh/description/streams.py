@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-LASTING: Mapping[str, Sequence[str]] = {
-    "rest-gateway": ("/v1/orders/[^/]+/events", "/v1/users/[^/]+/notifications/events"),
-    "notification": (r"/shop\.notification\.v1\.NotificationService/Watch[A-Za-z]+",),
-}
+OVER_REST = ("/v1/orders/[^/]+/events", "/v1/users/[^/]+/notifications/events")
+OVER_GRPC = (r"/shop\.notification\.v1\.NotificationService/Watch[A-Za-z]+",)
+LASTING: Mapping[str, Sequence[str]] = {"rest-gateway": OVER_REST, "notification": (*OVER_REST, *OVER_GRPC)}
 """Regular expressions of whole paths, by component: those of clients that wait for news of their orders."""

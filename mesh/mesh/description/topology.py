@@ -75,7 +75,7 @@ ENTRIES = (*GATEWAYS, SERVICES_ENTRY, TRANSCODER)
 
 SERVES: Mapping[str, frozenset[Protocol]] = {
     **dict.fromkeys(SERVICES, frozenset(Protocol)),
-    NOTIFICATION: frozenset({Protocol.GRPC}),
+    NOTIFICATION: frozenset({Protocol.GRPC, Protocol.REST}),
     **{gateway: frozenset({protocol}) for gateway, protocol in GATEWAYS.items()},
 }
 """Which protocols each component can serve; a link may use no other."""
@@ -378,6 +378,8 @@ def _link_problems(topology: Topology) -> Iterator[Problem]:
             elif protocol not in SERVES[callee]:
                 valid = ", ".join(sorted(SERVES[callee]))
                 yield place, f"{callee} does not serve {protocol}; valid: {valid}"
+            elif callee == NOTIFICATION and caller in GATEWAYS and protocol is not Protocol.GRPC:
+                yield place, f"{caller} follows the streams of {callee} over gRPC only; valid: {Protocol.GRPC}"
             elif protocol not in SPEAKS.get(caller, frozenset(Protocol)):
                 valid = ", ".join(sorted(SPEAKS[caller]))
                 yield place, f"{caller} does not speak {protocol}; valid: {valid}"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from mesh.description.streams import LASTING
+from mesh.description.streams import LASTING, OVER_GRPC
 from mesh.description.topology import SERVICES, Protocol, Topology
 
 
@@ -50,8 +50,9 @@ OF_GATEWAYS: Sequence[Route] = (
 )
 OF_SERVICES: Mapping[Protocol, Sequence[Route]] = {
     Protocol.REST: (
-        # A user's orders are the order service's; so this comes before the users.
+        # A user's orders and notifications are other services'; so these come before the users.
         Route("order", Match.REGEX, "/v1/users/[^/]+/orders"),
+        Route("notification", Match.REGEX, "/v1/users/[^/]+/notifications(:markRead)?"),
         Route("product", Match.BELOW, "/v1/products"),
         Route("product", Match.BELOW, "/v1/reviews"),
         Route("product", Match.BELOW, "/v1/product-rows"),
@@ -76,5 +77,8 @@ def routes(topology: Topology) -> list[Route]:
     to_gateways = [route for gateway in topology.gateways for route in OF_GATEWAYS if route.component == gateway]
     protocols = sorted(set(topology.exposed.values()))
     to_services = [route for protocol in protocols for route in OF_SERVICES.get(protocol, ())]
-    every = [*(OF_STREAMS if topology.has_updates else ()), *to_gateways, *to_services]
-    return [route for route in every if route.component in topology.behind_edge]
+    behind = topology.behind_edge
+    speaks_grpc = {component for component, protocol in behind.items() if protocol is Protocol.GRPC}
+    streams = [route for route in OF_STREAMS if (route.path in OVER_GRPC) == (route.component in speaks_grpc)]
+    every = [*(streams if topology.has_updates else ()), *to_gateways, *to_services]
+    return [route for route in every if route.component in behind]

@@ -15,17 +15,19 @@ from shop.clients.graphql.product import GraphQLProductClient
 from shop.clients.graphql.user import GraphQLUserClient
 from shop.clients.http_channel import HttpChannel, http_session
 from shop.clients.rest.channel import RestPeer
+from shop.clients.rest.notification import RestNotificationClient
 from shop.clients.rest.order import RestOrderClient
 from shop.clients.rest.payment import RestPaymentClient
 from shop.clients.rest.product import RestProductClient
 from shop.clients.rest.user import RestUserClient
-from shop.clients.services import ORDER, PAYMENT, PRODUCT, USER, Service
+from shop.clients.services import NOTIFICATION, ORDER, PAYMENT, PRODUCT, USER, Service
 
 _REST: Mapping[Service, type[RestPeer]] = {
     PRODUCT: RestProductClient,
     USER: RestUserClient,
     ORDER: RestOrderClient,
     PAYMENT: RestPaymentClient,
+    NOTIFICATION: RestNotificationClient,
 }
 _GRAPHQL: Mapping[Service, type[GraphQLPeer]] = {
     PRODUCT: GraphQLProductClient,

@@ -148,11 +148,8 @@ class PaymentClient(Protocol):
         """Returns the payments of the orders that have one, in the order of the orders' ids."""
 
 
-class NotificationClient(Protocol):
+class Notifications(Protocol):
     """What customers are told of their orders, and those who wait for it."""
-
-    async def notify(self, events: Sequence[Event]) -> None:
-        """Stores what happened to orders, once by id; those of one order must come in turn."""
 
     async def list_notifications(self, user_id: int) -> list[Notification]:
         """Returns what is kept of a customer's notifications, newest first."""
@@ -165,6 +162,13 @@ class NotificationClient(Protocol):
 
     def watch_notifications(self, user_id: int, after: int | None = None) -> AsyncGenerator[Update]:
         """Yields what happens to a customer's orders behind a position, None for from now on, until it is closed."""
+
+
+class NotificationClient(Notifications, Protocol):
+    """The same, and who tells them."""
+
+    async def notify(self, events: Sequence[Event]) -> None:
+        """Stores what happened to orders, once by id; those of one order must come in turn."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,6 +174,12 @@ class NotificationList(msgspec.Struct, frozen=True):
     notifications: Sequence[Notification]
 
 
+class Stored(msgspec.Struct, frozen=True):
+    """Says that events are stored."""
+
+    events: Annotated[int, documented("How many there were.", minimum=1)]
+
+
 class Unread(msgspec.Struct, frozen=True):
     """What is left to read."""
 

@@ -83,3 +83,11 @@ NOTIFICATION: Example = {
     "read": False,
     "traceparent": "",
 }
+EVENT: Example = {
+    "id": 4711,
+    "order_id": 4711,
+    "user_id": 17,
+    "status": "SHIPPED",
+    "happened_at": "2025-03-04T05:06:07.123456Z",
+    "traceparent": "",
+}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 
 from fastapi import FastAPI
 
-from shop.clients.ports import Clients
-from shop.platform.access.rules import Access, require_owner, visible
-from shop.platform.process.ending import Ending
+from shop.clients.ports import Notifications
+from shop.platform.access.rules import Access, require_owner
 from shop.platform.rest.answers import Answer, changed, ok
 from shop.platform.rest.caching import PERSONAL
 from shop.platform.rest.call import Call
@@ -24,15 +23,20 @@ POLL_S = 5
 TAG = "notifications"
 
 
-def add_notifications(api: FastAPI, shop: Clients, ending: Ending) -> None:
+def add_notifications(
+    api: FastAPI,
+    notifications: Notifications,
+    require_order: Callable[[int], Awaitable[None]],
+    lasting: Callable[[AsyncGenerator[Update]], AsyncGenerator[Update]],
+) -> None:
     """Declares the routes of notifications.
 
     Args:
         api: The API to add them to.
-        shop: Clients of the notifications, and of the orders that they are about.
-        ending: Ends the streams when the process stops.
+        notifications: The notifications, of the service itself or of a client of it.
+        require_order: Checks that there is an order and that the caller may see it; raises `NotFound` otherwise.
+        lasting: Makes of a stream one that ends with the process.
     """
-    notifications = shop.notification
 
     @api.get("/v1/users/{user_id}/notifications", **reading(TAG, access=Access.CALLER))
     async def list_notifications(call: Call, user_id: UserId) -> Answer[NotificationList]:
@@ -53,14 +57,14 @@ def add_notifications(api: FastAPI, shop: Clients, ending: Ending) -> None:
         """What happens to a customer's orders, as it happens: a customer's own, any for partners."""
         require_owner(user_id)
         updates = notifications.watch_notifications(user_id, _position(last_event_id))
-        return await event_stream("order", _events(ending.until(updates)))
+        return await event_stream("order", _events(lasting(updates)))
 
     @api.get("/v1/orders/{order_id:name}/events", **streaming(TAG, access=Access.CALLER, problems=[404]))
     async def watch_order(order_id: OrderId, last_event_id: LastEventId = None) -> EventStream[Notification]:
         """What happens to one order, as it happens: a customer's own, any for partners."""
-        visible("order", await shop.order.get_order(order_id))
+        await require_order(order_id)
         updates = notifications.watch_order(order_id, _position(last_event_id))
-        return await event_stream("order", _events(ending.until(updates)))
+        return await event_stream("order", _events(lasting(updates)))
 
 
 async def _events(updates: AsyncGenerator[Update]) -> AsyncGenerator[Event[Notification]]:

@@ -36,6 +36,7 @@ PUBLISHED: Mapping[type, Published] = MappingProxyType(
         documents.ReviewList: Published("ReviewList", [{"products": [{"product_id": 17, "reviews": [REVIEW]}]}]),
         Notification: Published("Notification", [NOTIFICATION]),
         documents.NotificationList: Published("NotificationList", [{"notifications": [NOTIFICATION]}]),
+        documents.Stored: Published("Stored", [{"events": 1}]),
         documents.Unread: Published("Unread", [{"unread": 2}]),
         Document: Published("Document", [DOCUMENT]),
         Reservation: Published("Reservation", [RESERVATION]),

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
 from shop.fields import LARGEST_ID
-from shop.resources.examples import ADDRESS, EUR_20, EUR_40, PRODUCT, Example
+from shop.resources.examples import ADDRESS, EUR_20, EUR_40, EVENT, PRODUCT, Example
 from shop.values.product import LARGEST_PRICE_MINOR
 
 NO_NUL = r"^[^\x00]*$"
@@ -229,3 +229,24 @@ class ReadUpTo(BaseModel):
     model_config = _body({"up_to_position": 17})
 
     up_to_position: Annotated[Id, Field(description="Position of the newest notification that is read.")]
+
+
+class NewEvent(BaseModel):
+    """A change of an order's status."""
+
+    model_config = _body()
+
+    id: Annotated[Id, Field(description="Number of the event, ascending within an order.")]
+    order_id: Id
+    user_id: Annotated[Id, Field(description="Who bought.")]
+    status: Literal["PENDING", "CONFIRMED", "SHIPPED", "DELIVERED", "CANCELLED"]
+    happened_at: Annotated[AwareDatetime, Field(strict=False, description="RFC 3339, in microseconds.")]
+    traceparent: Annotated[str, Field(max_length=55, description="Context of the event's trace (W3C); empty for none.")]
+
+
+class NewEvents(BaseModel):
+    """What happened to orders."""
+
+    model_config = _body({"events": [EVENT]})
+
+    events: Annotated[list[NewEvent], Field(min_length=1, max_length=100)]

@@ -48,6 +48,8 @@ def test_a_topology_without_updates_has_no_route_of_theirs() -> None:
     ("name", "path"),
     [
         ("grpc", "/shop.notification.v1.NotificationService/WatchOrder"),
+        ("rest", "/v1/orders/17/events"),
+        ("rest", "/v1/users/17/notifications/events"),
         ("hybrid", "/v1/orders/17/events"),
         ("hybrid", "/v1/users/17/notifications/events"),
     ],

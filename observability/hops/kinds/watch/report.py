@@ -145,7 +145,7 @@ def cost_table(document: Document) -> Table:
 
 
 def budget_table(document: Document) -> Table:
-    """Where the time of the traced updates went that were pushed; who polls waits for the next poll, which is no hop."""
+    """Where the time of traced updates went that were pushed; who polls waits for the next poll, which is no hop."""
     counts = document["counts"][1:]
     rows: list[Sequence[Cell]] = []
     for topology in document["manifest"]["topologies"]:
@@ -177,29 +177,39 @@ def _mean_budget(of: Sequence[Waited]) -> dict[str, float]:
 
 
 def conclusions(document: Document) -> Iterator[str]:
-    """At which interval polling costs what a stream costs, by topology at the most watchers."""
-    most, cores = document["counts"][-1], cores_of(document)
+    """What was more than the shop holds, and at which interval polling costs what a stream costs, by topology."""
+    cores, seen = cores_of(document), dict(_cases(document))
+    for (topology, way, count), of in seen.items():
+        if not _holds(of):
+            failed = sum(one["failed"] for one in of) / max(sum(one["journeys"] for one in of), 1)
+            how = f"who poll every {document['interval_s']:g} s" if way == POLL else "with a stream each"
+            yield f"In {topology}, {count:,} customers {how} are more than it holds: {failed:.0%} of journeys failed."
     for topology in document["manifest"]["topologies"]:
-        of = {
-            way: [one for case, all_ in _cases(document) for one in all_ if case == (topology, way, most)]
-            for way in WAYS
-        }
-        if not all(of.values()):
+        held = [
+            count
+            for count in document["counts"][1:]
+            if all(_holds(seen.get((topology, way, count), [])) for way in WAYS)
+        ]
+        if not held:
             continue
-        push, poll = (float(_each(of[way], cores).mean()) for way in WAYS)
-        late = {way: float(_each(of[way], _lateness("p50")).mean()) for way in WAYS}
-        if push <= 0 or poll <= 0:
-            yield (
-                f"In {topology}, what {most:,} watchers cost is too little to be told from the load itself, for "
-                f"streams ({push:.3f} cores for 1,000) or for polling ({poll:.3f})."
-            )
-            continue
-        yield (
-            f"In {topology}, {most:,} customers who poll every {document['interval_s']:g} s cost {poll / push:.1f} "
-            f"times what as many streams cost, and learn of a change {late['poll'] / 1_000:.1f} s after it in the "
-            f"median, not {late['push']:.0f} ms; polling would cost as little at an interval of "
-            f"{document['interval_s'] * poll / push:.0f} s."
+        most = held[-1]
+        push, poll = (_each(seen[topology, way, most], cores) for way in WAYS)
+        late = {way: float(_each(seen[topology, way, most], _lateness("p50")).mean()) for way in WAYS}
+        said = (
+            f"In {topology}, {most:,} customers who poll every {document['interval_s']:g} s learn of a change "
+            f"{late[POLL] / 1_000:.1f} s after it in the median, and those with a stream {late[PUSH]:.0f} ms after it. "
+            f"For a thousand of them, polling takes {poll.mean():.2f} cores, and streams take {push.mean():.3f}"
         )
+        low, _ = over_blocks(push).ends or (None, None)
+        if low is not None and low > 0:
+            even_s = float(f"{document['interval_s'] * poll.mean() / push.mean():.2g}")
+            yield f"{said}: polling would take as little at an interval of about {even_s:g} s."
+        else:
+            yield f"{said}, which this run cannot tell from nothing."
+
+
+def _holds(of: Sequence[Waited]) -> bool:
+    return bool(of) and not any(one["failed"] or one["missed"] or not one["updates"] for one in of)
 
 
 def cores_of(document: Document) -> Callable[[Waited], float]:

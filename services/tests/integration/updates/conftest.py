@@ -44,6 +44,7 @@ class Shop:
     watchers: Watchers
     relay: Relay
     address: str
+    rest_address: str
     _url: str
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
@@ -74,15 +75,17 @@ class Shop:
 
 
 @pytest.fixture(scope="module")
-async def shop(shared_trial: Any, keys: Any, relayed: bool) -> AsyncIterator[Shop]:
+async def shop(shared_trial: Any, keys: Any, relayed: bool, told_over: str) -> AsyncIterator[Shop]:
     """The shop, which the tests of a module share."""
     async with AsyncExitStack() as stack:
         # Notifications ask the order service, which tells them: one of the two must be known before it is there.
+        rest: list[str] = []
         peers = {"order": f"grpc://{free_address()}"}
 
         async def start(name: str, bootstrap: Any) -> Any:
             config = ServiceConfig(
                 component=name,
+                listen_rest="127.0.0.1:0" if name == "notification" else None,
                 listen_grpc=peers.get(name, "grpc://127.0.0.1:0").removeprefix("grpc://"),
                 database_url=shared_trial.role_url(name),
                 database_pool=4,
@@ -94,23 +97,34 @@ async def shop(shared_trial: Any, keys: Any, relayed: bool) -> AsyncIterator[Sho
             service = getattr(started, "service", started)
             addresses = await stack.enter_async_context(servers(config, bootstrap.protocols(service)))
             peers[name] = f"grpc://{addresses['grpc']}"
+            rest.append(addresses.get("rest", ""))
             return started
 
         await start("product", product_bootstrap)
         await start("user", user_bootstrap)
         await start("payment", payment_bootstrap)
         notification = await start("notification", notification_bootstrap)
+        over_grpc = peers["notification"]
+        peers["notification"] = over_grpc if told_over == "grpc" else f"http://{rest[-1]}"
+        over_rest = rest[-1]
         order = await start("order", order_bootstrap)
+        peers["notification"] = over_grpc
         await stack.enter_async_context(order_bootstrap.beside(order.relay.run()) if relayed else nullcontext())
         clients = await stack.enter_async_context(connect(peers, "test"))
-        address = peers["notification"].removeprefix("grpc://")
-        yield Shop(clients, notification.watchers, order.relay, address, shared_trial.url)
+        address = over_grpc.removeprefix("grpc://")
+        yield Shop(clients, notification.watchers, order.relay, address, over_rest, shared_trial.url)
 
 
 @pytest.fixture(scope="module")
 def relayed() -> bool:
     """Whether events are relayed by themselves; a module whose tests do so says False."""
     return True
+
+
+@pytest.fixture(scope="module")
+def told_over() -> str:
+    """What the order service speaks to the notification service."""
+    return "grpc"
 
 
 # Users of the pool that checkouts may change: each test takes its own.

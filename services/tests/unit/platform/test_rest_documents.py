@@ -8,6 +8,7 @@ import httpx
 import pytest
 import schemathesis
 
+from shop.notification import rest as notification
 from shop.order import rest as order
 from shop.payment import rest as payment
 from shop.platform.access.rules import Authenticator, NoVerifier
@@ -20,6 +21,10 @@ SERVICES = {
     "user": (user, {"/v1/sessions", "/v1/users"}),
     "order": (order, {"/v1/orders", "/v1/order-lines", "/v1/users/{user_id}/orders"}),
     "payment": (payment, {"/v1/payments"}),
+    "notification": (
+        notification,
+        {"/v1/order-events", "/v1/users/{user_id}/notifications", "/v1/orders/{order_id}/events"},
+    ),
 }
 
 

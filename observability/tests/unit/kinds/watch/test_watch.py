@@ -91,8 +91,19 @@ def test_budgets_add_up() -> None:
 
 def test_the_interval_at_which_polling_costs_what_a_stream_does() -> None:
     [said] = conclusions(document(*SOUND))
-    assert "cost 20.0 times what as many streams cost" in said
-    assert "at an interval of 100 s" in said
+    assert "streams take 0.100: polling would take as little at an interval of about 100 s." in said
+
+
+def test_a_cost_that_may_be_nothing_is_no_divisor() -> None:
+    rows = [{**one, "cpu_s": {"order": 6.0 + one["block"] * one["watchers"] / 1_000}} for one in SOUND]
+    [said] = conclusions(document(*cast("list[Waited]", rows)))
+    assert said.endswith(", which this run cannot tell from nothing.")
+
+
+def test_more_watchers_than_the_shop_holds_are_said_and_not_compared() -> None:
+    rows = [{**one, "failed": 60, "missed": 3} if one["way"] == "poll" and one["watchers"] else one for one in SOUND]
+    [said] = conclusions(document(*cast("list[Waited]", rows)))
+    assert said == "In grpc, 100 customers who poll every 5 s are more than it holds: 10% of journeys failed."
 
 
 @pytest.mark.parametrize(

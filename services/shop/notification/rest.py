@@ -1,0 +1,42 @@
+"""Notifications over REST: decodes, calls, encodes. What a gateway serves too is in `shop.resources.notifications`."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+
+from shop.notification.service import NotificationService
+from shop.platform.access.rules import Access, Authenticator
+from shop.platform.rest.answers import Answer, changed
+from shop.platform.rest.docs_page import add_docs
+from shop.platform.rest.operations import changing
+from shop.resources.documents import Stored
+from shop.resources.notifications import TAG, add_notifications
+from shop.resources.received import NewEvents
+from shop.resources.service_api import service_api
+from shop.values.notification import Event
+from shop.values.order import OrderStatus
+
+TAGS = {TAG: "What happens to orders, told to those who bought."}
+
+
+def build_app(service: NotificationService, authenticator: Authenticator) -> FastAPI:
+    """Returns the application."""
+    api = service_api("notification", "What customers are told of their orders", TAGS, authenticator)
+
+    # The service itself looks whose an order is, and ends its streams.
+    async def checked_by_the_service(_order_id: int) -> None: ...
+
+    add_notifications(api, service, checked_by_the_service, lambda updates: updates)
+
+    @api.post("/v1/order-events", **changing(TAG, access=Access.INTERNAL, problems=[409]))
+    async def notify(new: NewEvents) -> Answer[Stored]:
+        """Stores what happened to orders, once by id; for the order service."""
+        events = [
+            Event(one.id, one.order_id, one.user_id, OrderStatus(one.status), one.happened_at, one.traceparent)
+            for one in new.events
+        ]
+        await service.notify(events)
+        return changed(Stored(len(events)))
+
+    add_docs(api)
+    return api
