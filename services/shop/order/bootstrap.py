@@ -91,7 +91,8 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[OrderParts]:
 async def _relay(config: ServiceConfig, clients: Clients, stack: AsyncExitStack) -> Relay:
     """Opens what the relay needs, connections of its own among it: a delivery keeps no request waiting for one."""
     url = required(config.database_url, "SHOP_DATABASE_URL", EXAMPLE_URL)
-    database = await connect_database(url, 1)
+    # Deletions that a crash of the database takes back are deliveries made again, which do no harm.
+    database = await connect_database(url, 1, settings={"synchronous_commit": "off"})
     stack.push_async_callback(database.close)
     relay = Relay(PostgresOutbox(database), clients.notification)
     await stack.enter_async_context(listening_to(CHANNEL, url, lambda _: relay.wake()))

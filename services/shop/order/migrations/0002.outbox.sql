@@ -4,7 +4,8 @@
 CREATE TABLE shop_order.outbox (
     -- Ascending within an order, whose row the change holds.
     id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    order_id    bigint NOT NULL REFERENCES shop_order.orders (id),
+    -- No foreign key: the statement that writes the row changes the order.
+    order_id    bigint NOT NULL,
     user_id     bigint NOT NULL,
     status      text NOT NULL,
     happened_at timestamptz NOT NULL DEFAULT clock_timestamp(),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import asyncpg
@@ -20,6 +21,7 @@ from shop.platform.telemetry.tracing import UNTRACED, Ending, begin, sampled_par
 
 log = logging.getLogger(__name__)
 
+NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 CONNECT_LIMIT_S = 20.0
 CLOSE_LIMIT_S = 3.0
 CONNECT_PAUSE_S = 0.2
@@ -115,13 +117,16 @@ class Database:
             self._pool.terminate()
 
 
-async def connect_database(url: str, pool_size: int, *, limit_s: float = CONNECT_LIMIT_S) -> Database:
+async def connect_database(
+    url: str, pool_size: int, *, limit_s: float = CONNECT_LIMIT_S, settings: Mapping[str, str] = NO_SETTINGS
+) -> Database:
     """Opens the connections of a service, waiting for a database that is still starting.
 
     Args:
         url: postgresql://role:password@host:port/database.
         pool_size: Connections to keep open.
         limit_s: How long to try, in seconds.
+        settings: Further settings of the sessions.
 
     Raises:
         StartError: The database did not answer in time, or refused the role.
@@ -129,7 +134,7 @@ async def connect_database(url: str, pool_size: int, *, limit_s: float = CONNECT
     give_up_at = asyncio.get_running_loop().time() + limit_s
     while True:
         try:
-            return Database(await _open(url, pool_size))
+            return Database(await _open(url, pool_size, settings))
         except (OSError, TimeoutError, asyncpg.CannotConnectNowError) as error:
             if asyncio.get_running_loop().time() >= give_up_at:
                 raise StartError(f"the database at {_place(url)} does not answer: {error}; is it running?") from error
@@ -138,7 +143,7 @@ async def connect_database(url: str, pool_size: int, *, limit_s: float = CONNECT
             raise StartError(f"the database at {_place(url)} refuses SHOP_DATABASE_URL: {error}") from error
 
 
-def _open(url: str, pool_size: int) -> asyncpg.Pool[asyncpg.Record]:
+def _open(url: str, pool_size: int, settings: Mapping[str, str]) -> asyncpg.Pool[asyncpg.Record]:
     """Returns a pool to await."""
     return asyncpg.create_pool(
         url,
@@ -155,6 +160,7 @@ def _open(url: str, pool_size: int) -> asyncpg.Pool[asyncpg.Record]:
             # No statement here runs long enough to gain from it.
             "jit": "off",
             "timezone": "UTC",
+            **settings,
         },
     )
 
