@@ -213,7 +213,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? connections edge envoy Edge proxy in front of the topology: envoy or kong or none.
 #? connections tls off TLS 1.3 between client and edge: off or on.
 #? connections http 2 HTTP version between client and edge: 1 or 2 or 3.
-#? watch topologies grpc,hybrid Topologies, comma-separated names or paths.
+#? watch topologies rest,grpc,hybrid Topologies, comma-separated names or paths.
 #? watch ways push,poll Ways to wait, comma-separated: push, poll.
 #? watch watchers 100,1000,5000 Numbers of watchers, ascending, comma-separated, 1 to 10000.
 #? watch interval 5s Time between two polls of a customer, such as 5s; 1s to 60s.

@@ -21,8 +21,8 @@ QUEUE = "shop_order.outbox"
 DELIVER_LIMIT_S = 5.0
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 1.0
 GATHER_S = 0.005
-"""Pause before the relay takes events, in seconds: the checkout that has placed an order is about to confirm it, and should
-not share this process and the database's log with the delivery of its own first event."""
+"""Pause before the relay takes events, in seconds: the checkout that has placed an order is about to confirm it, and
+should not share this process and the database's log with the delivery of its own first event."""
 LOOK_S = 5.0
 """Pause after which the relay looks by itself: another process may have died with events that it had taken."""
 
