@@ -260,7 +260,7 @@ def _cases(document: Document) -> Iterator[tuple[Case, list[Waited]]]:
 
 
 def _how(of: Sequence[Waited], way: str) -> str:
-    return f"{of[0]['protocol']} {WAYS[way]}"
+    return f"{of[0]['protocol'].partition('-')[0]} {WAYS[way]}"
 
 
 def _lateness(name: str) -> Callable[[Waited], float]:
