@@ -46,6 +46,18 @@ def whole_number(name: str, given: str, lowest: int, highest: int) -> int:
     return int(given)
 
 
+def ascending(name: str, given: str, lowest: int, highest: int) -> tuple[int, ...]:
+    """Reads integers with commas between them.
+
+    Raises:
+        UsageError: One is none, or out of range, or they do not ascend.
+    """
+    numbers = tuple(whole_number(name, part.strip(), lowest, highest) for part in given.split(","))
+    if list(numbers) != sorted(set(numbers)):
+        raise UsageError(f"{name}={given} is not valid: each number must be above the one before it")
+    return numbers
+
+
 def checked_seed(given: str) -> int:
     """Reads a seed.
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from experiment.arguments import checked_seed, topologies_of, workload_file
 from experiment.capacity.recorder import Recorder
@@ -21,6 +21,9 @@ from hops.kinds import make_report
 from hops.kinds.capacity.document import Kind
 from mesh.description.ports import load_ports
 from mesh.description.switches import parse_switches
+
+if TYPE_CHECKING:
+    from hops.elements.element import Element
 
 
 def setup_of(kind: str, topologies: str, seed: str, workload: str, **switches: str | None) -> Setup:
@@ -73,6 +76,44 @@ def run(kind: Kind, setup: Setup, chosen: dict[str, Any], work: Callable[[Rig], 
 
         out = options.console()
         out.print(capacity_view(document))
+        options.print_places(out, path)
+    options.end(valid=valid)
+
+
+def end(
+    kind: str,
+    measure: Callable[[ResultsFolder], Any],
+    shown_of: Callable[[Any], tuple[Sequence[Element], Sequence[str]]],
+    *,
+    as_json: bool,
+) -> None:
+    """Measures, writes what a kind of one document leaves, shows it, and ends the program.
+
+    Args:
+        kind: Kind of the run.
+        measure: Measures into a results folder, and returns the document.
+        shown_of: Returns what a terminal shows of the document, and why its figures may not be trusted.
+        as_json: Whether the document is printed as it is, instead.
+    """
+    folder = ResultsFolder.new(RESULTS, kind)
+    try:
+        document = measure(folder)
+    except BaseException:
+        folder.set_aside()
+        raise
+    folder.write_json(f"{kind}.json", document)
+    _, valid = make_report(folder.path)
+    path = folder.publish(latest=False)
+    if as_json:
+        options.print_file(path / f"{kind}.json")
+    else:
+        from hops.terminal.render import rendered
+
+        out = options.console()
+        elements, doubts = shown_of(document)
+        out.print(rendered(elements))
+        for reason in doubts:
+            out.print(f"SUSPECT: {reason}.")
         options.print_places(out, path)
     options.end(valid=valid)
 

@@ -5,24 +5,22 @@ from __future__ import annotations
 import random
 import time
 from contextlib import ExitStack
-from typing import Annotated, TypedDict
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
-from experiment.arguments import whole_number
+from experiment.arguments import ascending, whole_number
 from experiment.capacity.rig import PARITY_SAMPLES, Setup
 from experiment.commands import in_steps, options
-from experiment.errors import UsageError
 from experiment.generator.shopload import BINARY, Load, Shopload, Tape
 from experiment.generator.tapes import parity_tape
 from experiment.plan.arms_in_blocks import DATA_SEED
 from experiment.progress import Progress
-from experiment.results.folder import RESULTS, ResultsFolder
+from experiment.results.folder import ResultsFolder
 from experiment.results.manifest import manifest_of, now
 from experiment.trial.outcome import Clock
 from experiment.trial.resources import memory_mb
 from experiment.trial.run import ready
-from hops.kinds import make_report
 from hops.kinds.connections.document import Document, Held
 from hops.run.documents import SCHEMA
 from mesh.components.shop_processes import Data
@@ -31,6 +29,9 @@ from mesh.description.switches import MOST_CONNECTIONS
 from mesh.description.topology import Topology
 from mesh.native.system import System
 from mesh.runtime import Runtime
+
+if TYPE_CHECKING:
+    from hops.elements.element import Element
 
 KIND = "connections"
 MOST_BLOCKS = 20
@@ -65,43 +66,17 @@ def command(
 ) -> None:
     """The command `connections`; `experiment.cli` has its help."""
     with options.reported_errors():
-        counts = parse_counts(connections)
+        counts = ascending("connections", connections, 0, MOST_CONNECTIONS)
         repeats = whole_number("blocks", blocks, 1, MOST_BLOCKS)
         most = str(max(counts[-1], 1))  # so that processes may open as many files
         setup = in_steps.setup_of(KIND, topologies, seed, "default", **switches, connections=most)
-        folder = ResultsFolder.new(RESULTS, KIND)
-        try:
-            document = hold(setup, counts, repeats, folder, Progress())
-        except BaseException:
-            folder.set_aside()
-            raise
-        folder.write_json(f"{KIND}.json", document)
-        _, valid = make_report(folder.path)
-        path = folder.publish(latest=False)
-        if as_json:
-            options.print_file(path / f"{KIND}.json")
-        else:
-            from hops.kinds.connections.report import memory_table, unsteady
-            from hops.terminal.render import rendered
-
-            out = options.console()
-            out.print(rendered([memory_table(document)]))
-            for reason in unsteady(document):
-                out.print(f"SUSPECT: {reason}.")
-            options.print_places(out, path)
-        options.end(valid=valid)
+        in_steps.end(KIND, lambda folder: hold(setup, counts, repeats, folder, Progress()), _shown, as_json=as_json)
 
 
-def parse_counts(given: str) -> tuple[int, ...]:
-    """Reads the numbers of connections, with commas between them.
+def _shown(document: Document) -> tuple[list[Element], list[str]]:
+    from hops.kinds.connections.report import memory_table, unsteady
 
-    Raises:
-        UsageError: One is no integer in range, or they do not ascend.
-    """
-    counts = tuple(whole_number("connections", part.strip(), 0, MOST_CONNECTIONS) for part in given.split(","))
-    if list(counts) != sorted(set(counts)):
-        raise UsageError(f"connections={given} is not valid: each number must be above the one before it")
-    return counts
+    return [memory_table(document)], unsteady(document)
 
 
 def hold(setup: Setup, counts: tuple[int, ...], blocks: int, folder: ResultsFolder, say: Progress) -> Document:

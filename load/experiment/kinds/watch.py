@@ -9,27 +9,26 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import numpy as np
 import psycopg
 import typer
 
-from experiment.arguments import checked_seed, duration_s, number, topologies_of, whole_number, workload_file
+from experiment.arguments import ascending, checked_seed, duration_s, number, topologies_of, whole_number, workload_file
 from experiment.capacity.rig import PARITY_SAMPLES, Setup
-from experiment.commands import options
+from experiment.commands import in_steps, options
 from experiment.errors import GeneratorError, UsageError
 from experiment.generator.shopload import BINARY, Load, Shopload, Tape, stop
 from experiment.generator.tapes import parity_tape
 from experiment.plan.arms_in_blocks import DATA_SEED
 from experiment.progress import Progress, minutes
-from experiment.results.folder import RESULTS, ResultsFolder
+from experiment.results.folder import ResultsFolder
 from experiment.results.manifest import manifest_of, now
 from experiment.trial.outcome import JOURNEYS, Clock
 from experiment.trial.resources import CLIENT, ResourceSampler, memory_mb
 from experiment.trial.run import ready
 from hops.budget.parts import budgets_of
-from hops.kinds import make_report
 from hops.kinds.watch.document import Document, Waited
 from hops.run.documents import SCHEMA
 from hops.run.rows import read_journeys
@@ -41,6 +40,9 @@ from mesh.description.ports import load_ports
 from mesh.description.switches import parse_switches
 from mesh.native.system import System
 from mesh.runtime import Runtime
+
+if TYPE_CHECKING:
+    from hops.elements.element import Element
 
 KIND = "watch"
 WAYS = ("push", "poll")
@@ -81,7 +83,7 @@ def command(
 ) -> None:
     """The command `watch`; `experiment.cli` has its help."""
     with options.reported_errors():
-        counts, chosen = parse_watchers(watchers), parse_ways(ways)
+        counts, chosen = ascending("watchers", watchers, 1, MOST_WATCHERS), parse_ways(ways)
         repeats = whole_number("blocks", blocks, 1, MOST_BLOCKS)
         length_s = duration_s("duration", duration, SHORTEST, LONGEST)
         interval_s = duration_s("interval", interval, "1s", "60s")
@@ -92,41 +94,18 @@ def command(
             seed=checked_seed(seed),
             ports=load_ports(os.environ),
         )
-        folder = ResultsFolder.new(RESULTS, KIND)
-        say = Progress()
-        try:
-            run = _Run(setup, folder, number("rate", rate) or WARM_RATE, length_s, interval_s, say)
-            document = run.all(chosen, counts, repeats)
-        except BaseException:
-            folder.set_aside()
-            raise
-        folder.write_json(f"{KIND}.json", document)
-        _, valid = make_report(folder.path)
-        path = folder.publish(latest=False)
-        if as_json:
-            options.print_file(path / f"{KIND}.json")
-        else:
-            from hops.kinds.watch.report import doubts, elements
-            from hops.terminal.render import rendered
+        asked = number("rate", rate) or WARM_RATE
 
-            out = options.console()
-            out.print(rendered(elements(document)))
-            for reason in doubts(document):
-                out.print(f"SUSPECT: {reason}.")
-            options.print_places(out, path)
-        options.end(valid=valid)
+        def measure(folder: ResultsFolder) -> Document:
+            return _Run(setup, folder, asked, length_s, interval_s, Progress()).all(chosen, counts, repeats)
+
+        in_steps.end(KIND, measure, _shown, as_json=as_json)
 
 
-def parse_watchers(given: str) -> tuple[int, ...]:
-    """Reads the numbers of watchers, with commas between them.
+def _shown(document: Document) -> tuple[list[Element], list[str]]:
+    from hops.kinds.watch.report import doubts, elements
 
-    Raises:
-        UsageError: One is no integer in range, or they do not ascend.
-    """
-    counts = tuple(whole_number("watchers", part.strip(), 1, MOST_WATCHERS) for part in given.split(","))
-    if list(counts) != sorted(set(counts)):
-        raise UsageError(f"watchers={given} is not valid: each number must be above the one before it")
-    return counts
+    return elements(document), doubts(document)
 
 
 def parse_ways(given: str) -> tuple[str, ...]:

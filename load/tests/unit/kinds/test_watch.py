@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from experiment.arguments import ascending
 from experiment.errors import UsageError
-from experiment.kinds.watch import parse_watchers, parse_ways
+from experiment.kinds.watch import MOST_WATCHERS, parse_ways
 
 
 def test_numbers_of_watchers_ascend() -> None:
-    assert parse_watchers("100, 1000") == (100, 1000)
+    assert ascending("watchers", "100, 1000", 1, MOST_WATCHERS) == (100, 1000)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +26,7 @@ def test_numbers_of_watchers_ascend() -> None:
 )
 def test_other_numbers_are_refused(given: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        parse_watchers(given)
+        ascending("watchers", given, 1, MOST_WATCHERS)
 
 
 @pytest.mark.parametrize(

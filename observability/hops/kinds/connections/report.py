@@ -8,13 +8,10 @@ from typing import cast
 
 import numpy as np
 
-from hops.elements.element import Points, Section
+from hops.elements.element import Element, Points, Section
 from hops.elements.table import Cell, Column, Table, words
 from hops.kinds.connections.document import Document
-from hops.report import chart
-from hops.report.facts import machine_facts
-from hops.report.sections.setup import setup_table
-from hops.report.write import Page, write_page
+from hops.report.plain import write_plain
 from hops.run.documents import SCHEMA
 from hops.run.files import read_document
 from hops.tables.over_blocks import over_blocks
@@ -34,22 +31,13 @@ def make_report(file: Path) -> tuple[Path, bool]:
         OSError: The disk is full, or the folder cannot be written.
     """
     document = cast("Document", read_document(file, SCHEMA))
-    chart.restart_ids()
-    facts, restless = dict(machine_facts(document["manifest"])), unsteady(document)
-    page = Page(
-        name=document["name"],
-        kind="connections",
-        question="How much memory does each component have with so many open connections?",
-        measured=list(document["manifest"]["topologies"]),
-        valid=not restless,
-        verdict=f"SUSPECT: {restless[0]}." if restless else "VALID: memory was steady at every number of connections.",
-        facts=[("machine", facts["machine"]), ("measured", facts["when"])],
-        sections=[
-            Section("memory", "Memory", [memory_table(document), *([Points(restless)] if restless else [])]),
-            Section("setup", "What was measured", [setup_table(list(facts.items()))]),
-        ],
+    restless = unsteady(document)
+    memory: list[Element] = [memory_table(document), *([Points(restless)] if restless else [])]
+    question = "How much memory does each component have with so many open connections?"
+    sound = "memory was steady at every number of connections."
+    return write_plain(
+        file.parent, document, "connections", question, [Section("memory", "Memory", memory)], sound, restless
     )
-    return write_page(page, file.parent), not restless
 
 
 def unsteady(document: Document) -> list[str]:

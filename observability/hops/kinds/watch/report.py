@@ -13,10 +13,7 @@ from hops.budget.parts import UNATTRIBUTED
 from hops.elements.element import Element, Points, Section
 from hops.elements.table import Cell, Column, Table, number, whole, words
 from hops.kinds.watch.document import Document, Waited
-from hops.report import chart
-from hops.report.facts import machine_facts
-from hops.report.sections.setup import setup_table
-from hops.report.write import Page, write_page
+from hops.report.plain import write_plain
 from hops.run.documents import SCHEMA
 from hops.run.files import read_document
 from hops.tables.over_blocks import over_blocks
@@ -43,23 +40,14 @@ def make_report(file: Path) -> tuple[Path, bool]:
         OSError: The disk is full, or the folder cannot be written.
     """
     document = cast("Document", read_document(file, SCHEMA))
-    chart.restart_ids()
-    facts, wrong = dict(machine_facts(document["manifest"])), doubts(document)
-    page = Page(
-        name=document["name"],
-        kind="watch",
-        question="How late do customers learn of changes of their orders, and what does their waiting cost?",
-        measured=list(document["manifest"]["topologies"]),
-        valid=not wrong,
-        verdict=f"SUSPECT: {wrong[0]}." if wrong else "VALID: no update was missed, doubled or out of order.",
-        facts=[("machine", facts["machine"]), ("measured", facts["when"])],
-        sections=[
-            Section("lateness", "Lateness and cost", elements(document)),
-            Section("validity", "Why these figures can be trusted, or not", [Points(wrong or sound(document))]),
-            Section("setup", "What was measured", [setup_table(list(facts.items()))]),
-        ],
-    )
-    return write_page(page, file.parent), not wrong
+    wrong = doubts(document)
+    question = "How late do customers learn of changes of their orders, and what does their waiting cost?"
+    sections = [
+        Section("lateness", "Lateness and cost", elements(document)),
+        Section("validity", "Why these figures can be trusted, or not", [Points(wrong or sound(document))]),
+    ]
+    nothing = "no update was missed, doubled or out of order."
+    return write_plain(file.parent, document, "watch", question, sections, nothing, wrong)
 
 
 def elements(document: Document) -> list[Element]:
