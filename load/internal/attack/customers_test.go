@@ -72,7 +72,10 @@ func TestJourneysOverANetwork(t *testing.T) {
 						}
 						// A large answer waits for the window of a new connection.
 						more := alone || visit == link.First && e.Journey == journey.BulkLines
-						if n := row.OpeningRoundTrips; visit == link.Warm && n != 0 || visit == link.First && n < opening || n > opening && !more {
+						// Of requests side by side, the one that ends last may have been sent when the connection was open already: on a busy
+						// machine, later than the others by more than a round trip.
+						fewer := row.Parallel > 1
+						if n := row.OpeningRoundTrips; visit == link.Warm && n != 0 || visit == link.First && n < opening && !fewer || n > opening && !more {
 							t.Errorf("%s, %s: %d round trips to open connections", e.Journey, visit, n)
 						}
 						opened := time.Duration(min(row.OpeningRoundTrips, opening)) * distance
