@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from experiment.arguments import duration_s, profile_of
+from experiment.arguments import ascending, duration_s, profile_of
 from experiment.capacity.recorder import Recorder, steps_frame
 from experiment.capacity.rig import Rig, Setup, TimeLeft
 from experiment.capacity.search import SearchResult
@@ -17,7 +17,6 @@ from experiment.capacity.step import most_under_way
 from experiment.errors import UsageError
 from experiment.generator.shopload import BINARY
 from experiment.kinds import stress
-from experiment.kinds.connections import parse_counts
 from experiment.kinds.stress import DEFAULT_USERS, connections_for, parse_users, tape_rate
 from experiment.kinds.sweep import HIGHEST_OBJECTIVE, LEAST_JOURNEYS, PROFILES, judged, rates, seen, step_s
 from experiment.plan.closed_loop import ClosedLoop
@@ -27,7 +26,7 @@ from hops.errors import JaegerError
 from hops.kinds.capacity.document import read_capacity
 from hops.kinds.capacity.synthetic import step, synthetic_document
 from mesh.description.ports import load_ports
-from mesh.description.switches import Switches
+from mesh.description.switches import MOST_CONNECTIONS, Switches
 from mesh.description.topology import Topology, load_topology
 from mesh.errors import ComponentDiedError
 
@@ -221,6 +220,6 @@ def test_every_step_is_on_disk_at_once(recorder: Recorder, tmp_path: Path) -> No
     ],
 )
 def test_numbers_of_connections_ascend(given: str, told: str) -> None:
-    assert parse_counts("0, 10,1000") == (0, 10, 1000)
+    assert ascending("connections", "0, 10,1000", 0, MOST_CONNECTIONS) == (0, 10, 1000)
     with pytest.raises(UsageError, match=told):
-        parse_counts(given)
+        ascending("connections", given, 0, MOST_CONNECTIONS)
