@@ -14,12 +14,16 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
+
 from mesh.errors import ComponentDiedError, StartError
 from mesh.paths import RunFolder
 from mesh.supervisor.process_record import Started, write_record
 from mesh.supervisor.readiness import Check
 from mesh.supervisor.signals import Interrupts
 
+ORPHANS_LIMIT_S = 5.0
+"""How long what a killed component had started may take to end, in seconds."""
 POLL_S = 0.01
 TAIL_LINES = 15
 STORE_RANK = 9
@@ -115,8 +119,12 @@ class Supervisor:
     def kill(self, name: str) -> None:
         """Kills a component with SIGKILL, as a crash would."""
         running = self._running.pop(name)
+        left = psutil.Process(running.process.pid).children(recursive=True) if running.process.poll() is None else []
         running.signal(signal.SIGKILL)
         running.process.wait()
+        # What it had started ends once it notices, and until then may hold what the next start needs, as PostgreSQL's
+        # processes hold its memory.
+        psutil.wait_procs(left, timeout=ORPHANS_LIMIT_S)
         self._record()
 
     def restart(self, name: str) -> None:
