@@ -233,10 +233,16 @@ def traces(session_traces: Traces) -> Traces:
     return session_traces
 
 
+@pytest.fixture(scope="session")
+def free_addresses() -> Callable[[], str]:
+    """Gives addresses of this machine that nothing listens on, one by one."""
+    return lambda: f"127.0.0.1:{free_port()}"
+
+
 @pytest.fixture
-def free_address() -> str:
+def free_address(free_addresses: Callable[[], str]) -> str:
     """An address of this machine that nothing listens on."""
-    return f"127.0.0.1:{free_port()}"
+    return free_addresses()
 
 
 def free_port() -> int:

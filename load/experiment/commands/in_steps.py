@@ -23,6 +23,8 @@ from mesh.description.ports import load_ports
 from mesh.description.switches import parse_switches
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from hops.elements.element import Element
 
 
@@ -67,17 +69,13 @@ def run(kind: Kind, setup: Setup, chosen: dict[str, Any], work: Callable[[Rig], 
         _set_aside(folder, recorder)
         raise
     document = recorder.end(complete=True)
-    _, valid = make_report(folder.path)
-    path = folder.publish(latest=False)  # `latest` is what `make trace` and `make audit` look at: a run with traces
-    if as_json:
-        options.print_file(path / f"{kind}.json")
-    else:
+
+    def show(out: Console) -> None:
         from hops.kinds.capacity.terminal import capacity_view
 
-        out = options.console()
         out.print(capacity_view(document))
-        options.print_places(out, path)
-    options.end(valid=valid)
+
+    _publish(folder, kind, show, as_json=as_json)
 
 
 def end(
@@ -102,18 +100,27 @@ def end(
         folder.set_aside()
         raise
     folder.write_json(f"{kind}.json", document)
-    _, valid = make_report(folder.path)
-    path = folder.publish(latest=False)
-    if as_json:
-        options.print_file(path / f"{kind}.json")
-    else:
+
+    def show(out: Console) -> None:
         from hops.terminal.render import rendered
 
-        out = options.console()
         elements, doubts = shown_of(document)
         out.print(rendered(elements))
         for reason in doubts:
             out.print(f"SUSPECT: {reason}.")
+
+    _publish(folder, kind, show, as_json=as_json)
+
+
+def _publish(folder: ResultsFolder, kind: str, show: Callable[[Console], None], *, as_json: bool) -> None:
+    """Makes the report, publishes the results, shows them or their document, and ends the program."""
+    _, valid = make_report(folder.path)
+    path = folder.publish(latest=False)  # `latest` is what `make trace` and `make audit` look at: a run with traces
+    if as_json:
+        options.print_file(path / f"{kind}.json")
+    else:
+        out = options.console()
+        show(out)
         options.print_places(out, path)
     options.end(valid=valid)
 

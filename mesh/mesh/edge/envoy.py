@@ -54,6 +54,7 @@ _ACCEPTS_GRAPHQL = {"header_filter": {"header": {"name": "accept", "string_match
 def render(plan: EdgePlan) -> dict[str, Any]:
     """Envoy's whole configuration, as plain data."""
     topology = plan.topology
+    table = routes(topology)
     config = base_config(EDGE_FILE)
     config["admin"]["address"] = tcp_address(plan.admin.host, plan.admin.port)
     (monitor,) = config["overload_manager"]["resource_monitors"]
@@ -73,11 +74,7 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     action = {**host.pop("upstream_action"), "timeout": f"{limits.ANSWER_S}s"}
     host["routes"] += [
         *map(_refusal, limits.CHECKED),
-        *(
-            _route(route, action, upstream, topology)
-            for route in routes(topology)
-            for upstream in plan.leads_to(route.component)
-        ),
+        *(_route(route, action, upstream, topology) for route in table for upstream in plan.leads_to(route.component)),
     ]
     buffer, compressor, transcoder, router = manager["http_filters"]
     buffer["typed_config"]["max_request_bytes"] = limits.LARGEST_BODY
@@ -91,14 +88,14 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     if plan.quic and plan.certificate is not None:
         resources["listeners"].append(_quic(listener, plan.certificate))
     over_http1, over_http2, collector = resources["clusters"]
-    names = dict.fromkeys(route.component for route in routes(topology))
+    names = dict.fromkeys(route.component for route in table)
     upstreams = [upstream for name in names for upstream in plan.leads_to(name)]
     resources["clusters"] = [
         *(
             _cluster(
                 over_http2 if upstream.protocol is Protocol.GRPC else over_http1,
                 upstream,
-                streams=any(route.streams for route in routes(topology) if route.component == upstream.component),
+                streams=any(route.streams for route in table if route.component == upstream.component),
             )
             for upstream in upstreams
         ),

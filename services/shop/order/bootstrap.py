@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import socket
 import uuid
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any
 
 from shop.clients.connect import connect
 from shop.clients.ports import Clients
@@ -29,6 +26,7 @@ from shop.platform.database.listening import listening_to
 from shop.platform.database.pool import Database, connect_database
 from shop.platform.database.store import opened_store
 from shop.platform.page_token import DEFAULT_KEY
+from shop.platform.process.beside import beside
 from shop.platform.process.lifecycle import stop_signal
 from shop.platform.serve import Protocols, listening, protocols_of, servers
 
@@ -115,15 +113,3 @@ async def serve(config: ServiceConfig) -> None:
         nullcontext() if parts.relay is None else beside(parts.relay.run()),
     ):
         await stop.wait()
-
-
-@asynccontextmanager
-async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Runs work that has no end for as long as the context lasts."""
-    task = asyncio.create_task(work)
-    try:
-        yield
-    finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task

@@ -11,6 +11,8 @@ from typing import Any
 
 import asyncpg
 
+from shop.platform.process.beside import beside
+
 log = logging.getLogger(__name__)
 
 CONNECT_TIMEOUT_S = 5.0
@@ -31,13 +33,8 @@ async def listening_to(channel: str, url: str, heard: Heard) -> AsyncIterator[No
         url: postgresql://role:password@host:port/database.
         heard: Gets what is told, and None each time that the connection is made.
     """
-    task = asyncio.create_task(_keep_listening(channel, url, heard))
-    try:
+    async with beside(_keep_listening(channel, url, heard)):
         yield
-    finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
 
 
 async def _keep_listening(channel: str, url: str, heard: Heard) -> None:

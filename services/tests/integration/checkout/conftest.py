@@ -27,6 +27,7 @@ from shop.order.service import OrderService
 from shop.payment import bootstrap as payment_bootstrap
 from shop.platform.config import ServiceConfig
 from shop.platform.database.pool import Database, connect_database
+from shop.platform.process.beside import beside
 from shop.product import bootstrap as product_bootstrap
 from shop.user import bootstrap as user_bootstrap
 from shop.values.order import CheckoutLine, Order
@@ -175,7 +176,7 @@ async def running_shop(
             service = started
             if isinstance(started, order_bootstrap.OrderParts):
                 service = started.service
-                await stack.enter_async_context(order_bootstrap.beside(started.recovery.run()))
+                await stack.enter_async_context(beside(started.recovery.run()))
             peers[name] = await stack.enter_async_context(served(name, service))
         yield await stack.enter_async_context(connect(peers, "test"))
 

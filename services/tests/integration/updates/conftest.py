@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, closing, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -15,11 +15,14 @@ import pytest
 from shop.clients.connect import connect
 from shop.clients.ports import Clients
 from shop.notification import bootstrap as notification_bootstrap
+from shop.notification.postgres import PostgresNotifications
 from shop.notification.watching import Watchers
 from shop.order import bootstrap as order_bootstrap
 from shop.order.relay import Relay
 from shop.payment import bootstrap as payment_bootstrap
 from shop.platform.config import ServiceConfig
+from shop.platform.database.pool import connect_database
+from shop.platform.process.beside import beside
 from shop.platform.serve import servers
 from shop.product import bootstrap as product_bootstrap
 from shop.user import bootstrap as user_bootstrap
@@ -75,12 +78,14 @@ class Shop:
 
 
 @pytest.fixture(scope="module")
-async def shop(shared_trial: Any, keys: Any, relayed: bool, told_over: str) -> AsyncIterator[Shop]:
+async def shop(
+    shared_trial: Any, keys: Any, relayed: bool, told_over: str, free_addresses: Callable[[], str]
+) -> AsyncIterator[Shop]:
     """The shop, which the tests of a module share."""
     async with AsyncExitStack() as stack:
         # Notifications ask the order service, which tells them: one of the two must be known before it is there.
         rest: list[str] = []
-        peers = {"order": f"grpc://{free_address()}"}
+        peers = {"order": f"grpc://{free_addresses()}"}
 
         async def start(name: str, bootstrap: Any) -> Any:
             config = ServiceConfig(
@@ -107,12 +112,23 @@ async def shop(shared_trial: Any, keys: Any, relayed: bool, told_over: str) -> A
         over_grpc = peers["notification"]
         peers["notification"] = over_grpc if told_over == "grpc" else f"http://{rest[-1]}"
         over_rest = rest[-1]
-        order = await start("order", order_bootstrap)
+        # Only the database's word wakes the relay, so that no test passes by the relay's own clock.
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(order_bootstrap, "Relay", partial(Relay, look_s=3_600))
+            order = await start("order", order_bootstrap)
         peers["notification"] = over_grpc
-        await stack.enter_async_context(order_bootstrap.beside(order.relay.run()) if relayed else nullcontext())
+        await stack.enter_async_context(beside(order.relay.run()) if relayed else nullcontext())
         clients = await stack.enter_async_context(connect(peers, "test"))
         address = over_grpc.removeprefix("grpc://")
         yield Shop(clients, notification.watchers, order.relay, address, over_rest, shared_trial.url)
+
+
+@pytest.fixture
+async def store(shared_trial: Any) -> AsyncIterator[PostgresNotifications]:
+    """What the notification service stores, over a connection of the test's own."""
+    database = await connect_database(shared_trial.role_url("notification"), 1)
+    yield PostgresNotifications(database)
+    await database.close()
 
 
 @pytest.fixture(scope="module")
@@ -156,10 +172,3 @@ async def open_stream(updates: Any) -> AsyncIterator[Callable[[], Any]]:
         yield following
     finally:
         await updates.aclose()
-
-
-def free_address() -> str:
-    """An address of this machine that nothing listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{probe.getsockname()[1]}"

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from shop.errors import Unavailable
-from shop.order.bootstrap import beside
 from shop.order.postgres_outbox import PostgresOutbox
 from shop.order.relay import Relay
 from shop.platform.database.pool import connect_database
+from shop.platform.process.beside import beside
 from shop.values.notification import Event
 from shop.values.order import OrderStatus
 
@@ -129,7 +129,6 @@ async def test_what_a_dead_process_had_taken_is_delivered_by_another(shop: Shop,
 
 async def test_a_change_wakes_the_relay(shop: Shop, user: int) -> None:
     """Woken by the database, not by its own clock."""
-    shop.relay._look_s = 3_600.0
     async with beside(shop.relay.run()):
         await asyncio.sleep(0.1)
         order = await shop.buy(user)

@@ -11,6 +11,7 @@ import pytest
 
 from shop.errors import InvalidArgument, NotFound, PositionGone, TooManyRequests, Unavailable
 from shop.notification.domain import KEPT
+from shop.notification.postgres import PostgresNotifications
 from shop.notification.watching import AT_ONCE, MOST_STREAMS, Watchers
 from shop.values.notification import Event
 from shop.values.order import OrderStatus
@@ -89,8 +90,7 @@ class TestAStreamBreaksOff:
         async with open_stream(shop.clients.notification.watch_notifications(user, last)) as following:
             assert [(await following()).position for _ in range(3)] == [2, 3, 4]
 
-    async def test_because_the_process_stops(self, shop: Shop, user: int) -> None:
-        store = shop.watchers._store
+    async def test_because_the_process_stops(self, store: PostgresNotifications, user: int) -> None:
         watchers = Watchers(store)
         waiting = watchers.watch(user, None)
         assert (await anext(waiting)).position == 0
@@ -172,8 +172,8 @@ async def test_what_is_read_is_marked_up_to_a_position(shop: Shop, user: int) ->
     assert [one.read for one in await shop.told(user, 5)] == [True, True, True, False, False]
 
 
-async def test_a_stream_says_that_it_is_still_open(shop: Shop, user: int) -> None:
-    watchers = Watchers(shop.watchers._store, silence_s=0.01)
+async def test_a_stream_says_that_it_is_still_open(store: PostgresNotifications, user: int) -> None:
+    watchers = Watchers(store, silence_s=0.01)
     waiting = watchers.watch(user, None)
     assert [(await anext(waiting)).notification for _ in range(4)] == [None] * 4
     await waiting.aclose()
