@@ -102,28 +102,33 @@ async def test_spans_name_the_authority(protocol: str, path: str, traces: Any) -
 
 
 async def test_requests_carry_the_authority(protocol: str, path: str) -> None:
-    authority: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-
-    async def receive(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        link = H2Connection(H2Configuration(client_side=False, header_encoding="utf-8"))
-        if protocol == "grpc":
-            link.initiate_connection()
-        while not authority.done():
-            data = await reader.read(65536)
-            if protocol != "grpc":
-                authority.set_result(next(line for line in data.decode().splitlines() if line.startswith("Host: "))[6:])
-                break
-            for event in link.receive_data(data):
-                if isinstance(event, RequestReceived):
-                    authority.set_result(dict(event.headers)[":authority"])
-            writer.write(link.data_to_send())
-        writer.close()
-
-    async with await asyncio.start_unix_server(receive, path), calling(protocol, path) as clients:
-        with contextlib.suppress(Unavailable), deadline(2):
-            await clients.product.get_product(1)
-    async with asyncio.timeout(5):
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.settimeout(5)
+        listener.bind(path)
+        listener.listen()
+        authority = asyncio.create_task(asyncio.to_thread(authority_of_first_request, listener, protocol))
+        async with calling(protocol, path) as clients:
+            with contextlib.suppress(Unavailable), deadline(2):
+                await clients.product.get_product(1)
         assert await authority == AUTHORITY
+
+
+def authority_of_first_request(listener: socket.socket, protocol: str) -> str:
+    """Takes one connection and refuses all others, so that none is half accepted when the test ends."""
+    connection, _ = listener.accept()
+    listener.close()
+    with connection:
+        connection.settimeout(5)
+        if protocol != "grpc":
+            lines = connection.recv(65536).decode().splitlines()
+            return next(line for line in lines if line.startswith("Host: "))[6:]
+        link = H2Connection(H2Configuration(client_side=False, header_encoding="utf-8"))
+        link.initiate_connection()
+        while True:
+            for event in link.receive_data(connection.recv(65536)):
+                if isinstance(event, RequestReceived):
+                    return dict(event.headers)[":authority"]
+            connection.sendall(link.data_to_send())
 
 
 async def test_service_that_is_away_is_unavailable_and_then_back(protocol: str, path: str) -> None:
