@@ -10,7 +10,7 @@ SETTINGS_studies := study blocks profile seed resume retry
 SETTINGS_sweep := topologies objective profile start max seed workload tls trace payload http connections reuse persisted client_cache
 SETTINGS_stress := topologies users think profile seed workload tls trace payload http reuse persisted client_cache connections
 SETTINGS_connections := topologies connections blocks seed edge tls http
-SETTINGS_watch := topologies ways watchers interval duration rate blocks seed edge tls mesh mtls replicas trace http
+SETTINGS_watch := topologies ways watchers channel interval duration rate blocks seed edge tls mesh mtls replicas trace http
 SETTINGS_compare-runs := a b threshold metrics allow-suspect out
 SETTINGS_decide := run workload rate network rtt bandwidth
 SETTINGS_parity := topologies samples seed workload edge plugins tls mesh mtls canary replicas apart cache payload http reuse persisted client_cache
@@ -31,7 +31,7 @@ SETTINGS_up := topology edge plugins tls mesh mtls canary replicas apart store u
 SETTINGS_manifests := topology edge plugins mesh mtls canary replicas updates scale delay hold abort namespace storage seed out
 SETTINGS_compose := topology updates scale seed out
 
-SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store updates cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users ways watchers interval duration a b threshold metrics allow-suspect out run samples experiments draws traces hops sizes pairs kills races customers namespace storage
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store updates cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users ways watchers channel interval duration a b threshold metrics allow-suspect out run samples experiments draws traces hops sizes pairs kills races customers namespace storage
 
 #? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, rtt.
@@ -213,9 +213,10 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? connections edge envoy Edge proxy in front of the topology: envoy or kong or none.
 #? connections tls off TLS 1.3 between client and edge: off or on.
 #? connections http 2 HTTP version between client and edge: 1 or 2 or 3.
-#? watch topologies rest,grpc,hybrid Topologies, comma-separated names or paths.
+#? watch topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
 #? watch ways push,poll Ways to wait, comma-separated: push, poll.
 #? watch watchers 100,1000,5000 Numbers of watchers, ascending, comma-separated, 1 to 10000.
+#? watch channel web Whose customers wait, by what that channel speaks: web, mobile, partner.
 #? watch interval 5s Time between two polls of a customer, such as 5s; 1s to 60s.
 #? watch duration 30s Length of the load with each number of watchers, 5s to 10m.
 #? watch rate 20 Journeys per second of an open loop (default: the profile's rate).

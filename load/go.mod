@@ -4,6 +4,7 @@ go 1.25.0
 
 require (
 	github.com/apache/thrift v0.24.0
+	github.com/coder/websocket v1.8.14
 	github.com/goccy/go-yaml v1.19.2
 	github.com/golang-jwt/jwt/v5 v5.3.1
 	github.com/quic-go/quic-go v0.61.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Callable
 from typing import Generic, TypeVar
 
 from graphql_gateway.cost import MOST_COST, MOST_COST_OF_PARTNERS
@@ -9,8 +10,10 @@ from shop.clients.ports import Clients
 from shop.errors import ResourceExhausted, Unauthenticated
 from shop.platform.access.rules import Authenticator, Caller
 from shop.platform.graphql.schema import RequestContext
+from shop.platform.process.ending import Ending
 
 R = TypeVar("R")
+T = TypeVar("T")
 
 
 class Context(RequestContext, Generic[R]):
@@ -18,17 +21,27 @@ class Context(RequestContext, Generic[R]):
 
     Args:
         clients: The services.
-        reads: What this request reads by identifier.
+        reads: Makes what this request reads by identifier.
         authenticator: Finds out who is asking.
         authorization: The Authorization header, empty if there is none; it is not looked at before a resolver needs
             to know who is asking, so that open reads pay nothing for it.
+        ending: Ends what the request follows when the process stops.
     """
 
-    __slots__ = ("_authenticator", "_authorization", "_caller", "clients", "reads")
+    __slots__ = ("_authenticator", "_authorization", "_caller", "_ending", "_reads", "clients", "reads")
 
-    def __init__(self, clients: Clients, reads: R, authenticator: Authenticator, authorization: str) -> None:
+    def __init__(
+        self,
+        clients: Clients,
+        reads: Callable[[Clients], R],
+        authenticator: Authenticator,
+        authorization: str,
+        ending: Ending,
+    ) -> None:
         self.clients = clients
-        self.reads = reads
+        self.reads = reads(clients)
+        self._reads = reads
+        self._ending = ending
         self._authenticator = authenticator
         self._authorization = authorization
         self._caller: Caller | None = None
@@ -43,6 +56,14 @@ class Context(RequestContext, Generic[R]):
         if self._caller is None:
             self._caller = self._authenticator.authenticate(self._authorization)
         return self._caller
+
+    def lasting(self, stream: AsyncGenerator[T]) -> AsyncGenerator[T]:
+        """Returns a stream that ends with the process."""
+        return self._ending.until(stream)
+
+    def renew(self) -> None:
+        """Forgets what was read: for the next value of a subscription it is to be read again."""
+        self.reads = self._reads(self.clients)
 
     def check_cost(self, cost: int) -> None:
         limit = MOST_COST_OF_PARTNERS if cost > MOST_COST and self._is_partner() else MOST_COST

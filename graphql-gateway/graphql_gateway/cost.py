@@ -1,6 +1,6 @@
 """The cost of a document: what its answer can grow to.
 
-A field costs 1, one that makes a call of its own (every field of Query and Mutation) or is in `DEAR` costs more. A
+A field costs 1, one that makes a call of its own (every field of Query, Mutation and Subscription) or is in `DEAR` costs more. A
 field with `first` multiplies the cost of what is asked of its items by it; a list without one counts as 5 items. So
 `{ products(first: 20) { edges { node { title } } } }` costs 50 + 20 * 3 = 110. Introspection is counted by the same
 rule, with as many items as the schema has.
@@ -127,7 +127,7 @@ class _Walk:
         self._fragments = fragments_of(document)
         self._values = values
         self._costs: dict[str, int] = {}
-        self._roots = (schema.query_type, schema.mutation_type)
+        self._roots = (schema.query_type, schema.mutation_type, schema.subscription_type)
         self._introspected = {
             ("__Schema", "types"): len(schema.type_map),
             ("__Type", "fields"): FIELDS_OF_TYPE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import strawberry
 
+from graphql_gateway.notification import NotificationMutation, NotificationQuery, Subscription
 from graphql_gateway.objects.entities import GatewayInfo, Order, Payment, Product, User
 from graphql_gateway.objects.global_id import number_of, split_global_id
 from graphql_gateway.objects.node import Node, existing
@@ -43,6 +44,23 @@ class Mutation(ProductMutation, UserMutation, OrderMutation):
     """The fields of all entities."""
 
 
-def build_schema() -> Schema:
-    """Returns the schema; building it takes some milliseconds, so once per process is enough."""
-    return Schema(query=Query, mutation=Mutation, types=(Order, Payment, Product, User))
+@strawberry.type(name="Query", description="Everything that can be read.")
+class QueryWithUpdates(Query, NotificationQuery):
+    """The same, with what customers are told of their orders."""
+
+
+@strawberry.type(name="Mutation", description="Everything that can be changed.")
+class MutationWithUpdates(Mutation, NotificationMutation):
+    """The same, with what customers are told of their orders."""
+
+
+def build_schema(*, updates: bool = True) -> Schema:
+    """Returns the schema; building it takes some milliseconds, so once per process is enough.
+
+    Args:
+        updates: Whether customers are told of their orders.
+    """
+    types = (Order, Payment, Product, User)
+    if not updates:
+        return Schema(Query, Mutation, types=types)
+    return Schema(QueryWithUpdates, MutationWithUpdates, Subscription, types)

@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from mesh.description.streams import MOST_STREAMS
 from mesh.paths import ROOT, envoy
 
 EDGE_FILE = Path(__file__).parent / "edge" / "templates" / "envoy.yaml"
@@ -28,6 +29,7 @@ ON_ANOTHER_INSTANCE: Mapping[str, Any] = {
     "host_selection_retry_max_attempts": 3,
 }
 """Has Envoy repeat a request on an instance that it has not tried yet, as Istio does."""
+WEBSOCKET = "websocket"
 OPTIONS = ("--concurrency", "1", "--disable-hot-restart", "--log-level", "warning")
 """One worker: on the few cores of a test machine more would only take turns. No hot restart: its shared memory would
 tie two runs of one machine together."""
@@ -58,6 +60,13 @@ def endpoints(cluster: str, addresses: Sequence[dict[str, Any]]) -> dict[str, An
     """The name of a cluster, and where its instances are."""
     instances = [{"endpoint": {"address": address}} for address in addresses]
     return {"name": cluster, "load_assignment": {"cluster_name": cluster, "endpoints": [{"lb_endpoints": instances}]}}
+
+
+def holding_streams(cluster: Mapping[str, Any]) -> dict[str, Any]:
+    """A cluster whose circuit breakers let as many requests last as there may be streams."""
+    (threshold,) = cluster["circuit_breakers"]["thresholds"]
+    most = dict.fromkeys(("max_connections", "max_requests", "max_pending_requests"), MOST_STREAMS)
+    return {**cluster, "circuit_breakers": {"thresholds": [{**threshold, **most}]}}
 
 
 def command(file: Path, *extra: str) -> Sequence[str]:

@@ -175,7 +175,15 @@ class Shopload:
 
     @contextmanager
     def watching(
-        self, tape: Tape, target: Path, out: Path, watchers: int, way: str, interval_s: float, seconds: float
+        self,
+        tape: Tape,
+        target: Path,
+        out: Path,
+        watchers: int,
+        way: str,
+        interval_s: float,
+        seconds: float,
+        channel: str = "web",
     ) -> Iterator[subprocess.Popen[str]]:
         """Lets customers wait for news of their orders, who all wait once the block begins.
 
@@ -187,6 +195,7 @@ class Shopload:
             way: `push` or `poll`.
             interval_s: Time between two polls of a customer.
             seconds: How long they wait.
+            channel: By which they enter: `web`, `mobile` or `partner`.
 
         Yields:
             The process, which ends by itself when the time is over; one that still runs when the block ends is stopped.
@@ -195,7 +204,7 @@ class Shopload:
             GeneratorError: They could not all begin to wait; the generator's message is on standard error.
         """
         arguments = ["watch", "--tape", str(tape.path), "--target", str(target), "--out", str(out), "--way", way]
-        arguments += ["--watchers", str(watchers), "--duration", f"{seconds:g}s"]
+        arguments += ["--watchers", str(watchers), "--duration", f"{seconds:g}s", "--channel", channel]
         arguments += ["--interval", f"{interval_s:g}s"] if way == "poll" else []
         process = subprocess.Popen(  # noqa: S603 - our own binary
             self._command(arguments),

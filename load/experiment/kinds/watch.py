@@ -38,6 +38,7 @@ from mesh.components.shop_processes import TRIAL_DATABASE, Data
 from mesh.description.options import Given, Json, takes_switches
 from mesh.description.ports import load_ports
 from mesh.description.switches import parse_switches
+from mesh.description.topology import Channel
 from mesh.native.system import System
 from mesh.runtime import Runtime
 
@@ -64,11 +65,14 @@ POSITIONS = "SELECT user_id, last_position FROM shop_notification.mailbox"
 @takes_switches(KIND)
 def command(
     *,
-    topologies: options.Topologies = "rest,grpc,hybrid",
+    topologies: options.Topologies = "rest,graphql,grpc,hybrid",
     ways: Annotated[str, typer.Option(help=f"Ways to wait, comma-separated: {', '.join(WAYS)}.")] = ",".join(WAYS),
     watchers: Annotated[
         str, typer.Option(help=f"Numbers of watchers, ascending, comma-separated, 1 to {MOST_WATCHERS}.")
     ] = "100,1000,5000",
+    channel: Annotated[
+        str, typer.Option(help=f"Whose customers wait, by what that channel speaks: {', '.join(Channel)}.")
+    ] = Channel.WEB.value,
     interval: Annotated[str, typer.Option(help="Time between two polls of a customer, such as 5s; 1s to 60s.")] = "5s",
     duration: Annotated[
         str, typer.Option(help=f"Length of the load with each number of watchers, {SHORTEST} to {LONGEST}.")
@@ -94,10 +98,11 @@ def command(
             seed=checked_seed(seed),
             ports=load_ports(os.environ),
         )
-        asked = number("rate", rate) or WARM_RATE
+        asked, entering = number("rate", rate) or WARM_RATE, parse_channel(channel)
 
         def measure(folder: ResultsFolder) -> Document:
-            return _Run(setup, folder, asked, length_s, interval_s, Progress()).all(chosen, counts, repeats)
+            run = _Run(setup, folder, asked, length_s, interval_s, entering, Progress())
+            return run.all(chosen, counts, repeats)
 
         in_steps.end(KIND, measure, _shown, as_json=as_json)
 
@@ -106,6 +111,17 @@ def _shown(document: Document) -> tuple[list[Element], list[str]]:
     from hops.kinds.watch.report import doubts, elements
 
     return elements(document), doubts(document)
+
+
+def parse_channel(given: str) -> Channel:
+    """Reads a channel.
+
+    Raises:
+        UsageError: It is unknown.
+    """
+    if given not in list(Channel):
+        raise UsageError(f"channel={given} is unknown; valid: {', '.join(Channel)}")
+    return Channel(given)
 
 
 def parse_ways(given: str) -> tuple[str, ...]:
@@ -131,13 +147,21 @@ class _Run:
         rate: Journeys a second of the tape.
         length_s: Length of the load with each number of watchers.
         interval_s: Time between two polls of a customer.
+        channel: Whose customers wait.
         say: Told what is going on.
     """
 
     def __init__(
-        self, setup: Setup, folder: ResultsFolder, rate: float, length_s: float, interval_s: float, say: Progress
+        self,
+        setup: Setup,
+        folder: ResultsFolder,
+        rate: float,
+        length_s: float,
+        interval_s: float,
+        channel: Channel,
+        say: Progress,
     ) -> None:
-        self._setup, self._folder, self._say = setup, folder, say
+        self._setup, self._folder, self._channel, self._say = setup, folder, channel, say
         self._rate, self._length_s, self._interval_s = rate, length_s, interval_s
         self._shopload = Shopload(BINARY)
         self._tapes = folder.path / "tapes"
@@ -205,7 +229,14 @@ class _Run:
         before = positions(system)
         told, replayed = folder / WATCHERS, folder / "replay"
         watching = self._shopload.watching(
-            load.tape, system.target, told, count, way, self._interval_s, load.duration_s + settle_s + SETTLE_S
+            load.tape,
+            system.target,
+            told,
+            count,
+            way,
+            self._interval_s,
+            load.duration_s + settle_s + SETTLE_S,
+            self._channel,
         )
         began = time.monotonic()
         with watching if count else nullcontext() as watchers:

@@ -23,9 +23,9 @@ import (
 const defaultInterval = 5 * time.Second
 
 type watchFlags struct {
-	tapePath, targetPath, way string
-	watchers                  int
-	options                   watch.Options
+	tapePath, targetPath, way, channel string
+	watchers                           int
+	options                            watch.Options
 }
 
 // allOpen is what a watch prints once every customer waits for news, so that whoever started it can begin the load.
@@ -47,9 +47,10 @@ prints {"event":"open",...}. When the duration is over it writes:
                      the context of its trace, whose root goes to the target's receiver of traces
   DIR/watchers.json  figures: updates repeated and missed, reconnects and failed polls by cause, bytes, CPU, memory
 
-They enter as the first channel of web, mobile, partner that speaks grpc or rest. With push, gRPC clients open a server stream, and REST clients
-a stream of server-sent events. A stream that ends is opened again behind the last position, after a random pause. With poll, they list what
-they were told every interval, spread evenly over it; REST clients ask whether the list has changed (If-None-Match).
+They speak what the customers of their channel speak: grpc, rest or graphql. With push, gRPC clients open a server stream, REST clients a stream
+of server-sent events, and GraphQL clients a subscription: over a WebSocket (graphql-transport-ws) with HTTP/1.1, else as server-sent events
+(graphql-sse). A stream that ends is opened again behind the last position, after a random pause. With poll, they list what they were told every
+interval, spread evenly over it; REST clients ask whether the list has changed (If-None-Match).
 
 Each watcher has a connection of its own unless --connections says how many all of them share.`,
 		Example: "  shopload watch --tape tape.jsonl --target target.json --watchers 1000 --way push --duration 70s --out results/watch",
@@ -59,6 +60,7 @@ Each watcher has a connection of its own unless --connections says how many all 
 	flags.StringVar(&f.targetPath, "target", "", "target file (JSON) with the entries of the topology")
 	flags.StringVar(&f.options.Out, "out", "", "folder to write to")
 	flags.StringVar(&f.way, "way", "", "how customers learn of news: push (a stream that stays open) or poll (asking every interval)")
+	flags.StringVar(&f.channel, "channel", string(target.Web), "by which channel they enter: web, mobile or partner")
 	flags.IntVar(&f.watchers, "watchers", 0, "number of customers who watch")
 	flags.IntVar(&f.options.Connections, "connections", 0, "number of connections that all watchers share; 0 for a connection of each one's own")
 	flags.DurationVar(&f.options.Interval, "interval", defaultInterval, "time between two polls of a watcher; needs --way poll")
@@ -125,7 +127,7 @@ func (f *watchFlags) check(cmd *cobra.Command) error {
 	if err := required(cmd, "tape", "target", "way", "out"); err != nil {
 		return err
 	}
-	f.options.Way = watch.Way(f.way)
+	f.options.Way, f.options.Channel = watch.Way(f.way), target.Channel(f.channel)
 	if err := f.options.Way.Check(); err != nil {
 		return err
 	}

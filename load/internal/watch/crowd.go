@@ -30,6 +30,7 @@ const (
 // Options say who watches and how.
 type Options struct {
 	Customers   []Customer
+	Channel     target.Channel // by which they enter
 	Way         Way
 	Interval    time.Duration // between a watcher's polls
 	Connections int           // that all share; 0 for one each
@@ -58,7 +59,7 @@ type connection interface {
 
 // NewCrowd returns customers whose connections are not open yet.
 func NewCrowd(t target.Target, o Options) (*Crowd, error) {
-	entry, err := EntryOf(t)
+	entry, err := EntryOf(t, o.Channel)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +88,7 @@ func NewCrowd(t target.Target, o Options) (*Crowd, error) {
 		return nil, err
 	}
 	for range o.Connections {
-		opened, err := connect(c.client, entry)
+		opened, err := connect(c.client, entry, t.HTTP == 1)
 		if err != nil {
 			return nil, err
 		}
@@ -101,8 +102,11 @@ func NewCrowd(t target.Target, o Options) (*Crowd, error) {
 	return c, nil
 }
 
-func connect(client *exchange.Client, entry target.Entry) (connection, error) {
-	if entry.Protocol != target.GRPC {
+func connect(client *exchange.Client, entry target.Entry, sockets bool) (connection, error) {
+	switch entry.Protocol {
+	case target.GraphQL:
+		return graphConnection{&http.Client{Transport: client.NewTransport()}, entry.URL, sockets}, nil
+	case target.REST, target.RESTServices:
 		return restConnection{&http.Client{Transport: client.NewTransport()}, entry.URL}, nil
 	}
 	base, err := url.Parse(entry.URL)

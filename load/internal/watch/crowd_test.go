@@ -34,6 +34,10 @@ var entered = map[string]struct {
 	"http 1": {target.REST, 1, map[string]int{over: 1, "503": 1, broken: 1, gone: 1}},
 	"http 2": {target.REST, 2, map[string]int{over: 1, "503": 1, broken: 1, gone: 1}},
 	"http 3": {target.REST, 3, map[string]int{over: 1, "503": 1, broken: 1, gone: 1}},
+	// Subscriptions: over WebSockets, or as server-sent events.
+	"graphql 1": {target.GraphQL, 1, map[string]int{over: 1, "UNAVAILABLE": 1, broken: 1, gone: 1}},
+	"graphql 2": {target.GraphQL, 2, map[string]int{over: 1, "UNAVAILABLE": 1, broken: 1, gone: 1}},
+	"graphql 3": {target.GraphQL, 3, map[string]int{over: 1, "UNAVAILABLE": 1, broken: 1, gone: 1}},
 }
 
 // start starts a shop, over HTTP/3 with TLS.
@@ -53,7 +57,7 @@ func start(t *testing.T, p target.Protocol, version int) (*shoptest.Shop, target
 func customers(count int) []Customer {
 	all := make([]Customer, count)
 	for i := range all {
-		all[i] = Customer{UserID: int64(8001 + i), Token: fmt.Sprint("token-", i)}
+		all[i] = Customer{UserID: int64(8001 + i), Token: fmt.Sprint("fake-token-", 8001+i)}
 	}
 	return all
 }
@@ -61,7 +65,7 @@ func customers(count int) []Customer {
 // run has the customers watch until as many updates have arrived, and returns what was written.
 func run(t *testing.T, at target.Target, o Options, expected int64, heard func(Update)) (Figures, []Update) {
 	t.Helper()
-	o.Out, o.Duration = t.TempDir(), time.Minute
+	o.Out, o.Duration, o.Channel = t.TempDir(), time.Minute, target.Web
 	crowd, err := NewCrowd(at, o)
 	if err != nil {
 		t.Fatal(err)
@@ -205,7 +209,7 @@ func TestConnections(t *testing.T) {
 					t.Errorf("figures %+v", figures)
 				}
 				for i, seen := range shop.Seen() {
-					if token := seen.Header.Get("Authorization"); len(token) < len("Bearer token-0") {
+					if token := seen.Header.Get("Authorization"); len(token) < len("Bearer fake-token-8001") {
 						t.Errorf("request %d has the token %q", i, token)
 					}
 				}
@@ -255,7 +259,9 @@ func TestRefusedAtOnce(t *testing.T) {
 				<-s.Done()
 				return nil
 			}
-			crowd, err := NewCrowd(at, Options{Customers: customers(2), Way: Push, Out: t.TempDir(), Duration: time.Minute})
+			crowd, err := NewCrowd(at, Options{
+				Customers: customers(2), Channel: target.Web, Way: Push, Out: t.TempDir(), Duration: time.Minute,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -37,16 +37,22 @@ func TestCustomers(t *testing.T) {
 	}
 }
 
-// Customers enter as the first channel that lets them wait.
+// Customers enter by their channel, if its protocol lets them wait.
 func TestEntryOf(t *testing.T) {
-	at := target.Target{Topology: "hybrid", Entry: map[target.Channel]target.Entry{
-		target.Web: {Protocol: target.GraphQL, URL: "web"}, target.Partner: {Protocol: target.REST, URL: "partner"},
+	at := target.Target{Topology: "mixed", Entry: map[target.Channel]target.Entry{
+		target.Web: {Protocol: target.GraphQL, URL: "web"}, target.Mobile: {Protocol: target.Thrift}, target.Partner: {Protocol: target.REST, URL: "partner"},
 	}}
-	if entry, err := EntryOf(at); err != nil || entry.URL != "partner" {
-		t.Errorf("%v, %v", entry, err)
+	for _, channel := range []target.Channel{target.Web, target.Partner} {
+		if entry, err := EntryOf(at, channel); err != nil || entry.URL != string(channel) {
+			t.Errorf("%v, %v", entry, err)
+		}
 	}
-	at.Entry[target.Mobile] = target.Entry{Protocol: target.GRPC, URL: "mobile"}
-	if entry, err := EntryOf(at); err != nil || entry.URL != "mobile" {
-		t.Errorf("%v, %v", entry, err)
+	for channel, want := range map[target.Channel]string{
+		target.Mobile: "customers of the channel mobile of topology \"mixed\" speak thrift, by which they cannot wait",
+		"fax":         `unknown channel "fax"; channels: web, mobile, partner`,
+	} {
+		if _, err := EntryOf(at, channel); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v", err)
+		}
 	}
 }

@@ -51,6 +51,11 @@ func (l *restLine) open(ctx context.Context, after *int64, alive func()) (stream
 	if err != nil {
 		return nil, err
 	}
+	return events(answer, alive, read)
+}
+
+// events returns the stream that an answer of server-sent events is, each of which is read into a message.
+func events(answer *http.Response, alive func(), read func(sse.Event) (message, error)) (stream, error) {
 	if named, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type")); named != mediaType {
 		_ = answer.Body.Close()
 		return nil, ended(unreadable, "the answer is %q instead of %s", named, mediaType)
@@ -111,26 +116,33 @@ func (l *restLine) list(ctx context.Context) ([]News, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer answer.Body.Close()
-	defer io.Copy(io.Discard, io.LimitReader(answer.Body, mostListed)) // else the connection would not be kept
-	if answer.StatusCode == http.StatusNotModified {
-		return nil, nil
-	}
-	body := io.LimitReader(answer.Body, mostListed)
-	if answer.Header.Get("Content-Encoding") == "gzip" {
-		if body, err = gzip.NewReader(body); err != nil {
-			return nil, ended(unreadable, "the list: %w", err)
-		}
-	}
 	var told struct{ Notifications []News }
-	if err := json.NewDecoder(body).Decode(&told); err != nil {
-		return nil, ended(unreadable, "the list: %w", err)
+	if err := decode(answer, &told); err != nil || answer.StatusCode == http.StatusNotModified {
+		return nil, err
 	}
 	l.tag = answer.Header.Get("ETag")
 	return told.Notifications, nil
 }
 
-// get sends a request; an answer with another status than 200 and 304 is an end.
+// decode reads an answer to its end, unless it is that nothing has changed.
+func decode(answer *http.Response, told any) (err error) {
+	defer answer.Body.Close()
+	defer io.Copy(io.Discard, io.LimitReader(answer.Body, mostListed)) // else the connection would not be kept
+	if answer.StatusCode == http.StatusNotModified {
+		return nil
+	}
+	body := io.LimitReader(answer.Body, mostListed)
+	if answer.Header.Get("Content-Encoding") == "gzip" {
+		if body, err = gzip.NewReader(body); err != nil {
+			return ended(unreadable, "the list: %w", err)
+		}
+	}
+	if err := json.NewDecoder(body).Decode(told); err != nil {
+		return ended(unreadable, "the list: %w", err)
+	}
+	return nil
+}
+
 func (l *restLine) get(ctx context.Context, path string, header http.Header) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, l.url+path, nil)
 	if err != nil {
@@ -139,7 +151,12 @@ func (l *restLine) get(ctx context.Context, path string, header http.Header) (*h
 	header.Set("Authorization", "Bearer "+l.token)
 	header.Set("User-Agent", "shopload")
 	request.Header = header
-	answer, err := l.client.Do(request)
+	return send(l.client, request)
+}
+
+// send sends a request; an answer with another status than 200 and 304 is an end.
+func send(client *http.Client, request *http.Request) (*http.Response, error) {
+	answer, err := client.Do(request)
 	if err != nil {
 		return nil, ended(broken, "%w", err)
 	}
@@ -149,7 +166,7 @@ func (l *restLine) get(ctx context.Context, path string, header http.Header) (*h
 	}
 	_ = answer.Body.Close()
 	if answer.StatusCode == http.StatusGone {
-		return nil, ended(gone, "GET %s", request.URL)
+		return nil, ended(gone, "%s %s", request.Method, request.URL)
 	}
-	return nil, ended(strconv.Itoa(answer.StatusCode), "GET %s", request.URL)
+	return nil, ended(strconv.Itoa(answer.StatusCode), "%s %s", request.Method, request.URL)
 }

@@ -21,16 +21,19 @@ const (
 // Check returns an error that lists the ways if it is none of them.
 func (w Way) Check() error { return choice.Check(w, []Way{Push, Poll}, "way", "ways") }
 
-// protocols are those by which customers can wait: gRPC's server streams, and server-sent events of a REST gateway or of the service.
-var protocols = []target.Protocol{target.GRPC, target.REST, target.RESTServices}
+// protocols are those by which customers can wait: gRPC's server streams, server-sent events of a REST gateway or of the service, and
+// GraphQL's subscriptions.
+var protocols = []target.Protocol{target.GRPC, target.REST, target.RESTServices, target.GraphQL}
 
-// EntryOf returns how the customers enter who wait: as the first channel whose protocol lets them.
-func EntryOf(t target.Target) (target.Entry, error) {
-	for _, channel := range target.Channels() {
-		if entry := t.Entry[channel]; slices.Contains(protocols, entry.Protocol) {
-			return entry, nil
-		}
+// EntryOf returns how the customers of a channel enter, if its protocol lets them wait.
+func EntryOf(t target.Target, channel target.Channel) (target.Entry, error) {
+	if err := channel.Check(); err != nil {
+		return target.Entry{}, err
 	}
-	return target.Entry{}, fmt.Errorf("topology %q has no channel by which customers can wait for news; protocols that let them: %s",
-		t.Topology, choice.List(protocols))
+	entry := t.Entry[channel]
+	if !slices.Contains(protocols, entry.Protocol) {
+		return entry, fmt.Errorf("customers of the channel %s of topology %q speak %s, by which they cannot wait for news; protocols that let them: %s",
+			channel, t.Topology, entry.Protocol, choice.List(protocols))
+	}
+	return entry, nil
 }

@@ -31,11 +31,16 @@ pytestmark = [
 
 
 @pytest.mark.parametrize(
-    ("topology", "killed"),
-    [("grpc", ["notification", EDGE, "order", POSTGRES]), ("hybrid", ["rest-gateway", "notification", EDGE, "order"])],
+    ("topology", "channel", "killed"),
+    [
+        ("grpc", "web", ["notification", EDGE, "order", POSTGRES]),
+        ("hybrid", "partner", ["rest-gateway", "notification", EDGE, "order"]),
+        ("hybrid", "web", ["graphql-gateway", "notification", EDGE, "order"]),
+        ("graphql", "web", ["graphql-gateway", "notification", EDGE, POSTGRES]),
+    ],
 )
 def test_kills_make_nobody_miss_an_update(
-    tmp_path: Path, free_ports: Callable[[], Ports], topology: str, killed: list[str]
+    tmp_path: Path, free_ports: Callable[[], Ports], topology: str, channel: str, killed: list[str]
 ) -> None:
     shopload, switches = Shopload(BINARY), parse_switches(updates="on")
     tape = shopload.tape(
@@ -45,7 +50,7 @@ def test_kills_make_nobody_miss_an_update(
     seconds = LOAD_S + RECONNECT_S
     with System(load_topology(topology, updates="on"), switches, free_ports(), "kills", data=Data()) as system:
         before = positions(system)
-        with shopload.watching(tape, system.target, folder, WATCHERS, "push", 5.0, seconds) as watchers:
+        with shopload.watching(tape, system.target, folder, WATCHERS, "push", 5.0, seconds, channel) as watchers:
             replay = shopload.start_replay(load, system.target, tmp_path / "replay", trace=0)
             for component in killed:
                 time.sleep(PAUSE_S)

@@ -14,7 +14,7 @@ import (
 )
 
 // rootField finds what a document asks for; it comes whole, whichever fields of it are asked for.
-var rootField = regexp.MustCompile(`^(?:query|mutation) [^{]*\{\s*(\w+)`)
+var rootField = regexp.MustCompile(`^(?:query|mutation|subscription) [^{]*\{\s*(\w+)`)
 
 // GraphQLError returns an answer with one error.
 func GraphQLError(code, message string) map[string]any {
@@ -79,6 +79,8 @@ func (s *Shop) resolve(field string, variables object, user int64) object {
 	switch field {
 	case "products":
 		return data(connection(productsOf(fmt.Sprint(variables["category"]), shopdata.BrowsePage), graphProduct))
+	case "notifications":
+		return data(each(s.Told(user), graphNotification))
 	case "product":
 		return data(graphProduct(id("id")))
 	case "document":

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/coder/websocket"
+	"github.com/coder/websocket/wsjson"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -77,6 +79,64 @@ func protoNotification(position int64) *notificationv1.Notification {
 
 func restNotification(position int64) object {
 	return object{"position": position, "order_id": OrderTold(position), "status": "CONFIRMED", "created_at": ToldAt, "read": false, "traceparent": ""}
+}
+
+func graphNotification(position int64) object {
+	return object{
+		"position": position, "status": "CONFIRMED", "createdAt": ToldAt, "traceparent": "", "order": object{"id": globalID("Order", OrderTold(position))},
+	}
+}
+
+// serveSubscription answers what is asked at /graphql/stream: over a WebSocket (graphql-transport-ws), or with server-sent events.
+func (s *Shop) serveSubscription(w http.ResponseWriter, r *http.Request, seen Seen) {
+	var request struct{ Variables struct{ After *int64 } }
+	send := func(kind string, payload any) error {
+		w.Header().Set("Content-Type", "text/event-stream")
+		data, _ := json.Marshal(payload)
+		_, _ = fmt.Fprintf(w, "event: %s\r\ndata: %s\r\n\r\n", kind, data)
+		return http.NewResponseController(w).Flush()
+	}
+	ctx := r.Context()
+	if r.Header.Get("Upgrade") != "" {
+		socket, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{"graphql-transport-ws"}})
+		if err != nil {
+			return
+		}
+		defer socket.CloseNow()
+		s.mu.Lock()
+		s.sockets = append(s.sockets, socket)
+		s.mu.Unlock()
+		var first, second struct {
+			ID, Type string
+			Payload  json.RawMessage
+		}
+		acknowledge := wsjson.Read(ctx, socket, &first) == nil && wsjson.Write(ctx, socket, object{"type": "connection_ack"}) == nil
+		if !acknowledge || wsjson.Read(ctx, socket, &second) != nil || first.Type != "connection_init" || second.Type != "subscribe" {
+			return
+		}
+		seen.Body = second.Payload
+		ctx = socket.CloseRead(ctx)
+		send = func(kind string, payload any) error {
+			return wsjson.Write(ctx, socket, object{"id": second.ID, "type": kind, "payload": payload})
+		}
+	}
+	_ = json.Unmarshal(seen.Body, &request)
+	next := func(position int64, told any) error {
+		return send("next", object{"data": object{"notifications": object{"position": position, "notification": told}}})
+	}
+	err := s.Watched(Stream{
+		Context: ctx, User: subject(r.Header), After: request.Variables.After,
+		open: func(position int64) error { return next(position, nil) },
+		tell: func(position int64) error { return next(position, graphNotification(position)) },
+	})
+	switch status.Code(err) {
+	case codes.OK:
+	case codes.OutOfRange:
+		_ = send("next", GraphQLError("POSITION_GONE", err.Error()))
+	default:
+		_ = send("next", GraphQLError("UNAVAILABLE", err.Error()))
+	}
+	_ = send("complete", nil)
 }
 
 // serveNotifications answers what is asked at /v1/users/ID/notifications, and says whether it was.

@@ -25,6 +25,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/coder/websocket"
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 	"google.golang.org/grpc"
@@ -68,6 +69,7 @@ type Shop struct {
 	server    *httptest.Server
 
 	connections []*quic.Conn
+	sockets     []*websocket.Conn
 	open        atomic.Int64 // connections over TCP
 	rpc         *grpc.Server
 	services    map[string]service // by full name
@@ -213,6 +215,10 @@ func (s *Shop) CloseConnections() {
 		_ = connection.CloseWithError(0, "")
 	}
 	s.connections = nil
+	for _, socket := range s.sockets {
+		_ = socket.CloseNow()
+	}
+	s.sockets = nil
 }
 
 // Forget drops the registered queries, as a restarted gateway does.
@@ -236,6 +242,10 @@ func (s *Shop) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.URL.Path == "/graphql" {
 		s.send(w, r, http.StatusOK, s.graphQL(request))
+		return
+	}
+	if r.URL.Path == "/graphql/stream" {
+		s.serveSubscription(w, r, request)
 		return
 	}
 	if isRPC(r) {

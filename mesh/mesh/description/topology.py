@@ -75,7 +75,7 @@ ENTRIES = (*GATEWAYS, SERVICES_ENTRY, TRANSCODER)
 
 SERVES: Mapping[str, frozenset[Protocol]] = {
     **dict.fromkeys(SERVICES, frozenset(Protocol)),
-    NOTIFICATION: frozenset({Protocol.GRPC, Protocol.REST}),
+    NOTIFICATION: frozenset({Protocol.GRPC, Protocol.REST, Protocol.GRAPHQL}),
     **{gateway: frozenset({protocol}) for gateway, protocol in GATEWAYS.items()},
 }
 """Which protocols each component can serve; a link may use no other."""
@@ -378,8 +378,9 @@ def _link_problems(topology: Topology) -> Iterator[Problem]:
             elif protocol not in SERVES[callee]:
                 valid = ", ".join(sorted(SERVES[callee]))
                 yield place, f"{callee} does not serve {protocol}; valid: {valid}"
-            elif callee == NOTIFICATION and caller in GATEWAYS and protocol is not Protocol.GRPC:
-                yield place, f"{caller} follows the streams of {callee} over gRPC only; valid: {Protocol.GRPC}"
+            elif callee == NOTIFICATION and caller in GATEWAYS and protocol is Protocol.REST:
+                valid = f"{Protocol.GRPC}, {Protocol.GRAPHQL}"
+                yield place, f"no gateway follows the streams of {callee} over {protocol}; valid: {valid}"
             elif protocol not in SPEAKS.get(caller, frozenset(Protocol)):
                 valid = ", ".join(sorted(SPEAKS[caller]))
                 yield place, f"{caller} does not speak {protocol}; valid: {valid}"

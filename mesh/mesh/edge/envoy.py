@@ -19,8 +19,10 @@ from mesh.envoy_config import (
     ON_ANOTHER_INSTANCE,
     OTLP_CLUSTER,
     TYPES,
+    WEBSOCKET,
     base_config,
     endpoints,
+    holding_streams,
     pipe_address,
     tcp_address,
 )
@@ -79,6 +81,9 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     buffer, compressor, transcoder, router = manager["http_filters"]
     buffer["typed_config"]["max_request_bytes"] = limits.LARGEST_BODY
     transcoder["typed_config"]["proto_descriptor"] = str(DESCRIPTOR)
+    if any(route.sockets for route in table):
+        # What comes over a WebSocket has no end to wait for, and is not the transcoder's.
+        manager["upgrade_configs"] = [{"upgrade_type": WEBSOCKET, "enabled": False, "filters": [router]}]
     plugins = plugins_of(plan)
     filters = [plugin.envoy_filter for plugin in plugins if plugin.envoy_filter]
     manager["http_filters"] = [*filters, buffer, *([compressor, transcoder] if topology.transcodes else []), router]
@@ -176,6 +181,8 @@ def _route(route: Route, action: Mapping[str, Any], upstream: Upstream, topology
     }
     if route.streams:
         rendered["route"] |= {"timeout": "0s", "idle_timeout": f"{limits.WATCH_IDLE_S}s"}
+    if route.sockets:
+        rendered["route"]["upgrade_configs"] = [{"upgrade_type": WEBSOCKET}]
     if upstream.journey:
         journey = {"name": limits.JOURNEY, "string_match": {"exact": upstream.journey}}
         rendered["match"] = {**rendered["match"], "headers": [journey]}
@@ -197,14 +204,12 @@ def _route(route: Route, action: Mapping[str, Any], upstream: Upstream, topology
 
 
 def _cluster(base: Mapping[str, Any], upstream: Upstream, *, streams: bool) -> dict[str, Any]:
-    if upstream.socket is not None:
-        return {**base, **endpoints(upstream.name, [pipe_address(upstream.socket)])}
-    cluster = {**base, **endpoints(upstream.name, [_address(place) for place in upstream.places])}
+    ways = [_address(place) for place in upstream.places]
+    cluster = {**base, **endpoints(upstream.name, ways if upstream.socket is None else [pipe_address(upstream.socket)])}
     if streams:
-        # Each answer that lasts holds a request, and over HTTP/1.1 a connection, for as long as its client waits.
-        (threshold,) = base["circuit_breakers"]["thresholds"]
-        most = dict.fromkeys(("max_connections", "max_requests", "max_pending_requests"), limits.MOST_CONNECTIONS)
-        cluster["circuit_breakers"] = {"thresholds": [{**threshold, **most}]}
+        cluster = holding_streams(cluster)
+    if upstream.socket is not None:
+        return cluster
     if upstream.is_balanced:
         cluster["health_checks"] = [_health_check(upstream.protocol)]
         # A pod that leaves still answers for a while: what counts is that its address is no longer the name's.

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from mesh.description.streams import LASTING, OVER_GRPC
+from mesh.description.streams import LASTING
 from mesh.description.topology import SERVICES, Protocol, Topology
 
 
@@ -30,18 +30,16 @@ class Route:
         match: How the path is compared.
         path: The path, or the regular expression.
         streams: Whether answers last: as long as something comes now and then, however long they take.
+        sockets: Whether requests may become WebSockets.
     """
 
     component: str
     match: Match
     path: str
     streams: bool = False
+    sockets: bool = False
 
 
-OF_STREAMS: Sequence[Route] = [
-    Route(component, Match.REGEX, path, streams=True) for component, paths in LASTING.items() for path in paths
-]
-"""Before all others."""
 OF_GATEWAYS: Sequence[Route] = (
     Route("graphql-gateway", Match.BELOW, "/graphql"),
     Route("rest-gateway", Match.BELOW, "/v1"),
@@ -78,7 +76,12 @@ def routes(topology: Topology) -> list[Route]:
     protocols = sorted(set(topology.exposed.values()))
     to_services = [route for protocol in protocols for route in OF_SERVICES.get(protocol, ())]
     behind = topology.behind_edge
-    speaks_grpc = {component for component, protocol in behind.items() if protocol is Protocol.GRPC}
-    streams = [route for route in OF_STREAMS if (route.path in OVER_GRPC) == (route.component in speaks_grpc)]
+    streams = [
+        Route(component, Match.REGEX, path, streams=True, sockets=protocol is Protocol.GRAPHQL)
+        for component, lasting in LASTING.items()
+        for protocol, paths in lasting.items()
+        if behind.get(component) is protocol
+        for path in paths
+    ]
     every = [*(streams if topology.has_updates else ()), *to_gateways, *to_services]
     return [route for route in every if route.component in behind]

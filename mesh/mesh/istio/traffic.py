@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mesh.description.streams import MOST_STREAMS
 from mesh.description.switches import Switches
 from mesh.description.topology import Protocol, Topology
 from mesh.istio.resource import NATIVE, Naming, Resource
@@ -38,7 +39,11 @@ def _destination(
         "trafficPolicy": {
             "tls": {"mode": _tls_mode(switches)},
             "portLevelSettings": [
-                {"port": {"number": inbound.port}, **_policy(inbound, switches)} for inbound in workload.inbound
+                {
+                    "port": {"number": inbound.port},
+                    **_policy(inbound, switches, lasts=bool(lasting_paths(workloads, service, inbound.protocol))),
+                }
+                for inbound in workload.inbound
             ],
         },
         "subsets": [{"name": version, "labels": {"version": version}} for version in versions],
@@ -50,14 +55,15 @@ def _tls_mode(switches: Switches) -> str:
     return "ISTIO_MUTUAL" if switches.encrypted else "DISABLE"
 
 
-def _policy(inbound: Inbound, switches: Switches) -> dict[str, Any]:
+def _policy(inbound: Inbound, switches: Switches, *, lasts: bool) -> dict[str, Any]:
     # Settings of a port take the place of the service's own, rather than add to them.
     over_http1 = SPOKEN[inbound.protocol] == "HTTP"
-    limits = {"http1MaxPendingRequests": 1024, "http2MaxRequests": 1024}
+    requests = MOST_STREAMS if lasts else 1024
+    limits = {"http1MaxPendingRequests": requests, "http2MaxRequests": requests}
     return {
         "tls": {"mode": _tls_mode(switches)},
         "connectionPool": {
-            "tcp": {"maxConnections": 256, "connectTimeout": "1s"},
+            "tcp": {"maxConnections": MOST_STREAMS if lasts else 256, "connectTimeout": "1s"},
             "http": {**limits, "idleTimeout": IDLE_TIMEOUT} if over_http1 else limits,
         },
         "outlierDetection": {
@@ -83,11 +89,12 @@ def _virtual_service(
         (caller, inbound) for inbound in workload.inbound for caller in callers(workloads, service, inbound.protocol)
     ]
     split = weights(workloads, service, switches.canary)
-    lasting = lasting_paths(workloads, service)
     routes = [
         route
         for caller, inbound in calls
-        for route in _routes(service, inbound, caller, split, lasting, switches, naming)
+        for route in _routes(
+            service, inbound, caller, split, lasting_paths(workloads, service, inbound.protocol), switches, naming
+        )
     ]
     made_for = f"link {' and '.join(link_of(caller, service, topology) for caller, _ in calls)}"
     return naming.resource("VirtualService", service, made_for, {"hosts": [naming.host(service)], "http": routes})

@@ -12,15 +12,17 @@ import yaml
 
 from mesh.description.ports import HOST, Ports
 from mesh.description.switches import Switches
-from mesh.description.topology import Protocol
+from mesh.description.topology import GATEWAYS, Protocol
 from mesh.envoy_config import (
     EDGE_FILE,
     ON_ANOTHER_INSTANCE,
     OTLP_CLUSTER,
     TYPES,
+    WEBSOCKET,
     base_config,
     command,
     endpoints,
+    holding_streams,
     pipe_address,
     tcp_address,
 )
@@ -91,17 +93,27 @@ class StaticMesh:
         base = {**dict.fromkeys(Protocol, over_http1), Protocol.GRPC: over_http2}
         resources["clusters"] = [
             *(
-                {**base[inbound.protocol], **endpoints(_inbound_cluster(inbound), [pipe_address(inbound.socket)])}
+                {
+                    **self._base(base, workload.service, inbound.protocol),
+                    **endpoints(_inbound_cluster(inbound), [pipe_address(inbound.socket)]),
+                }
                 for inbound in workload.inbound
             ),
             *(
-                {**base[outbound.protocol], **self._upstream(workload, outbound, version)}
+                {
+                    **self._base(base, outbound.callee, outbound.protocol),
+                    **self._upstream(workload, outbound, version),
+                }
                 for outbound in workload.outbound
                 for version in weights(self.workloads, outbound.callee, self.switches.canary)
             ),
             {**collector, **endpoints(OTLP_CLUSTER, [tcp_address(HOST, self.ports["jaeger-otlp-grpc"])])},
         ]
         return config
+
+    def _base(self, base: Mapping[Protocol, Any], callee: str, protocol: Protocol) -> Mapping[str, Any]:
+        lasts = lasting_paths(self.workloads, callee, protocol)
+        return holding_streams(base[protocol]) if lasts else base[protocol]
 
     def _component(self, workload: Workload, folder: RunFolder) -> Component:
         file = folder.config / f"{workload.sidecar}.yaml"
@@ -122,6 +134,8 @@ class StaticMesh:
         manager["http_filters"] = [router]
         # The sidecar of the caller, and whatever it reaches within the caller's time, has a limit; this one has none.
         _routes(manager)[:] = [{"match": {"prefix": "/"}, "route": {"cluster": name, "timeout": "0s"}}]
+        if workload.service in GATEWAYS:
+            manager["upgrade_configs"] = _upgrades(inbound.protocol)
         if self.switches.encrypted:
             permitted = [identity(caller) for caller in callers(self.workloads, workload.service, inbound.protocol)]
             principals = [{"authenticated": {"principal_name": {"exact": caller}}} for caller in permitted]
@@ -155,10 +169,12 @@ class StaticMesh:
         again = {**action, "retry_policy": once_more}
         # The edge ends an answer that lasts when nothing comes any more.
         lasting = {**where, "timeout": "0s"}
+        if callee in GATEWAYS:
+            manager["upgrade_configs"] = _upgrades(outbound.protocol)
         _routes(manager)[:] = [
             *(
                 {"match": {"safe_regex": {"regex": path}}, "route": lasting}
-                for path in lasting_paths(self.workloads, callee)
+                for path in lasting_paths(self.workloads, callee, outbound.protocol)
             ),
             *({"match": match, "route": again} for match in _repeatable(outbound)),
             {"match": {"prefix": "/"}, "route": action},
@@ -240,6 +256,11 @@ def _named(
     manager["codec_type"] = "HTTP2" if protocol is Protocol.GRPC else "HTTP1"
     name_spans(manager["tracing"]["provider"]["typed_config"], workload, direction, workload.name)
     return manager
+
+
+def _upgrades(protocol: Protocol) -> list[dict[str, Any]]:
+    """Over which protocols than HTTP clients reach a gateway: GraphQL's, for its subscriptions."""
+    return [{"upgrade_type": WEBSOCKET}] if protocol is Protocol.GRAPHQL else []
 
 
 def _routes(manager: dict[str, Any]) -> list[dict[str, Any]]:

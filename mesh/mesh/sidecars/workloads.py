@@ -160,10 +160,13 @@ def weights(all_workloads: Sequence[Workload], service: str, canary: int) -> dic
     return {version: weight for version, weight in ((STABLE, 100 - share), (CANARY_VERSION, share)) if weight}
 
 
-def lasting_paths(all_workloads: Sequence[Workload], service: str) -> Sequence[str]:
-    """The paths at which a service's answers last, as regular expressions; none in a mesh without notifications."""
+def lasting_paths(all_workloads: Sequence[Workload], service: str, protocol: Protocol) -> Sequence[str]:
+    """The paths at which a service's answers over a protocol last, as regular expressions.
+
+    A mesh without notifications has none.
+    """
     has_updates = any(workload.service == NOTIFICATION for workload in all_workloads)
-    return LASTING.get(service, ()) if has_updates else ()
+    return LASTING.get(service, {}).get(protocol, ()) if has_updates else ()
 
 
 def link_of(caller: str, callee: str, topology: Topology) -> str:

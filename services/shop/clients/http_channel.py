@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -25,6 +25,8 @@ CONNECTIONS = 256
 KEEP_ALIVE_S = 60.0
 """Seconds that an idle connection is kept: less than the servers' 75, so that no request goes out on one that is
 about to be closed."""
+SILENT_S = 45.0
+"""Seconds without a line after which an answer that lasts is given up: three times as long as a stream is silent."""
 PAUSES_S = (0.05, 0.1)
 """Pauses between the tries of a read: three tries, as in the gRPC channels, if the service is briefly away."""
 
@@ -104,6 +106,34 @@ class HttpChannel:
                 await asyncio.sleep(min(pause, remaining() or pause))
         return await self._once(method, path, body, headers, name, attributes)
 
+    async def lines(self, path: str, body: bytes, headers: Mapping[str, str]) -> AsyncGenerator[bytes]:
+        """Sends a request whose answer lasts, and yields its lines as they come.
+
+        Args:
+            path: Path of the request, a POST.
+            body: Its body.
+            headers: More headers; `accept` is what the answer must be.
+
+        Raises:
+            Unavailable: There is no such answer, or it breaks off.
+            DeadlineExceeded: Nothing has come for `SILENT_S`.
+        """
+        address = self._replicas.next()
+        try:
+            async with self._session.post(
+                f"http://{address}{path}", data=body, headers={**self._host, **headers}
+            ) as response:
+                if response.content_type != headers["accept"]:
+                    refusal = Answer(response.status, response.headers, await response.read())
+                    raise self.unreadable(refusal, path, headers["accept"])
+                while line := await _next_line(response.content):
+                    yield line
+        except TimeoutError:
+            raise late(self.peer) from None
+        except (aiohttp.ClientError, OSError) as error:
+            self._replicas.leave_out(address)
+            raise away(self.peer) from error
+
     def unreadable(self, received: Answer, call: str, what: str) -> ShopError:
         """Returns the error of an answer that is not of the service's own making: the one that fits its status.
 
@@ -180,19 +210,27 @@ class HttpChannel:
             return answer
 
 
+async def _next_line(content: aiohttp.StreamReader) -> bytes:
+    async with asyncio.timeout(SILENT_S):
+        return await content.readline()
+
+
 @asynccontextmanager
-async def http_session(socket: str | None = None) -> AsyncIterator[aiohttp.ClientSession]:
+async def http_session(
+    socket: str | None = None, *, connections: int = CONNECTIONS
+) -> AsyncIterator[aiohttp.ClientSession]:
     """Keeps a pool of connections for as long as the context lasts; each connects with its first request.
 
     Args:
         socket: Path of the Unix domain socket to connect in place of the addresses of the requests; None to connect
             these.
+        connections: How many there may be; 0 for as many as there are requests.
     """
     connector: aiohttp.BaseConnector
     if socket is None:
-        connector = aiohttp.TCPConnector(limit=CONNECTIONS, keepalive_timeout=KEEP_ALIVE_S)
+        connector = aiohttp.TCPConnector(limit=connections, keepalive_timeout=KEEP_ALIVE_S)
     else:
-        connector = aiohttp.UnixConnector(socket, limit=CONNECTIONS, keepalive_timeout=KEEP_ALIVE_S)
+        connector = aiohttp.UnixConnector(socket, limit=connections, keepalive_timeout=KEEP_ALIVE_S)
     session = aiohttp.ClientSession(
         connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),

@@ -9,11 +9,12 @@ from typing import Any
 import aiohttp
 
 from shop.clients.graphql.channel import GraphQLPeer
+from shop.clients.graphql.notification import GraphQLNotificationClient
 from shop.clients.graphql.order import GraphQLOrderClient
 from shop.clients.graphql.payment import GraphQLPaymentClient
 from shop.clients.graphql.product import GraphQLProductClient
 from shop.clients.graphql.user import GraphQLUserClient
-from shop.clients.http_channel import HttpChannel, http_session
+from shop.clients.http_channel import CONNECTIONS, HttpChannel, http_session
 from shop.clients.rest.channel import RestPeer
 from shop.clients.rest.notification import RestNotificationClient
 from shop.clients.rest.order import RestOrderClient
@@ -34,7 +35,10 @@ _GRAPHQL: Mapping[Service, type[GraphQLPeer]] = {
     USER: GraphQLUserClient,
     ORDER: GraphQLOrderClient,
     PAYMENT: GraphQLPaymentClient,
+    NOTIFICATION: GraphQLNotificationClient,
 }
+_LASTING = ("graphql", NOTIFICATION)
+"""What has answers that last, each of which keeps a connection."""
 
 
 class OverHttp:
@@ -48,7 +52,7 @@ class OverHttp:
     def __init__(self, stack: AsyncExitStack, sockets: Mapping[str, str]) -> None:
         self._stack = stack
         self._sockets = sockets
-        self._sessions: dict[str | None, aiohttp.ClientSession] = {}
+        self._sessions: dict[tuple[str | None, bool], aiohttp.ClientSession] = {}
 
     async def client(self, scheme: str, service: Service, address: str) -> Any:
         """Returns a client of a service.
@@ -58,10 +62,12 @@ class OverHttp:
             service: The service.
             address: "host:port", or those of its replicas with commas between.
         """
-        socket = self._sockets.get(service.name)
-        if socket not in self._sessions:
-            self._sessions[socket] = await self._stack.enter_async_context(http_session(socket))
-        channel = HttpChannel(self._sessions[socket], service.name, address.split(","), follow=socket is None)
+        socket, lasts = self._sockets.get(service.name), (scheme, service) == _LASTING
+        if (socket, lasts) not in self._sessions:
+            session = http_session(socket, connections=0 if lasts else CONNECTIONS)
+            self._sessions[socket, lasts] = await self._stack.enter_async_context(session)
+        session_of = self._sessions[socket, lasts]
+        channel = HttpChannel(session_of, service.name, address.split(","), follow=socket is None)
         self._stack.push_async_callback(channel.close)
         if scheme == "thrift-json":
             from shop.clients.over_thrift import over_http

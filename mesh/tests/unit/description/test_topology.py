@@ -67,9 +67,9 @@ def test_notification_is_there_with_updates_only(name: str) -> None:
 
 def test_updates_of_a_topology_without_notification_name_those_that_have_it() -> None:
     with pytest.raises(
-        TopologyError, match=r"updates=on with topology=graphql, .* Valid: grpc, hybrid, rest, or the path"
+        TopologyError, match=r"updates=on with topology=thrift, .* Valid: graphql, grpc, hybrid, rest, or the path"
     ):
-        load_topology("graphql", updates="on")
+        load_topology("thrift", updates="on")
 
 
 @pytest.mark.parametrize(

@@ -50,12 +50,24 @@ ENVOYS = {name: envoy.render(plan(topology)) for name, topology in TOPOLOGIES.it
 KONGS = {name: kong.render(plan(topology)) for name, topology in TOPOLOGIES.items()}
 
 
-@pytest.mark.parametrize(("name", "component"), [("grpc", "notification"), ("hybrid", "rest-gateway")])
+LAST = [
+    ("grpc", "notification"),
+    ("rest", "notification"),
+    ("graphql", "graphql-gateway"),
+    ("hybrid", "graphql-gateway"),
+    ("hybrid", "rest-gateway"),
+]
+
+
+@pytest.mark.parametrize(("name", "component"), LAST)
 def test_answers_that_last_have_no_limit_but_for_silence(name: str, component: str) -> None:
     told = plan(load_topology(name, updates="on"))
     (host,) = manager(envoy.render(told))["route_config"]["virtual_hosts"]
-    lasting = [route["route"] for route in host["routes"] if route.get("route", {}).get("timeout") == "0s"]
-    assert {(route["cluster"], route["idle_timeout"]) for route in lasting} == {(component, "45s")}
+    ways = [route["route"] for route in host["routes"] if route.get("route", {}).get("timeout") == "0s"]
+    lasting = [route for route in ways if route["cluster"] == component]
+    assert {route["idle_timeout"] for route in lasting} == {"45s"}
+    sockets = [bool(route.get("upgrade_configs")) for route in lasting]
+    assert sockets == [component == "graphql-gateway"] * len(lasting)
     services = {service["name"]: service for service in kong.render(told)["services"]}
     streams = services[f"{component}-streams"]
     assert (streams["read_timeout"], services[component]["read_timeout"]) == (45_000, 5_000)

@@ -81,7 +81,9 @@ def test_only_answers_that_last_have_no_time_limit(updates: str) -> None:
         if "timeout" not in route
     }
     lasting = {
+        ("graphql-gateway", "edge-lasting"),
         ("rest-gateway", "edge-lasting"),
+        ("notification", "graphql-gateway-lasting"),
         ("notification", "order-lasting"),
         ("notification", "rest-gateway-lasting"),
     }

@@ -328,8 +328,11 @@ def test_kong_is_told_where_it_is_and_what_to_do() -> None:
     assert '"rest-gateway:18011"' in json.dumps(config).replace("\\", "")
 
 
-@pytest.mark.parametrize(("name", "entry"), [("grpc", "edge"), ("hybrid", "rest-gateway")])
-def test_with_updates_notification_is_called_by_its_entry_and_order_only(name: str, entry: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "entries"),
+    [("grpc", {"edge"}), ("graphql", {"graphql-gateway"}), ("hybrid", {"graphql-gateway", "rest-gateway"})],
+)
+def test_with_updates_notification_is_called_by_its_entries_and_order_only(name: str, entries: set[str]) -> None:
     switches = replace(SWITCHES["istio-mtls"], updates="on")
     resources = documents(manifests(load_topology(name, updates="on"), switches, OPTIONS))
     policy = one(resources, "NetworkPolicy", "notification")["spec"]
@@ -337,12 +340,12 @@ def test_with_updates_notification_is_called_by_its_entry_and_order_only(name: s
         {peer["podSelector"]["matchLabels"]["app"] for rule in policy[way] for peer in rule[peers]}
         for way, peers in (("ingress", "from"), ("egress", "to"))
     )
-    assert (callers, callees) == ({"order", entry}, {"order", "jaeger"})
+    assert (callers, callees) == ({"order", *entries}, {"order", "jaeger"})
     permitted = {each["metadata"]["name"] for each in resources if each["kind"] == "AuthorizationPolicy"}
     assert {each for each in permitted if "notification" in each} == {
         "notification-to-order",
         "order-to-notification",
-        f"{entry}-to-notification",
+        *(f"{entry}-to-notification" for entry in entries),
     }
     for kind in ("Deployment", "Service", "ServiceAccount", "PodDisruptionBudget"):
         assert one(resources, kind, "notification")

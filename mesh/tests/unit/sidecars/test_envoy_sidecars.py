@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from mesh.description.ports import load_ports
-from mesh.description.streams import LASTING
+from mesh.description.streams import LASTING, MOST_STREAMS
 from mesh.description.switches import parse_switches
-from mesh.description.topology import load_topology, names
+from mesh.description.topology import EDGE, Protocol, load_topology, names
+from mesh.edge.envoy import render
+from mesh.edge.plan import edge_plan
 from mesh.paths import RunFolder
 from mesh.sidecars.certificates import issue_all, make_authority
 from mesh.sidecars.envoy import StaticMesh
@@ -43,9 +45,45 @@ def test_a_sidecar_limits_every_answer_but_those_that_last(updates: str, folder:
         ]
         if route["route"]["timeout"] == "0s"
     }
-    calls = [("edge", "rest-gateway"), ("rest-gateway", "notification"), ("order", "notification")]
-    lasting = {(caller, f"outbound|{callee}", path) for caller, callee in calls for path in LASTING[callee]}
+    calls = [
+        ("edge", "rest-gateway", Protocol.REST),
+        ("edge", "graphql-gateway", Protocol.GRAPHQL),
+        *((caller, "notification", Protocol.GRPC) for caller in ("rest-gateway", "graphql-gateway", "order")),
+    ]
+    lasting = {
+        (caller, f"outbound|{callee}", path) for caller, callee, protocol in calls for path in LASTING[callee][protocol]
+    }
     assert unlimited == (lasting if updates == "on" else set())
+
+
+STREAMING = {
+    "rest": {"notification"},
+    "grpc": {"notification"},
+    "graphql": {"notification", "graphql-gateway"},
+    "hybrid": {"notification", "graphql-gateway", "rest-gateway"},
+}
+
+
+@pytest.mark.parametrize("topology", STREAMING)
+def test_what_leads_to_streams_holds_as_many_as_there_may_be(topology: str, folder: RunFolder) -> None:
+    """At the edge too, whose neighbour in a mesh is its own sidecar."""
+    told = load_topology(topology, updates="on")
+    every = workloads(told, PORTS, folder)
+    mesh = StaticMesh(every, PORTS, parse_switches(mesh="envoy"), {})
+    by_edge = next(workload for workload in every if workload.name == EDGE)
+    proxies = {EDGE: (render(edge_plan(told, PORTS, Path("/logs/edge.jsonl"), by_edge)), EDGE)}
+    proxies |= {workload.sidecar: (mesh.render(workload), workload.service) for workload in every}
+    led_to = set()
+    for config, service in proxies.values():
+        for cluster in config["static_resources"]["clusters"]:
+            callee = service if cluster["name"].startswith("inbound") else cluster["name"].rpartition("|")[2]
+            if callee in STREAMING[topology]:
+                led_to.add(callee)
+                (threshold,) = cluster["circuit_breakers"]["thresholds"]
+                assert {threshold[f"max_{what}"] for what in ("connections", "requests", "pending_requests")} == {
+                    MOST_STREAMS
+                }, cluster["name"]
+    assert led_to == STREAMING[topology]
 
 
 @pytest.mark.integration

@@ -109,7 +109,7 @@ def test_callers_and_links(tmp_path: Path) -> None:
     assert link_of("edge", "order", load_topology("hybrid-transcoded")) == "transcoder -> order"
 
 
-@pytest.mark.parametrize(("name", "others"), [("grpc", {"edge"}), ("hybrid", {"rest-gateway"})])
+@pytest.mark.parametrize(("name", "others"), [("grpc", {"edge"}), ("hybrid", {"graphql-gateway", "rest-gateway"})])
 def test_notification_is_called_by_its_entry_and_order_only_and_answers_last_with_updates_only(
     tmp_path: Path, name: str, others: set[str]
 ) -> None:
@@ -119,9 +119,10 @@ def test_notification_is_called_by_its_entry_and_order_only_and_answers_last_wit
     assert set(callers(every, "notification", Protocol.GRPC)) == {"order", *others}
     assert "notification" in callers(every, "order", Protocol.GRPC)
     assert not {workload.service for workload in without} & {"notification"}
-    for service in LASTING:
-        assert lasting_paths(every, service) == LASTING[service]
-        assert not lasting_paths(without, service)
+    for service, by_protocol in LASTING.items():
+        for protocol in Protocol:
+            assert lasting_paths(every, service, protocol) == by_protocol.get(protocol, ())
+            assert not lasting_paths(without, service, protocol)
 
 
 @pytest.mark.parametrize(

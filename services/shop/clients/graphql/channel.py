@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing
 from typing import Any
 
 import orjson
@@ -16,11 +17,14 @@ from shop.money import Money
 from shop.platform.errors import error_for_code
 
 PATH = "/graphql"
+STREAM_PATH = "/graphql/stream"
 UNKNOWN_HASH = "PERSISTED_QUERY_NOT_FOUND"
 
 _HEADERS = {"content-type": "application/json"}
+_STREAM_HEADERS = {**_HEADERS, "accept": "text/event-stream"}
+_DATA = b"data: "
 _LEAST, _MOST = -(2**63), 2**63 - 1
-_OPERATION = re.compile(r"\s*(query|mutation)\s+(\w+)")
+_OPERATION = re.compile(r"\s*(query|mutation|subscription)\s+(\w+)")
 _HALF = re.compile("[\ud800-\udfff]")
 _CAPITAL = re.compile(r"[A-Z]")
 _SNAKE = re.compile(r"_([a-z])")
@@ -39,7 +43,7 @@ class Document:
     def __init__(self, text: str) -> None:
         operation = _OPERATION.match(text)
         if operation is None:
-            raise ValueError("a document begins with a named query or mutation")
+            raise ValueError("a document begins with a named operation")
         kind, self.name = operation[1], operation[2]
         self.text = text
         self.changes = kind == "mutation"
@@ -71,6 +75,18 @@ class GraphQLPeer:
         answer = await self._send(document, body, variables)
         if "errors" in answer and _code(answer) == UNKNOWN_HASH:
             answer = await self._send(document, {"query": document.text, **body}, variables)
+        return self._value(answer, document, variables)
+
+    async def follow(self, document: Document, **variables: object) -> AsyncGenerator[Any]:
+        """Follows a subscription of one field, and yields its values; arguments and errors as those of `run`."""
+        body = self._encoded({"query": document.text, "variables": _camel(variables)}, variables)
+        async with aclosing(self._channel.lines(STREAM_PATH, body, _STREAM_HEADERS)) as lines:
+            async for line in lines:
+                # Nothing is in two lines; the event behind the last one has no data.
+                if line.startswith(_DATA) and (data := line[len(_DATA) :].strip()):
+                    yield self._value(orjson.loads(data), document, variables)
+
+    def _value(self, answer: dict[str, Any], document: Document, variables: dict[str, object]) -> Any:
         if "errors" in answer:
             raise _error(answer, variables)
         data = answer.get("data")
@@ -103,15 +119,10 @@ class GraphQLPeer:
             behind = rows[-1][last]
 
     async def _send(self, document: Document, body: dict[str, object], variables: dict[str, object]) -> dict[str, Any]:
-        try:
-            sent = orjson.dumps(body)
-        except TypeError:
-            misfit = next(_misfits(variables, ""), "")
-            raise InvalidArgument(f"{misfit} is out of range", field=misfit) from None
         received = await self._channel.send(
             "POST",
             PATH,
-            body=sent,
+            body=self._encoded(body, variables),
             headers=_HEADERS,
             name=document.name,
             attributes=document.attributes,
@@ -124,6 +135,13 @@ class GraphQLPeer:
         except orjson.JSONDecodeError:
             pass
         raise self._channel.unreadable(received, document.name, "GraphQL")
+
+    def _encoded(self, body: dict[str, object], variables: dict[str, object]) -> bytes:
+        try:
+            return orjson.dumps(body)
+        except TypeError:
+            misfit = next(_misfits(variables, ""), "")
+            raise InvalidArgument(f"{misfit} is out of range", field=misfit) from None
 
 
 def money(answer: dict[str, Any]) -> Money:

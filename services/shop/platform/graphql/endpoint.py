@@ -1,4 +1,4 @@
-"""A GraphQL schema over HTTP, as an ASGI application: `/graphql`, and `/healthz`.
+"""A GraphQL schema over HTTP, as an ASGI application: `/graphql`, `/graphql/stream` for subscriptions, and `/healthz`.
 
 Strawberry's own view has no place for persisted queries, nor for the statuses of application/graphql-response+json,
 so that nearly all of it would be overridden; what is done here ends where Strawberry's `Schema.execute` begins.
@@ -11,10 +11,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import orjson
+from graphql import OperationDefinitionNode
 
 from shop.errors import DeadlineExceeded, Internal, InvalidArgument, NotFound, ShopError
 from shop.platform.deadline import DEADLINE_HEADER, caller_limit, caller_timeout_s, deadline, work_s
 from shop.platform.errors import row
+from shop.platform.graphql import streams
 from shop.platform.graphql.documents import Documents, Measure, is_mutation
 from shop.platform.graphql.error_format import graphql_errors, not_found_by_hash, shop_error
 from shop.platform.graphql.errors import PersistedQueryNotFound, Refused, RequestError
@@ -31,6 +33,7 @@ ROUTE = "/graphql"
 _LOG = logging.getLogger(__name__)
 _DEADLINE = DEADLINE_HEADER.encode()
 _JSON = b"application/json"
+_EVENTS = b"text/event-stream"
 _RESPONSE_JSON = b"application/graphql-response+json"
 _VARY = (b"vary", b"Accept-Encoding")
 
@@ -59,12 +62,17 @@ class Endpoint:
         self._context = context
         self._documents = Documents(core_schema(schema), measure)
         self._compresses = compresses
+        self._sockets = streams.Sockets(schema, context, self._prepare)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handles one request, or the start and end of the server."""
-        if scope["type"] == "http":
+        if scope["type"] == "websocket":
+            await self._sockets(scope, receive, send)
+        elif scope["type"] == "http":
             if scope["path"] == ROUTE:
                 await self._graphql(scope, receive, send)
+            elif scope["path"] == streams.ROUTE:
+                await self._stream(scope, receive, send)
             elif scope["path"] == "/healthz":
                 await respond(send, 200, b"ok\n", b"text/plain; charset=utf-8")
             else:
@@ -77,25 +85,41 @@ class Endpoint:
         headers = dict(scope["headers"])
         media_type = _RESPONSE_JSON if _RESPONSE_JSON in headers.get(b"accept", b"") else _JSON
         try:
-            if scope["method"] == "POST":
-                with deadline(work_s(_waits(headers))):
-                    request = await _from_post(headers, receive)
-            elif scope["method"] == "GET":
-                request = from_query_string(scope["query_string"])
-            else:
-                raise _bad_method("only GET and POST are valid", b"GET, POST")
+            request = await _received(scope, headers, receive)
             status, body = await self._answer(request, self._made(headers), headers, scope["method"])
-        except Refused as refused:
-            body = _errors([shop_error(refused.error)])
-            await respond(send, refused.status, body, media_type, refused.headers)
-            return
-        except Exception:
-            _LOG.exception("a request failed")
-            await respond(send, 500, _errors([shop_error(Internal("internal error"))]), media_type)
+        except Exception as error:
+            await _refuse(send, error, media_type)
             return
         body, encoding = self._encoded(body, headers)
         # Of application/json, clients expect 200 for whatever was a GraphQL request.
         await respond(send, status if media_type == _RESPONSE_JSON else 200, body, media_type, encoding)
+
+    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = dict(scope["headers"])
+        try:
+            if _EVENTS not in headers.get(b"accept", b""):
+                error = InvalidArgument(f"the answer is a stream; accept {_EVENTS.decode()}, or open a WebSocket")
+                raise Refused(406, error)
+            request, context = await _received(scope, headers, receive), self._made(headers)
+            try:
+                async with caller_limit(_waits(headers)):
+                    streams.check_kind(await self._prepare(request, context), streams=True)
+            except (PersistedQueryNotFound, RequestError, ShopError) as error:
+                await respond(send, *_unprepared(error), _JSON)
+                return
+        except Exception as error:
+            await _refuse(send, error, _JSON)
+            return
+        await streams.event_stream(self._schema, request, context)(scope, receive, send)
+
+    async def _prepare(self, request: GraphQLRequest, context: RequestContext) -> OperationDefinitionNode:
+        """Finds a request's document, checks its limits, and gives it to the context."""
+        prepared = await self._documents.find(request.query, request.sha256)
+        operation = prepared.operation(request.operation_name)
+        if prepared.cost is not None:
+            context.check_cost(prepared.cost.of(operation, request.variables))
+        context.document = prepared.document
+        return operation
 
     def _encoded(self, body: bytes, headers: dict[bytes, bytes]) -> tuple[bytes, Headers]:
         if not self._compresses or len(body) < SMALLEST_BYTES:
@@ -115,24 +139,17 @@ class Endpoint:
     ) -> tuple[int, bytes]:
         try:
             async with caller_limit(_waits(headers)):
-                prepared = await self._documents.find(request.query, request.sha256)
-                operation = prepared.operation(request.operation_name)
+                operation = await self._prepare(request, context)
+                streams.check_kind(operation, streams=False)
                 if method == "GET" and is_mutation(operation):
                     raise _bad_method("mutations need POST", b"POST")
                 name_operation(operation.operation.value, name_of(operation))
-                if prepared.cost is not None:
-                    context.check_cost(prepared.cost.of(operation, request.variables))
-                context.document = prepared.document
                 with child_span("graphql.execute"):
                     result = await self._schema.execute(
                         None, request.variables, context, operation_name=request.operation_name
                     )
-        except PersistedQueryNotFound:
-            return 200, _errors([not_found_by_hash()])
-        except RequestError as error:
-            return 400, _errors(graphql_errors(error.errors))
-        except ShopError as error:
-            return 200 if isinstance(error, DeadlineExceeded) else 400, _errors([shop_error(error)])
+        except (PersistedQueryNotFound, RequestError, ShopError) as error:
+            return _unprepared(error)
         if not result.errors:
             return 200, orjson.dumps({"data": result.data})
         errors = graphql_errors(result.errors)
@@ -140,6 +157,31 @@ class Endpoint:
         # Without a path, the operation did not even begin: a variable is missing, or of the wrong type.
         begun = result.data is not None or any(error.path is not None for error in result.errors)
         return 200 if begun else 400, orjson.dumps({"errors": errors, "data": result.data})
+
+
+def _unprepared(error: PersistedQueryNotFound | RequestError | ShopError) -> tuple[int, bytes]:
+    if isinstance(error, PersistedQueryNotFound):
+        return 200, _errors([not_found_by_hash()])
+    if isinstance(error, RequestError):
+        return 400, _errors(graphql_errors(error.errors))
+    return 200 if isinstance(error, DeadlineExceeded) else 400, _errors([shop_error(error)])
+
+
+async def _refuse(send: Send, error: Exception, media_type: bytes) -> None:
+    if isinstance(error, Refused):
+        await respond(send, error.status, _errors([shop_error(error.error)]), media_type, error.headers)
+    else:
+        _LOG.error("a request failed", exc_info=error)
+        await respond(send, 500, _errors([shop_error(Internal("internal error"))]), media_type)
+
+
+async def _received(scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> GraphQLRequest:
+    if scope["method"] == "POST":
+        with deadline(work_s(_waits(headers))):
+            return await _from_post(headers, receive)
+    if scope["method"] == "GET":
+        return from_query_string(scope["query_string"])
+    raise _bad_method("only GET and POST are valid", b"GET, POST")
 
 
 async def _from_post(headers: dict[bytes, bytes], receive: Receive) -> GraphQLRequest:

@@ -42,6 +42,14 @@ def graphql_errors(errors: Sequence[GraphQLError]) -> list[dict[str, Any]]:
     return [_formatted(error, logged) for error in errors]
 
 
+def shown_errors(errors: Sequence[GraphQLError]) -> list[GraphQLError]:
+    """Returns errors whose own form is what clients see, for Strawberry to send."""
+    return [
+        GraphQLError(shown["message"], error.nodes, path=error.path, extensions=shown["extensions"])
+        for error, shown in zip(errors, graphql_errors(errors), strict=True)
+    ]
+
+
 def _formatted(error: GraphQLError, logged: set[int]) -> dict[str, Any]:
     cause = error.original_error
     while isinstance(cause, GraphQLError):

@@ -19,6 +19,11 @@ def field(*, description: str) -> Callable[[F], F]:
     return cast(Callable[[F], F], strawberry.field(description=description))
 
 
+def followed(*, description: str) -> Callable[[F], F]:
+    """Makes a method that yields values a field of `Subscription`."""
+    return cast(Callable[[F], F], strawberry.subscription(description=description))
+
+
 class _Computed(StrawberryField):
     """Read by Strawberry as an attribute is: without arguments, and without an `info` of its own."""
 

@@ -11,6 +11,7 @@ from strawberry.types.scalar import ScalarDefinition
 
 Long = NewType("Long", int)
 Moment = NewType("Moment", datetime)
+Instant = NewType("Instant", datetime)
 
 _MOST = 2**63 - 1
 
@@ -35,6 +36,11 @@ def serialize_moment(value: datetime) -> str:
     """Returns RFC 3339 in UTC with whole seconds: "2025-03-04T05:06:07Z"."""
     moment = value if value.tzinfo is UTC else value.astimezone(UTC)
     return moment.isoformat(timespec="seconds")[:19] + "Z"
+
+
+def serialize_instant(value: datetime) -> str:
+    """Returns RFC 3339 in UTC with microseconds: "2025-03-04T05:06:07.000008Z"."""
+    return value.astimezone(UTC).isoformat(timespec="microseconds")[:26] + "Z"
 
 
 def parse_moment(value: object) -> Moment:
@@ -63,6 +69,12 @@ SCALARS: dict[object, ScalarDefinition] = {
         name="DateTime",
         description='A moment in UTC with whole seconds, RFC 3339: "2025-03-04T05:06:07Z".',
         serialize=serialize_moment,
+        parse_value=parse_moment,
+    ),
+    Instant: strawberry.scalar(
+        name="Instant",
+        description='A moment in UTC with microseconds, RFC 3339: "2025-03-04T05:06:07.000008Z".',
+        serialize=serialize_instant,
         parse_value=parse_moment,
     ),
 }

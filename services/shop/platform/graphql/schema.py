@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from typing import Any
 
 import strawberry
@@ -11,7 +12,12 @@ from strawberry.extensions import SchemaExtension
 from strawberry.schema.config import StrawberryConfig
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 from strawberry.types import ExecutionContext
+from strawberry.types.execution import ExecutionResult, PreExecutionError, StreamExecutionResult
+from strawberry.types.graphql import OperationType
 
+from shop.errors import ShopError
+from shop.platform.graphql.error_format import shown_errors
+from shop.platform.graphql.errors import RequestError
 from shop.platform.graphql.scalars import SCALARS
 
 
@@ -34,6 +40,26 @@ class RequestContext:
         """
 
 
+class Socket(ABC):
+    """The context of a WebSocket.
+
+    Attributes:
+        connection_params: What came with its `connection_init`.
+    """
+
+    def __init__(self) -> None:
+        self.connection_params: dict[str, Any] = {}
+
+    @abstractmethod
+    async def begin(self, query: str, variables: dict[str, Any] | None, operation_name: str | None) -> RequestContext:
+        """Returns the context of an operation of its own, with its document.
+
+        Raises:
+            RequestError: The document is malformed, or not valid for the schema.
+            ShopError: The operation is refused.
+        """
+
+
 class _Prepared(SchemaExtension):
     """Has the context's document executed as it is, since it was parsed and validated before."""
 
@@ -41,6 +67,11 @@ class _Prepared(SchemaExtension):
         execution = self.execution_context
         execution.graphql_document = execution.context.document
         execution.validation_rules = ()
+        yield
+
+    def on_stream_result(self, result: StreamExecutionResult) -> Iterator[None]:
+        if isinstance(result, ExecutionResult) and result.errors:
+            result.errors = shown_errors(result.errors)
         yield
 
 
@@ -58,18 +89,53 @@ class Schema(strawberry.Schema):
     Args:
         query: The type of everything that can be read.
         mutation: The type of everything that can be changed.
+        subscription: The type of everything that can be followed; None for nothing.
         types: Types that no field names, as those behind an interface.
     """
 
-    def __init__(self, query: type, mutation: type, types: tuple[type, ...] = ()) -> None:
+    def __init__(
+        self, query: type, mutation: type, subscription: type | None = None, types: tuple[type, ...] = ()
+    ) -> None:
         super().__init__(
             query=query,
             mutation=mutation,
+            subscription=subscription,
             types=types,
             extensions=[_Prepared],
             execution_context_class=_Execution,
             config=StrawberryConfig(scalar_map=SCALARS),
         )
 
+    async def stream(
+        self,
+        query: str | None,
+        variable_values: dict[str, Any] | None = None,
+        context_value: Any | None = None,
+        root_value: Any | None = None,
+        operation_name: str | None = None,
+        operation_extensions: dict[str, Any] | None = None,
+        allowed_operation_types: Iterable[OperationType] | None = None,
+    ) -> AsyncGenerator[StreamExecutionResult]:
+        """Executes an operation and yields its results; one of a socket has a context of its own."""
+        if isinstance(context_value, Socket):
+            try:
+                context_value = await context_value.begin(query or "", variable_values, operation_name)
+            except (RequestError, ShopError) as error:
+                return _refusal(error)
+        return await super().stream(
+            query,
+            variable_values,
+            context_value,
+            root_value,
+            operation_name,
+            operation_extensions,
+            allowed_operation_types,
+        )
+
     def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
         """Leaves the log to `shop.platform.graphql.errors`, which knows the errors that clients are meant to see."""
+
+
+async def _refusal(error: RequestError | ShopError) -> AsyncGenerator[StreamExecutionResult]:
+    errors = error.errors if isinstance(error, RequestError) else [GraphQLError(error.message, original_error=error)]
+    yield PreExecutionError(data=None, errors=shown_errors(errors))

@@ -13,7 +13,6 @@ import uvicorn
 
 from shop.platform.config import socket_path, split_address
 from shop.platform.errors import StartError
-from shop.platform.process.lifecycle import stop_signal
 from shop.platform.process.unix_socket import bind_unix, unlink
 
 KEEP_ALIVE_S = 75
@@ -21,6 +20,10 @@ GRACE_S = 3
 POLL_S = 0.05
 CLOSE = (b"connection", b"close")
 BACKLOG = 2048
+LARGEST_MESSAGE = 131_072
+"""Bytes of a WebSocket's message: as many as the edge lets a request's body have."""
+PING_S = 20
+"""A WebSocket is asked so often whether its client is there, which has as long to answer, in seconds."""
 
 
 class _Server(uvicorn.Server):
@@ -64,13 +67,14 @@ class _Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def http_server(app: Any, listen: str, drain_s: float = 0) -> AsyncIterator[str]:
+async def http_server(app: Any, listen: str, drain_s: float = 0, *, sockets: bool = False) -> AsyncIterator[str]:
     """Serves an ASGI application for as long as the context lasts; at its end, requests under way get `GRACE_S`.
 
     Args:
         app: The application.
         listen: "host:port", where port 0 takes a free one, or "unix:" and the path of a socket.
         drain_s: How long clients have to leave before, in seconds; each answer then tells them to.
+        sockets: Whether the application answers WebSockets.
 
     Yields:
         The address that it listens on, in the same form.
@@ -84,7 +88,12 @@ async def http_server(app: Any, listen: str, drain_s: float = 0) -> AsyncIterato
             app,
             loop="none",
             http="httptools",
-            ws="none",
+            ws="websockets-sansio" if sockets else "none",
+            ws_max_size=LARGEST_MESSAGE,
+            # One that is gone, or does not read, is found out by pings; its buffer is bounded until then.
+            ws_ping_interval=PING_S,
+            ws_ping_timeout=PING_S,
+            ws_per_message_deflate=False,
             lifespan="auto",
             access_log=False,
             log_config=None,
@@ -113,16 +122,6 @@ async def http_server(app: Any, listen: str, drain_s: float = 0) -> AsyncIterato
             # A failure to start has been raised already.
             if not serving.done():
                 await serving
-
-
-async def serve_http(app: Any, listen: str, drain_s: float) -> None:
-    """Serves an ASGI application until SIGTERM or SIGINT.
-
-    Raises:
-        StartError: The port or the socket is in use, or the application failed to start.
-    """
-    async with stop_signal() as stop, http_server(app, listen, drain_s):
-        await stop.wait()
 
 
 def _bind(listen: str) -> tuple[socket.socket, str]:

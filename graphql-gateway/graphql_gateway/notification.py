@@ -1,0 +1,123 @@
+"""What customers are told of their orders: to read, to mark as read, and to follow."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+import strawberry
+
+from graphql_gateway.objects.entities import GatewayInfo, Order, order_of
+from graphql_gateway.objects.global_id import number_of
+from graphql_gateway.order import own_order
+from shop.platform.graphql.field import field, followed
+from shop.platform.graphql.scalars import Instant
+from shop.values import notification as values
+from shop.values.order import OrderStatus
+
+MOST_POSITION = 2**31 - 1
+_AFTER = "`after` is the position of the last one that is known; without it, the stream begins with what comes next."
+
+
+@strawberry.type(description="What a customer is told of an order.")
+class Notification:
+    position: int = strawberry.field(description="Number among the customer's notifications, from 1.")
+    status: OrderStatus = strawberry.field(description="The status that the order has from then on.")
+    created_at: Instant = strawberry.field(description="When the order changed.")
+    read: bool = strawberry.field(description="Whether the customer has read it.")
+    traceparent: str = strawberry.field(description="Context of the trace that follows it (W3C); empty if none does.")
+    order_number: strawberry.Private[int]
+
+    @classmethod
+    def of(cls, told: values.Notification) -> Notification:
+        """Returns the service's notification as a GraphQL object."""
+        return cls(
+            position=told.position,
+            status=told.status,
+            created_at=Instant(told.created_at),
+            read=told.read,
+            traceparent=told.traceparent,
+            order_number=told.order_id,
+        )
+
+    @field(description="The order as it is now.")
+    def order(self, info: GatewayInfo) -> Order | None:
+        return order_of(info, self.order_number)
+
+
+@strawberry.type(description="A part of a stream of notifications.")
+class NotificationUpdate:
+    position: int = strawberry.field(description="Position behind which another stream goes on.")
+    notification: Notification | None = strawberry.field(
+        description="Null to say that the stream is open, or, after a while of silence, that it still is."
+    )
+
+
+@strawberry.input
+class MarkReadInput:
+    """Up to where a customer has read."""
+
+    up_to_position: int
+    user_id: strawberry.ID | None = strawberry.field(default=None, description="Whose; with a partner's token only.")
+
+
+@strawberry.type
+class MarkReadPayload:
+    """What is left to read."""
+
+    unread: int
+
+
+@strawberry.type
+class NotificationQuery:
+    """The notifications' fields of `Query`."""
+
+    @field(description="What the token's owner was told, newest first, the last 100; partners give `userId`.")
+    async def notifications(self, info: GatewayInfo, user_id: strawberry.ID | None = None) -> list[Notification]:
+        told = await info.context.clients.notification.list_notifications(_whose(info, user_id, "userId"))
+        return [Notification.of(one) for one in told]
+
+
+@strawberry.type
+class NotificationMutation:
+    """The notifications' fields of `Mutation`."""
+
+    @field(description="Marks what a customer was told as read, up to a position.")
+    async def mark_notifications_read(self, info: GatewayInfo, input: MarkReadInput) -> MarkReadPayload:  # noqa: A002
+        user = _whose(info, input.user_id, "input.userId")
+        return MarkReadPayload(unread=await info.context.clients.notification.mark_read(user, input.up_to_position))
+
+
+@strawberry.type(description="Everything that can be followed, at `/graphql/stream`.")
+class Subscription:
+    @followed(description=f"What happens to the orders of the token's owner; partners give `userId`. {_AFTER}")
+    async def notifications(
+        self, info: GatewayInfo, after: int | None = None, user_id: strawberry.ID | None = None
+    ) -> AsyncGenerator[NotificationUpdate]:
+        user = _whose(info, user_id, "userId")
+        async for update in _followed(info, info.context.clients.notification.watch_notifications(user, after)):
+            yield update
+
+    @followed(description=f"What happens to one order. The customer and partners only. {_AFTER}")
+    async def order_notifications(
+        self, info: GatewayInfo, order_id: strawberry.ID, after: int | None = None
+    ) -> AsyncGenerator[NotificationUpdate]:
+        order = await own_order(info, number_of(order_id, "Order", "orderId"))
+        async for update in _followed(info, info.context.clients.notification.watch_order(order.number, after)):
+            yield update
+
+
+async def _followed(info: GatewayInfo, updates: AsyncGenerator[values.Update]) -> AsyncGenerator[NotificationUpdate]:
+    async for update in info.context.lasting(updates):
+        # What was read for the update before may have changed.
+        info.context.renew()
+        told = update.notification and Notification.of(update.notification)
+        yield NotificationUpdate(position=update.position, notification=told)
+
+
+def _whose(info: GatewayInfo, user_id: strawberry.ID | None, argument: str) -> int:
+    caller = info.context.caller
+    if user_id is None:
+        return caller.customer_id()
+    named = number_of(user_id, "User", argument)
+    caller.require_owner(named, argument)
+    return named

@@ -1,0 +1,255 @@
+package watch
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/coder/websocket/wsjson"
+
+	sse "github.com/tmaxmax/go-sse"
+
+	"hopwise/load/internal/graphql"
+)
+
+const (
+	subprotocol = "graphql-transport-ws"
+	streamPath  = "/graphql/stream"
+	// positionGone is the code of what begins too far back, notFoundByHash that of a document that must come with its text.
+	positionGone, notFoundByHash = "POSITION_GONE", "PERSISTED_QUERY_NOT_FOUND"
+	onlyOperation                = "1" // its id: a socket carries no other
+)
+
+var (
+	//go:embed documents/notifications.graphql
+	listDocument string
+	//go:embed documents/watch_notifications.graphql
+	watchDocument string
+	listHash      = func() string { sum := sha256.Sum256([]byte(listDocument)); return hex.EncodeToString(sum[:]) }()
+)
+
+// graphConnection carries the requests of one customer or of several.
+type graphConnection struct {
+	*http.Client
+	url     string // base URL of the GraphQL gateway
+	sockets bool   // whether streams are WebSockets rather than server-sent events
+}
+
+func (c graphConnection) line(of Customer) line { return &graphLine{c, of.Token} }
+
+func (c graphConnection) close() { c.CloseIdleConnections() }
+
+// graphLine is a customer's way to the GraphQL gateway. Its subscriptions go over WebSockets (graphql-transport-ws), which HTTP/1.1 can
+// carry alone, or else come as server-sent events (graphql-sse).
+type graphLine struct {
+	graphConnection
+	token string
+}
+
+var _ line = (*graphLine)(nil)
+
+type graphRequest struct {
+	Query      string         `json:"query,omitempty"`
+	Variables  map[string]any `json:"variables,omitempty"`
+	Extensions map[string]any `json:"extensions,omitempty"`
+}
+
+type graphNews struct {
+	Position    int64
+	Status      string
+	CreatedAt   time.Time
+	Traceparent string
+	Order       struct{ ID graphql.ID }
+}
+
+func (n graphNews) news() News {
+	return News{n.Position, n.Order.ID.Of("Order"), n.Status, n.CreatedAt, n.Traceparent}
+}
+
+type graphError struct {
+	Message    string
+	Extensions struct{ Code string }
+}
+
+type graphAnswer[T any] struct {
+	Data   struct{ Notifications T }
+	Errors []graphError
+}
+
+// failure returns why there is no answer; nil if there is one.
+func (a graphAnswer[T]) failure() error { return failure(a.Errors) }
+
+func failure(errors []graphError) error {
+	if len(errors) == 0 {
+		return nil
+	}
+	cause := errors[0].Extensions.Code
+	if cause == positionGone {
+		cause = gone
+	}
+	return ended(cause, "%s", errors[0].Message)
+}
+
+type graphUpdate struct {
+	Position     int64
+	Notification *graphNews
+}
+
+// told reads the result of a subscription.
+func told(result []byte) (message, error) {
+	var answer graphAnswer[graphUpdate]
+	if err := json.Unmarshal(result, &answer); err != nil {
+		return message{}, ended(unreadable, "the result: %w", err)
+	}
+	next := message{position: answer.Data.Notifications.Position}
+	if n := answer.Data.Notifications.Notification; n != nil {
+		news := n.news()
+		next.news = &news
+	}
+	return next, answer.failure()
+}
+
+func (l *graphLine) open(ctx context.Context, after *int64, alive func()) (stream, error) {
+	request := graphRequest{Query: watchDocument, Variables: map[string]any{"after": after}}
+	if l.sockets {
+		return l.socket(ctx, request, alive)
+	}
+	answer, err := l.post(ctx, streamPath, mediaType, request)
+	if err != nil {
+		return nil, err
+	}
+	return events(answer, alive, func(event sse.Event) (message, error) {
+		if event.Type != "next" {
+			return message{}, ended(over, "the shop ended the stream")
+		}
+		return told([]byte(event.Data))
+	})
+}
+
+// socketMessage is a message of graphql-transport-ws.
+type socketMessage struct {
+	ID      string          `json:"id,omitempty"`
+	Type    string          `json:"type"`
+	Payload json.RawMessage `json:"payload,omitempty"`
+}
+
+func (l *graphLine) socket(ctx context.Context, request graphRequest, alive func()) (stream, error) {
+	seen := func(context.Context, []byte) bool { alive(); return true }
+	socket, answer, err := websocket.Dial(ctx, l.url+streamPath, &websocket.DialOptions{
+		HTTPClient: l.Client, HTTPHeader: l.header(http.Header{}), Subprotocols: []string{subprotocol}, OnPingReceived: seen,
+	})
+	if err != nil {
+		if answer != nil && answer.StatusCode != http.StatusSwitchingProtocols {
+			return nil, ended(strconv.Itoa(answer.StatusCode), "%w", err)
+		}
+		return nil, ended(broken, "%w", err)
+	}
+	body, err := json.Marshal(request)
+	for _, each := range []socketMessage{{Type: "connection_init"}, {ID: onlyOperation, Type: "subscribe", Payload: body}} {
+		if err == nil {
+			err = wsjson.Write(ctx, socket, each)
+		}
+		if err == nil && each.ID == "" {
+			err = acknowledged(ctx, socket)
+		}
+	}
+	next := func() (message, error) {
+		for err == nil {
+			var received socketMessage
+			if err = wsjson.Read(ctx, socket, &received); err != nil {
+				break
+			}
+			alive()
+			switch received.Type {
+			case "next":
+				news, failed := told(received.Payload)
+				if err = failed; err == nil {
+					return news, nil
+				}
+			case "error":
+				var errors []graphError
+				if err = json.Unmarshal(received.Payload, &errors); err == nil {
+					err = failure(errors)
+				}
+			case "complete":
+				err = ended(over, "the shop ended the stream")
+			case "ping":
+				err = wsjson.Write(ctx, socket, socketMessage{Type: "pong"})
+			default:
+				err = ended(unreadable, "a message of the type %q", received.Type)
+			}
+		}
+		_ = socket.CloseNow()
+		return message{}, err
+	}
+	if err != nil {
+		_, err = next()
+		return nil, err
+	}
+	return next, nil
+}
+
+// acknowledged waits until the shop is ready for a subscription.
+func acknowledged(ctx context.Context, socket *websocket.Conn) error {
+	var received socketMessage
+	if err := wsjson.Read(ctx, socket, &received); err != nil {
+		return err
+	}
+	if received.Type != "connection_ack" {
+		return ended(unreadable, "the first message is of the type %q", received.Type)
+	}
+	return nil
+}
+
+func (l *graphLine) list(ctx context.Context) ([]News, error) {
+	persisted := map[string]any{"persistedQuery": map[string]any{"version": 1, "sha256Hash": listHash}}
+	listed, err := l.listed(ctx, graphRequest{Extensions: persisted})
+	if err == nil && len(listed.Errors) > 0 && listed.Errors[0].Extensions.Code == notFoundByHash {
+		listed, err = l.listed(ctx, graphRequest{Query: listDocument, Extensions: persisted})
+	}
+	if err != nil {
+		return nil, err
+	}
+	all := make([]News, len(listed.Data.Notifications))
+	for i, each := range listed.Data.Notifications {
+		all[i] = each.news()
+	}
+	return all, listed.failure()
+}
+
+func (l *graphLine) listed(ctx context.Context, request graphRequest) (listed graphAnswer[[]graphNews], err error) {
+	answer, err := l.post(ctx, "/graphql", "application/json", request)
+	if err != nil {
+		return listed, err
+	}
+	return listed, decode(answer, &listed)
+}
+
+func (l *graphLine) post(ctx context.Context, path, accepted string, body graphRequest) (*http.Response, error) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, l.url+path, bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	request.Header = l.header(http.Header{"Accept": {accepted}, "Content-Type": {"application/json"}})
+	if accepted != mediaType {
+		request.Header.Set("Accept-Encoding", "gzip")
+	}
+	return send(l.Client, request)
+}
+
+func (l *graphLine) header(more http.Header) http.Header {
+	more.Set("Authorization", "Bearer "+l.token)
+	more.Set("User-Agent", "shopload")
+	return more
+}
