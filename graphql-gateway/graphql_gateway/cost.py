@@ -1,9 +1,9 @@
 """The cost of a document: what its answer can grow to.
 
-A field costs 1, one that makes a call of its own (every field of Query, Mutation and Subscription) or is in `DEAR` costs more. A
-field with `first` multiplies the cost of what is asked of its items by it; a list without one counts as 5 items. So
-`{ products(first: 20) { edges { node { title } } } }` costs 50 + 20 * 3 = 110. Introspection is counted by the same
-rule, with as many items as the schema has.
+A field costs 1, one that makes a call of its own (every field of Query, Mutation and Subscription) or is in `DEAR`
+costs more. A field with `first` multiplies the cost of what is asked of its items by it; a list without one counts as 5
+items. So `{ products(first: 20) { edges { node { title } } } }` costs 50 + 20 * 3 = 110. Introspection is counted by
+the same rule, with as many items as the schema has.
 
 `first` may be a variable, so the cost is known per document and values of the variables that it depends on. These are
 coerced by graphql-core, as execution does, so that both see the same number.

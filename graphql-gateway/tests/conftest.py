@@ -16,6 +16,7 @@ from graphql_gateway.app import build_app
 from memory_shop import MemoryShop
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
 from shop.platform.access.rules import Authenticator
+from shop.platform.process.ending import Ending
 
 DOCUMENTS = Path(__file__).resolve().parents[2] / "load" / "internal" / "graphql" / "documents"
 
@@ -90,7 +91,7 @@ def shop(signer: TokenSigner) -> MemoryShop:
 
 @pytest.fixture
 async def gateway(shop: MemoryShop, signer: TokenSigner, verifier: TokenVerifier) -> AsyncIterator[GatewayClient]:
-    async with serving(build_app(shop.clients, Authenticator(verifier))) as http:
+    async with serving(build_app(shop.clients, Authenticator(verifier), ending=Ending())) as http:
         yield GatewayClient(http, signer, shop)
 
 

@@ -109,7 +109,7 @@ INVALID = [
     ({"query": "fragment f on Product { id }"}, "Fragment 'f' is never used"),
     ({"query": "{ produkt }"}, "Cannot query field 'produkt'"),
     ({"query": "{ product { id } }"}, "of type 'ID!' is required"),
-    ({"query": "subscription { x }"}, "subscription"),
+    ({"query": "subscription { notifications { position } }"}, "use /graphql/stream"),
     ({"query": "query a { __typename } query b { __typename }"}, "operationName is needed: a, b"),
     (
         {"query": "query a { __typename }", "operationName": "c"},

@@ -48,6 +48,8 @@ class Shop:
     relay: Relay
     address: str
     rest_address: str
+    """Where notifications are served over REST; `graphql_address` likewise."""
+    graphql_address: str
     _url: str
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
@@ -84,13 +86,14 @@ async def shop(
     """The shop, which the tests of a module share."""
     async with AsyncExitStack() as stack:
         # Notifications ask the order service, which tells them: one of the two must be known before it is there.
-        rest: list[str] = []
+        of_notification: dict[str, str] = {}
         peers = {"order": f"grpc://{free_addresses()}"}
 
         async def start(name: str, bootstrap: Any) -> Any:
             config = ServiceConfig(
                 component=name,
                 listen_rest="127.0.0.1:0" if name == "notification" else None,
+                listen_graphql="127.0.0.1:0" if name == "notification" else None,
                 listen_grpc=peers.get(name, "grpc://127.0.0.1:0").removeprefix("grpc://"),
                 database_url=shared_trial.role_url(name),
                 database_pool=4,
@@ -102,7 +105,8 @@ async def shop(
             service = getattr(started, "service", started)
             addresses = await stack.enter_async_context(servers(config, bootstrap.protocols(service)))
             peers[name] = f"grpc://{addresses['grpc']}"
-            rest.append(addresses.get("rest", ""))
+            if name == "notification":
+                of_notification.update(addresses)
             return started
 
         await start("product", product_bootstrap)
@@ -110,17 +114,29 @@ async def shop(
         await start("payment", payment_bootstrap)
         notification = await start("notification", notification_bootstrap)
         over_grpc = peers["notification"]
-        peers["notification"] = over_grpc if told_over == "grpc" else f"http://{rest[-1]}"
-        over_rest = rest[-1]
+        inside = {
+            "grpc": over_grpc,
+            "http": f"http://{of_notification['rest']}",
+            "graphql": f"graphql://{of_notification['graphql']}",
+        }
+        peers["notification"] = inside[told_over]
         # Only the database's word wakes the relay, so that no test passes by the relay's own clock.
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(order_bootstrap, "Relay", partial(Relay, look_s=3_600))
             order = await start("order", order_bootstrap)
-        peers["notification"] = over_grpc
+        # No part of the shop follows notifications over REST.
+        peers["notification"] = over_grpc if told_over == "http" else inside[told_over]
         await stack.enter_async_context(beside(order.relay.run()) if relayed else nullcontext())
         clients = await stack.enter_async_context(connect(peers, "test"))
-        address = over_grpc.removeprefix("grpc://")
-        yield Shop(clients, notification.watchers, order.relay, address, over_rest, shared_trial.url)
+        yield Shop(
+            clients,
+            notification.watchers,
+            order.relay,
+            of_notification["grpc"],
+            of_notification["rest"],
+            of_notification["graphql"],
+            shared_trial.url,
+        )
 
 
 @pytest.fixture
@@ -139,7 +155,7 @@ def relayed() -> bool:
 
 @pytest.fixture(scope="module")
 def told_over() -> str:
-    """What the order service speaks to the notification service."""
+    """What the order service, and whoever watches from inside, speak to the notification service."""
     return "grpc"
 
 

@@ -22,6 +22,12 @@ PENDING, CONFIRMED, SHIPPED = OrderStatus.PENDING, OrderStatus.CONFIRMED, OrderS
 EVENT_IDS = itertools.count(1_000_000)
 
 
+@pytest.fixture(scope="module", params=["grpc", "graphql"])
+def told_over(request: pytest.FixtureRequest) -> str:
+    """The protocols in which services follow notifications."""
+    return str(request.param)
+
+
 def event(user: int, status: OrderStatus = PENDING, order: int = 1) -> Event:
     """An event that no order has had."""
     return Event(next(EVENT_IDS), order, user, status, datetime.now(UTC))

@@ -1,0 +1,425 @@
+"""What customers are told of their orders: to read, and to follow over WebSockets and server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from graphql import parse, validate
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from graphql_gateway.app import build_app
+from graphql_gateway.objects.global_id import global_id
+from graphql_gateway.schema import build_schema
+from memory_shop import MemoryShop
+from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
+from shop.platform.access.rules import Access, Authenticator
+from shop.platform.graphql import streams
+from shop.platform.graphql.internals import core_schema
+from shop.platform.http import server
+from shop.platform.http.server import http_server
+from shop.platform.process.ending import Ending
+from shop.values.notification import Event
+from shop.values.order import CheckoutLine, OrderStatus
+
+DOCUMENTS = Path(__file__).resolve().parents[3] / "load" / "internal" / "watch" / "documents"
+LIMIT_S = 10.0
+WHEN = datetime(2026, 1, 2, 3, 4, 5, 678_900, UTC)
+POSITIONS = "subscription ($after: Int) { notifications(after: $after) { position notification { status } } }"
+OF_ORDER = "subscription ($id: ID!) { orderNotifications(orderId: $id) { position notification { status } } }"
+
+Tell = Callable[..., Any]
+
+
+@pytest.fixture
+def tell(shop: MemoryShop) -> Tell:
+    """Tells a customer of a change of an order."""
+    ids = iter(range(1, 1_000))
+
+    async def one(user: int = 1, order: int = 1, status: OrderStatus = OrderStatus.CONFIRMED) -> None:
+        await shop.notifications.add([Event(next(ids), order, user, status, WHEN)])
+
+    return one
+
+
+@pytest.fixture
+def ending() -> Ending:
+    return Ending()
+
+
+class Served:
+    """A gateway behind a real server."""
+
+    def __init__(self, address: str, http: httpx.AsyncClient, signer: TokenSigner) -> None:
+        self.address = address
+        self.http = http
+        self._signer = signer
+
+    def authorization(self, user: int, kind: Any = "customer") -> dict[str, str]:
+        return {"authorization": f"Bearer {self._signer.sign(Principal(kind, user))}"}
+
+    def socket(self, *protocols: str, **options: Any) -> Any:
+        return connect(
+            f"ws://{self.address}/graphql/stream", subprotocols=protocols or ["graphql-transport-ws"], **options
+        )
+
+    @asynccontextmanager
+    async def subscribed(self, query: str, user: int = 1, **variables: Any) -> AsyncIterator[Callable[[], Any]]:
+        """A subscription over a WebSocket; gives what waits for the next message."""
+        async with self.socket() as opened:
+            await send(opened, type="connection_init", payload=self.authorization(user))
+            assert await received(opened) == {"type": "connection_ack"}
+            await send(opened, id="1", type="subscribe", payload={"query": query, "variables": variables})
+            yield lambda: received(opened)
+
+    @asynccontextmanager
+    async def streamed(self, query: str, user: int = 1, **variables: Any) -> AsyncIterator[Callable[[], Any]]:
+        """The same as server-sent events, in the form of the WebSocket's messages."""
+        headers = {**self.authorization(user), "accept": "text/event-stream"}
+        body = {"query": query, "variables": variables}
+        async with self.http.stream("POST", "/graphql/stream", json=body, headers=headers) as response:
+            assert response.headers["content-type"] == "text/event-stream", await response.aread()
+            lines = response.aiter_lines()
+
+            async def event() -> dict[str, Any]:
+                fields = {}
+                async for line in lines:
+                    if not line:
+                        break
+                    name, _, value = line.partition(": ")
+                    fields[name] = value
+                told = {"id": "1", "type": fields["event"]}
+                return {**told, "payload": json.loads(fields["data"])} if fields["data"] else told
+
+            yield event
+
+
+@pytest.fixture
+async def served(
+    shop: MemoryShop, signer: TokenSigner, verifier: TokenVerifier, ending: Ending
+) -> AsyncIterator[Served]:
+    app = build_app(shop.clients, Authenticator(verifier), ending=ending)
+    # In one process with the gateway, the services are called from inside too.
+    Authenticator(verifier, trusts_inside=True).admit(Access.INTERNAL, None, None)
+    async with http_server(app, "127.0.0.1:0", sockets=True) as address:
+        async with httpx.AsyncClient(base_url=f"http://{address}", timeout=LIMIT_S) as http:
+            yield Served(address, http, signer)
+        ending.end()
+
+
+async def send(to: ClientConnection, **message: Any) -> None:
+    await to.send(json.dumps(message))
+
+
+async def received(over: ClientConnection) -> dict[str, Any]:
+    async with asyncio.timeout(LIMIT_S):
+        read: dict[str, Any] = json.loads(await over.recv())
+    return read
+
+
+async def end_of(over: ClientConnection) -> int:
+    """Reads to the end of a WebSocket; returns the code that it was closed with."""
+    try:
+        while True:
+            await received(over)
+    except ConnectionClosed as closed:
+        return closed.rcvd.code if closed.rcvd else 1006
+
+
+def opened(position: int, field: str = "notifications") -> dict[str, Any]:
+    return {"id": "1", "type": "next", "payload": {"data": {field: {"position": position, "notification": None}}}}
+
+
+@pytest.fixture(params=["subscribed", "streamed"])
+def follow(request: pytest.FixtureRequest, served: Served) -> Any:
+    """Opens a subscription, over each transport."""
+    return getattr(served, request.param)
+
+
+@pytest.mark.parametrize("path", sorted(DOCUMENTS.glob("*.graphql")), ids=lambda path: path.stem)
+def test_each_document_of_the_watchers_is_valid(path: Path) -> None:
+    assert validate(core_schema(build_schema()), parse(path.read_text())) == []
+
+
+class TestASubscription:
+    async def test_tells_what_happens_and_reads_orders_anew(self, follow: Any, shop: MemoryShop, tell: Tell) -> None:
+        bought = await shop.clients.order.checkout(
+            user_id=1, lines=[CheckoutLine(1, 1)], payment_token="tok_ok", idempotency_key="key"
+        )
+        order = global_id("Order", bought.id)
+        asked = "position notification { position status createdAt read order { id status } }"
+        await tell()
+        async with follow(f"subscription {{ notifications {{ {asked} }} }}") as following:
+            assert await following() == opened(1)
+            for status in (OrderStatus.SHIPPED, OrderStatus.DELIVERED):
+                await shop.clients.order.update_order_status(bought.id, status)
+                await tell(order=bought.id, status=status)
+                told = (await following())["payload"]["data"]["notifications"]
+                position = told["position"]
+                assert told["notification"] == {
+                    "position": position,
+                    "status": status.value,
+                    "createdAt": "2026-01-02T03:04:05.678900Z",
+                    "read": False,
+                    "order": {"id": order, "status": status.value},
+                }
+            assert position == 3
+
+    async def test_goes_on_behind_a_position(self, follow: Any, tell: Tell) -> None:
+        for _ in range(3):
+            await tell()
+        async with follow(POSITIONS, after=1) as following:
+            seen = [(await following())["payload"]["data"]["notifications"]["position"] for _ in range(3)]
+        assert seen == [1, 2, 3]
+
+    async def test_is_of_one_order_alone(self, follow: Any, tell: Tell) -> None:
+        async with follow(OF_ORDER, id=global_id("Order", 6)) as following:
+            assert await following() == opened(0, "orderNotifications")
+            await tell(order=1)
+            await tell(order=6)
+            assert (await following())["payload"]["data"]["orderNotifications"]["position"] == 2
+
+    async def test_ends_with_the_process(self, follow: Any, ending: Ending) -> None:
+        async with follow(POSITIONS) as following:
+            await following()
+            ending.end()
+            ((error,)) = (await following())["payload"]["errors"]
+            assert error["extensions"]["code"] == "UNAVAILABLE"
+            assert (await following())["type"] == "complete"
+
+    @pytest.mark.parametrize(
+        ("query", "user", "variables", "code"),
+        [
+            pytest.param(OF_ORDER, 2, {"id": global_id("Order", 1)}, "NOT_FOUND", id="another's order"),
+            pytest.param(OF_ORDER, 1, {"id": global_id("Order", 9_999)}, "NOT_FOUND", id="no order"),
+            pytest.param(OF_ORDER, 1, {"id": "forged"}, "INVALID_ARGUMENT", id="a forged id"),
+            pytest.param(POSITIONS, 1, {"after": 7}, "INVALID_ARGUMENT", id="a position to come"),
+            pytest.param(POSITIONS, 1, {"after": -1}, "INVALID_ARGUMENT", id="no position"),
+            pytest.param(
+                f'subscription {{ notifications(userId: "{global_id("User", 2)}") {{ position }} }}',
+                1,
+                {},
+                "PERMISSION_DENIED",
+                id="another's",
+            ),
+        ],
+    )
+    async def test_is_refused(self, follow: Any, query: str, user: int, variables: dict[str, Any], code: str) -> None:
+        async with follow(query, user, **variables) as following:
+            (error,) = (await following())["payload"]["errors"]
+            assert error["extensions"]["code"] == code
+            assert (await following()) == {"id": "1", "type": "complete"}
+
+    async def test_begins_too_far_back(self, follow: Any, tell: Tell) -> None:
+        for _ in range(101):
+            await tell()
+        async with follow(POSITIONS, after=0) as following:
+            (error,) = (await following())["payload"]["errors"]
+        assert error["extensions"]["code"] == "POSITION_GONE"
+        assert "list the notifications" in error["message"]
+
+
+class TestAWebSocket:
+    @pytest.mark.parametrize(
+        ("query", "message"),
+        [
+            ("{ products(first: 1) { pageInfo { hasNextPage } } }", "queries and mutations are not answered here"),
+            ("subscription { nothing }", "Cannot query field 'nothing'"),
+            ("subscription {", "Syntax Error"),
+            (f"subscription {{ {'a ' * 2_000} }}", "tokens"),
+        ],
+        ids=["a query", "no field", "malformed", "too long"],
+    )
+    async def test_refuses_an_operation_at_once(self, served: Served, query: str, message: str) -> None:
+        async with served.subscribed(query) as following:
+            refused = await following()
+        assert (refused["type"], refused["id"]) == ("error", "1")
+        assert message in refused["payload"][0]["message"]
+        assert refused["payload"][0]["extensions"]["code"] in ("INVALID_ARGUMENT", "RESOURCE_EXHAUSTED")
+
+    async def test_needs_a_token_for_what_is_somebody_s(self, served: Served) -> None:
+        async with served.socket() as over:
+            await send(over, type="connection_init")
+            await received(over)
+            await send(over, id="1", type="subscribe", payload={"query": POSITIONS})
+            (error,) = (await received(over))["payload"]["errors"]
+        assert error["extensions"]["code"] == "UNAUTHENTICATED"
+
+    async def test_takes_the_token_of_its_handshake_too(self, served: Served) -> None:
+        async with served.socket(additional_headers=served.authorization(1)) as over:
+            await send(over, type="connection_init")
+            await received(over)
+            await send(over, id="1", type="subscribe", payload={"query": POSITIONS})
+            assert await received(over) == opened(0)
+
+    @pytest.mark.parametrize(
+        "message",
+        [
+            "no JSON",
+            "[" * 100_000,
+            "[]",
+            "5",
+            '{"type": 5}',
+            "{}",
+            '{"type": "nonsense"}',
+            '{"type": "subscribe", "id": "1"}',
+            '{"type": "subscribe", "id": 1, "payload": {"query": "x"}}',
+            '{"type": "subscribe", "id": "1", "payload": 5}',
+            '{"type": "subscribe", "id": "1", "payload": {"query": 5}}',
+            '{"type": "subscribe", "id": "1", "payload": {"query": "x", "variables": []}}',
+            '{"type": "connection_init", "payload": []}',
+        ],
+    )
+    async def test_is_closed_by_what_is_no_message(
+        self, served: Served, caplog: pytest.LogCaptureFixture, message: str
+    ) -> None:
+        async with served.socket() as over:
+            await over.send(message)
+            assert await end_of(over) == 4400
+        assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+    async def test_is_closed_by_what_comes_before_its_time(self, served: Served) -> None:
+        async with served.socket() as over:
+            await send(over, id="1", type="subscribe", payload={"query": POSITIONS})
+            assert await end_of(over) == 4401
+
+    async def test_is_closed_by_a_second_beginning(self, served: Served) -> None:
+        async with served.socket() as over:
+            await send(over, type="connection_init")
+            await send(over, type="connection_init")
+            assert await end_of(over) == 4429
+
+    @pytest.mark.parametrize("protocol", ["graphql-ws", "mqtt"])
+    async def test_is_closed_with_another_subprotocol(self, served: Served, protocol: str) -> None:
+        async with served.socket(protocol) as over:
+            assert await end_of(over) == 4406
+
+    async def test_is_closed_by_a_message_that_is_too_large(self, served: Served) -> None:
+        async with served.socket() as over:
+            await over.send("x" * (server.LARGEST_MESSAGE + 1))
+            assert await end_of(over) == 1009
+
+    async def test_has_a_limit_of_subscriptions(self, served: Served) -> None:
+        async with served.socket() as over:
+            await send(over, type="connection_init", payload=served.authorization(1))
+            await received(over)
+            for number in range(streams.MOST_AT_ONCE + 1):
+                await send(over, id=str(number), type="subscribe", payload={"query": POSITIONS})
+            answers = [await received(over) for _ in range(streams.MOST_AT_ONCE + 1)]
+        (refused,) = [answer for answer in answers if answer["type"] == "error"]
+        assert refused["id"] == str(streams.MOST_AT_ONCE)
+
+    async def test_is_not_opened_from_a_page_of_another_origin(self, served: Served) -> None:
+        with pytest.raises(InvalidStatus, match="HTTP 403"):
+            async with served.socket(origin="http://elsewhere.example"):
+                pass
+
+    async def test_is_not_opened_elsewhere(self, served: Served) -> None:
+        with pytest.raises(InvalidStatus) as refused:
+            async with connect(f"ws://{served.address}/graphql", subprotocols=["graphql-transport-ws"]):
+                pass
+        assert refused.value.response.status_code == 400
+        assert b"subscriptions run at /graphql/stream" in refused.value.response.body
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Limits that tests can wait for; before the gateway is made."""
+    monkeypatch.setattr(streams, "HANDSHAKE_S", 0.1)
+    monkeypatch.setattr(server, "PING_S", 0.2)
+
+
+class TestASilentClient:
+    @pytest.mark.usefixtures("impatient")
+    async def test_is_not_waited_for_long(self, served: Served) -> None:
+        async with served.socket() as over:
+            assert await end_of(over) == 4408
+
+    @pytest.mark.usefixtures("impatient")
+    async def test_that_is_gone_is_found_out(self, served: Served, ending: Ending) -> None:
+        """Half open: it takes what comes, and answers no ping."""
+        host, _, port = served.address.partition(":")
+        with socket.create_connection((host, int(port)), timeout=LIMIT_S) as raw:
+            raw.sendall(
+                b"GET /graphql/stream HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: upgrade\r\n"
+                b"sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+                b"sec-websocket-protocol: graphql-transport-ws\r\n\r\n"
+            )
+            assert b" 101 " in await asyncio.to_thread(raw.recv, 4096)
+            init = json.dumps({"type": "connection_init"}).encode()
+            raw.sendall(bytes([0x81, 0x80 | len(init), 0, 0, 0, 0]) + init)
+            ended = await asyncio.to_thread(_read_to_end, raw)
+        assert b"keepalive ping timeout" in ended
+
+
+def _read_to_end(raw: socket.socket) -> bytes:
+    read = b""
+    while part := raw.recv(4096):
+        read += part
+    return read
+
+
+class TestOverHTTP:
+    @pytest.mark.parametrize(
+        ("path", "accept", "body", "status", "message"),
+        [
+            ("/graphql/stream", "application/json", {"query": POSITIONS}, 406, "accept text/event-stream"),
+            ("/graphql/stream", "text/event-stream", {"query": "{ me { id } }"}, 400, "use POST /graphql"),
+            ("/graphql/stream", "text/event-stream", {"query": "subscription { x }"}, 400, "Cannot query field"),
+            ("/graphql/stream", "text/event-stream", {"query": 5}, 400, "query must be a text"),
+            ("/graphql", "application/graphql-response+json", {"query": POSITIONS}, 400, "use /graphql/stream"),
+        ],
+    )
+    async def test_what_does_not_belong_there_is_refused(
+        self, served: Served, path: str, accept: str, body: Any, status: int, message: str
+    ) -> None:
+        refused = await served.http.post(path, json=body, headers={"accept": accept, **served.authorization(1)})
+        assert refused.status_code == status
+        assert message in refused.json()["errors"][0]["message"]
+
+    async def test_a_stream_outlasts_the_limit_of_requests(self, served: Served, tell: Tell) -> None:
+        headers = {**served.authorization(1), "accept": "text/event-stream", "x-envoy-expected-rq-timeout-ms": "200"}
+        async with served.http.stream(
+            "POST", "/graphql/stream", json={"query": POSITIONS}, headers=headers
+        ) as response:
+            lines = response.aiter_lines()
+            await anext(lines)
+            await asyncio.sleep(0.4)
+            await tell()
+            async with asyncio.timeout(LIMIT_S):
+                assert [line async for line in _until_position(lines, 1)]
+
+
+async def _until_position(lines: AsyncIterator[str], position: int) -> AsyncIterator[str]:
+    async for line in lines:
+        if f'"position":{position}' in line:
+            yield line
+            return
+
+
+async def test_what_was_told_is_listed_and_marked(gateway: Any, tell: Tell) -> None:
+    for _ in range(3):
+        await tell()
+    marked = "mutation { markNotificationsRead(input: { upToPosition: 2 }) { unread } }"
+    assert await gateway.data(marked, user=1) == {"markNotificationsRead": {"unread": 1}}
+    listed = await gateway.data("{ notifications { position read } }", user=1)
+    assert [(one["position"], one["read"]) for one in listed["notifications"]] == [(3, False), (2, True), (1, True)]
+    of_partner = f'{{ notifications(userId: "{global_id("User", 1)}") {{ position }} }}'
+    assert len((await gateway.data(of_partner, partner=True))["notifications"]) == 3
+    assert (await gateway.error(of_partner, user=2))[:2] == ("PERMISSION_DENIED", "userId")
+
+
+async def test_there_are_none_where_customers_are_told_nothing() -> None:
+    told_nothing = core_schema(build_schema(updates=False))
+    assert told_nothing.subscription_type is None
+    assert told_nothing.query_type is not None
+    assert "notifications" not in told_nothing.query_type.fields
