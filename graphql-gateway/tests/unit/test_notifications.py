@@ -26,6 +26,7 @@ from shop.platform.access.rules import Access, Authenticator
 from shop.platform.graphql import streams
 from shop.platform.graphql.internals import core_schema
 from shop.platform.http import server
+from shop.platform.http.body import MOST_BYTES
 from shop.platform.http.server import http_server
 from shop.platform.process.ending import Ending
 from shop.values.notification import Event
@@ -305,7 +306,7 @@ class TestAWebSocket:
 
     async def test_is_closed_by_a_message_that_is_too_large(self, served: Served) -> None:
         async with served.socket() as over:
-            await over.send("x" * (server.LARGEST_MESSAGE + 1))
+            await over.send("x" * (MOST_BYTES + 1))
             assert await end_of(over) == 1009
 
     async def test_has_a_limit_of_subscriptions(self, served: Served) -> None:

@@ -13,6 +13,7 @@ import uvicorn
 
 from shop.platform.config import socket_path, split_address
 from shop.platform.errors import StartError
+from shop.platform.http.body import MOST_BYTES
 from shop.platform.process.unix_socket import bind_unix, unlink
 
 KEEP_ALIVE_S = 75
@@ -20,8 +21,6 @@ GRACE_S = 3
 POLL_S = 0.05
 CLOSE = (b"connection", b"close")
 BACKLOG = 2048
-LARGEST_MESSAGE = 131_072
-"""Bytes of a WebSocket's message: as many as the edge lets a request's body have."""
 PING_S = 20
 """A WebSocket is asked so often whether its client is there, which has as long to answer, in seconds."""
 
@@ -89,7 +88,7 @@ async def http_server(app: Any, listen: str, drain_s: float = 0, *, sockets: boo
             loop="none",
             http="httptools",
             ws="websockets-sansio" if sockets else "none",
-            ws_max_size=LARGEST_MESSAGE,
+            ws_max_size=MOST_BYTES,
             # One that is gone, or does not read, is found out by pings; its buffer is bounded until then.
             ws_ping_interval=PING_S,
             ws_ping_timeout=PING_S,
