@@ -12,7 +12,7 @@ SETTINGS_stress := topologies users think profile seed workload tls trace payloa
 SETTINGS_connections := topologies connections blocks seed edge tls http
 SETTINGS_watch := topologies ways watchers channel interval duration rate blocks seed edge tls mesh mtls replicas trace http
 SETTINGS_compare-runs := a b threshold metrics allow-suspect out
-SETTINGS_decide := run workload rate network rtt bandwidth
+SETTINGS_decide := run workload rate watchers lateness network rtt bandwidth
 SETTINGS_parity := topologies samples seed workload edge plugins tls mesh mtls canary replicas apart cache payload http reuse persisted client_cache
 SETTINGS_report := run
 SETTINGS_trace := run journey topology
@@ -31,7 +31,7 @@ SETTINGS_up := topology edge plugins tls mesh mtls canary replicas apart store u
 SETTINGS_manifests := topology edge plugins mesh mtls canary replicas updates scale delay hold abort namespace storage seed out
 SETTINGS_compose := topology updates scale seed out
 
-SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store updates cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users ways watchers channel interval duration a b threshold metrics allow-suspect out run samples experiments draws traces hops sizes pairs kills races customers namespace storage
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store updates cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users ways watchers channel interval duration a b threshold metrics allow-suspect out run lateness samples experiments draws traces hops sizes pairs kills races customers namespace storage
 
 #? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, rtt.
@@ -238,6 +238,8 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? decide run latest Run: latest, the name of a folder in results/, or a path.
 #? decide workload - Workload whose mix and networks to decide for: a name or a path (default: the run's own).
 #? decide rate - Of a run over rates: the journeys a second to decide at, one of its rates.
+#? decide watchers - Decide which way to wait for news of orders, for so many customers: by a run of `make watch`.
+#? decide lateness - With watchers=: how late news may be, 1ms to 60m (default: 1s).
 #? decide network loopback Network between each customer and the edge: loopback or lan or wifi or 5g or 4g or 3g.
 #? decide rtt - Round-trip time between customer and edge, such as 40ms, 0 to 2s; in place of the network's.
 #? decide bandwidth - Each customer's bandwidth, down/up, such as 10mbit/2mbit; in place of the network's.

@@ -1,4 +1,4 @@
-"""`make decide`: which topology to take, by a comparison that was made."""
+"""`make decide`: which topology to take, by a comparison that was made; or which way to wait, by a run of watchers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, cast
 
 import typer
 
-from experiment.arguments import number, workload_file
+from experiment.arguments import duration_s, number, whole_number, workload_file
 from experiment.blocks import WORKLOAD
 from experiment.commands.options import RunName, console, end, reported_errors
 from experiment.errors import UsageError
@@ -21,17 +21,24 @@ from hops.kinds.decide.analysis import Customers, decide
 from hops.kinds.decide.terminal import decision_view
 from hops.kinds.rates.arms import KIND as RATES
 from hops.kinds.rates.arms import arms_of, equal_rates
+from hops.kinds.watch.choice import choice_elements, choices
+from hops.kinds.watch.document import Document as WatchDocument
+from hops.kinds.watch.report import doubts
+from hops.run.documents import SCHEMA
 from hops.run.documents.manifest import Manifest
 from hops.run.documents.summary import Summary
 from hops.run.files import MANIFEST, SUMMARY, RunFiles, read_document, read_run
 from hops.run.network import CHANNELS, LOOPBACK, NAMED, networks_of
 from hops.run.network import Network as CustomersNetwork
+from hops.terminal.render import rendered
 from mesh.description.network import Network as ChannelNetwork
 from mesh.description.options import Given, Json, takes_switches
 from mesh.description.switches import parse_switches
 
 #: The kind of run that can be decided by; one over rates is so at one of its rates.
 COMPARE = "compare"
+WATCH, WATCHED = "watch", "watch.json"
+SOONEST, LATEST = "1ms", "60m"
 
 
 @takes_switches("decide")
@@ -45,11 +52,29 @@ def command(
     rate: Annotated[
         str, typer.Option(help="Of a run over rates: the journeys a second to decide at, one of its rates.")
     ] = "",
+    watchers: Annotated[
+        str,
+        typer.Option(
+            help="Decide which way to wait for news of orders, for so many customers: by a run of `make watch`."
+        ),
+    ] = "",
+    lateness: Annotated[
+        str, typer.Option(help=f"With watchers=: how late news may be, {SOONEST} to {LATEST} (default: 1s).")
+    ] = "",
     switches: Given,
     as_json: Json = False,
 ) -> None:
     """The command `decide`; `experiment.cli` has its help."""
     with reported_errors():
+        if watchers:
+            others = {"workload": workload, "rate": rate, **switches}
+            _decide_how_to_wait(
+                run, watchers, lateness or "1s", [name for name, value in others.items() if value], as_json
+            )
+            return
+            return
+        if lateness:
+            raise UsageError(f"lateness={lateness} needs watchers=, how many customers wait")
         folder = find_run(RESULTS, run, holds=(MANIFEST, SUMMARY))
         manifest = read_document(folder / MANIFEST, form=Manifest)
         if manifest["kind"] == RATES:
@@ -70,6 +95,27 @@ def command(
         else:
             console().print(decision_view(decision))
         end(valid=decision["valid"])
+
+
+def _decide_how_to_wait(run: str, watchers: str, lateness: str, others: list[str], as_json: bool) -> None:
+    """Says which way to wait to take, and ends the program."""
+    if others:
+        raise UsageError(f"{others[0]}= does not go with watchers=; valid beside it: run, lateness")
+    lateness_s = duration_s("lateness", lateness, SOONEST, LATEST)
+    there = sorted(path.parent.name for path in RESULTS.glob(f"2*-{WATCH}*/{WATCHED}"))
+    if run == "latest" and not there:
+        raise UsageError("there is no run of watchers yet: run `make watch` first")
+    folder = find_run(RESULTS, there[-1] if run == "latest" else run, holds=(WATCHED,))
+    document = cast("WatchDocument", read_document(folder / WATCHED, SCHEMA))
+    count = whole_number("watchers", watchers, 1, document["counts"][-1])
+    if as_json:
+        found = choices(document, count, lateness_s)
+        typer.echo(json.dumps([one._asdict() for one in found], indent=2, allow_nan=False))
+    else:
+        out = console()
+        out.print(rendered(choice_elements(document, count, lateness_s)))
+        out.print(f"By {folder}.")
+    end(valid=not doubts(document))
 
 
 def _at_rate(run: RunFiles, rate: str) -> RunFiles:

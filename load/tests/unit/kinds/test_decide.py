@@ -202,3 +202,18 @@ def test_a_summary_of_before_meetings_had_percentiles_is_read(results, tmp_path,
     (older / SUMMARY).write_text(json.dumps(summary), encoding="utf-8")
     monkeypatch.setattr(decide, "RESULTS", tmp_path)
     assert invoke().exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--watchers", "100"), "there is no run of watchers yet: run `make watch` first"),
+        (("--watchers", "100", "--rate", "4"), "rate= does not go with watchers=; valid beside it: run, lateness"),
+        (("--watchers", "100", "--lateness", "soon"), "lateness=soon is not valid: give a duration from 1ms to 60m"),
+        (("--lateness", "1s"), "lateness=1s needs watchers=, how many customers wait"),
+    ],
+)
+def test_how_to_wait_is_decided_by_a_run_of_watchers(arguments, said):
+    result = invoke(*arguments, run="latest")
+    assert result.exit_code == 2
+    assert said in result.stderr

@@ -97,10 +97,10 @@ def sound(document: Document) -> list[str]:
 def lateness_table(document: Document) -> Table:
     """How late updates were, and whether each watcher got its own."""
     rows: list[Sequence[Cell]] = []
-    for (topology, way, count), of in _cases(document):
+    for (topology, way, count), of in cases(document):
         figures = [over_blocks(_each(of, _lateness(name))) for name in PERCENTILES]
         counted = [sum(one[name] for one in of) for name in ("updates", "missed", "repeated")]
-        rows.append([words(topology), words(_how(of, way)), whole(count), *map(whole, counted), *figures])
+        rows.append([words(topology), words(how(of, way)), whole(count), *map(whole, counted), *figures])
     columns = [Column("topology", numeric=False), Column("way", numeric=False), Column("watchers")]
     columns += [Column(name) for name in ("updates", "missed", "again")]
     columns += [Column(name, "ms", interval=True) for name in PERCENTILES]
@@ -114,10 +114,10 @@ def lateness_table(document: Document) -> Table:
 def cost_table(document: Document) -> Table:
     """What a thousand watchers cost."""
     rows: list[Sequence[Cell]] = []
-    for (topology, way, count), of in _cases(document):
+    for (topology, way, count), of in cases(document):
         cells = [over_blocks(_each(of, figure)) for figure in (cores_of(document), memory_of(document), bytes_of)]
         opened = over_blocks(_each(of, lambda one: one["opened_s"]))
-        rows.append([words(topology), words(_how(of, way)), whole(count), *cells, opened])
+        rows.append([words(topology), words(how(of, way)), whole(count), *cells, opened])
     columns = [Column("topology", numeric=False), Column("way", numeric=False), Column("watchers")]
     columns += [
         Column("cores", "for 1,000", interval=True),
@@ -139,7 +139,7 @@ def budget_table(document: Document) -> Table:
     for topology in document["manifest"]["topologies"]:
         budgets = {
             case[2]: _mean_budget(of)
-            for case, of in _cases(document)
+            for case, of in cases(document)
             if case[:2] == (topology, PUSH) and of[0]["traced"]
         }
         most = max(budgets, default=0)
@@ -166,17 +166,17 @@ def _mean_budget(of: Sequence[Waited]) -> dict[str, float]:
 
 def conclusions(document: Document) -> Iterator[str]:
     """What was more than the shop holds, and at which interval polling costs what a stream costs, by topology."""
-    cores, seen = cores_of(document), dict(_cases(document))
+    cores, seen = cores_of(document), dict(cases(document))
     for (topology, way, count), of in seen.items():
-        if not _holds(of):
+        if not holds(of):
             failed = sum(one["failed"] for one in of) / max(sum(one["journeys"] for one in of), 1)
-            how = f"who poll every {document['interval_s']:g} s" if way == POLL else "with a stream each"
-            yield f"In {topology}, {count:,} customers {how} are more than it holds: {failed:.0%} of journeys failed."
+            who = f"who poll every {document['interval_s']:g} s" if way == POLL else "with a stream each"
+            yield f"In {topology}, {count:,} customers {who} are more than it holds: {failed:.0%} of journeys failed."
     for topology in document["manifest"]["topologies"]:
         held = [
             count
             for count in document["counts"][1:]
-            if all(_holds(seen.get((topology, way, count), [])) for way in WAYS)
+            if all(holds(seen.get((topology, way, count), [])) for way in WAYS)
         ]
         if not held:
             continue
@@ -196,7 +196,8 @@ def conclusions(document: Document) -> Iterator[str]:
             yield f"{said}, which this run cannot tell from nothing."
 
 
-def _holds(of: Sequence[Waited]) -> bool:
+def holds(of: Sequence[Waited]) -> bool:
+    """Whether nothing failed or was missed, and something came."""
     return bool(of) and not any(one["failed"] or one["missed"] or not one["updates"] for one in of)
 
 
@@ -236,7 +237,7 @@ def _alone(document: Document, one: Waited) -> Waited:
     )
 
 
-def _cases(document: Document) -> Iterator[tuple[Case, list[Waited]]]:
+def cases(document: Document) -> Iterator[tuple[Case, list[Waited]]]:
     """Each topology, way and number of watchers but 0, with what was seen of it in each block."""
     for topology in document["manifest"]["topologies"]:
         for way in document["ways"]:
@@ -247,7 +248,8 @@ def _cases(document: Document) -> Iterator[tuple[Case, list[Waited]]]:
                     yield case, seen
 
 
-def _how(of: Sequence[Waited], way: str) -> str:
+def how(of: Sequence[Waited], way: str) -> str:
+    """A way to wait in words, with the protocol that it went over."""
     return f"{of[0]['protocol'].partition('-')[0]} {WAYS[way]}"
 
 

@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from hops.kinds import make_report
+from hops.kinds.watch.choice import choice_elements, choices
 from hops.kinds.watch.document import Document, Waited
 from hops.kinds.watch.report import budget_table, conclusions, cost_table, doubts, lateness_table
 from hops.run.documents import SCHEMA
@@ -104,6 +105,28 @@ def test_more_watchers_than_the_shop_holds_are_said_and_not_compared() -> None:
     rows = [{**one, "failed": 60, "missed": 3} if one["way"] == "poll" and one["watchers"] else one for one in SOUND]
     [said] = conclusions(document(*cast("list[Waited]", rows)))
     assert said == "In grpc, 100 customers who poll every 5 s are more than it holds: 10% of journeys failed."
+
+
+def test_what_is_in_time_at_the_least_cost_is_to_be_taken() -> None:
+    # A stream costs 0.1 cores for a thousand; polling 2 at every 5 s, and so 0.1 at every 100 s.
+    night = document(*[{**one, "lateness_ms": {"p99": 5_200.0}} if one["way"] == "poll" else one for one in SOUND])
+    soon, late = choices(night, 50, 1.0), choices(night, 50, 601.0)
+    assert [(one.way, one.interval_s) for one in soon] == [("grpc stream", 0.0)]
+    assert (soon[0].cores, soon[0].late_ms) == pytest.approx((0.005, 40.0))
+    assert [(one.way, one.interval_s) for one in late] == [("grpc polling", 600.0), ("grpc stream", 0.0)]
+    assert late[0].cores == pytest.approx(0.1 * 5 / 600)
+    assert late[0].late_ms == pytest.approx(600_200.0)
+    assert choices(night, 50, 0.03) == []
+    ((nothing,),) = (element.items for element in choice_elements(night, 50, 0.03))
+    assert (
+        nothing
+        == "None of the ways that were measured tells 50 customers within 30 ms at p99; the soonest is 40.0 ms late."
+    )
+
+
+def test_what_failed_is_not_to_be_taken() -> None:
+    rows = [{**one, "failed": 1} if one["way"] == "push" and one["watchers"] else one for one in SOUND]
+    assert [one.way for one in choices(document(*cast("list[Waited]", rows)), 100, 10.0)] == ["grpc polling"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,154 @@
+"""Which way to wait to take, by a run of `make watch`: in time, and at the least cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hops.elements.element import Element, Points
+from hops.elements.numbers import figure
+from hops.elements.table import Cell, Column, Table, number, whole, words
+from hops.kinds.watch.document import Document, Waited
+from hops.kinds.watch.report import POLL, THOUSAND, bytes_of, cases, cores_of, holds, how, memory_of
+from hops.statistics.over_blocks import spread_of
+
+SHORTEST_INTERVAL_S = 1.0
+"""Between two polls of a customer: more often, a stream is what is wanted."""
+TIED_CORES = 0.05
+"""A difference of CPU below which the memory decides, in cores, where a single block has no interval."""
+
+
+class Choice(NamedTuple):
+    """One way to wait, for a number of customers.
+
+    Attributes:
+        topology: Where they wait.
+        way: How, in words.
+        late_ms: How late an update is at p99 at most, over the blocks; of polling, at the interval.
+        interval_s: Time between two polls; 0 of a stream.
+        cores: CPU that their waiting takes, in cores.
+        cores_high: Upper end of its 95 % interval; the mean plus `TIED_CORES` of a single block.
+        memory_mib: Memory that it takes, in MiB.
+        mib_per_hour: What their connections carry, in MiB an hour.
+    """
+
+    topology: str
+    way: str
+    late_ms: float
+    interval_s: float
+    cores: float
+    cores_high: float
+    memory_mib: float
+    mib_per_hour: float
+
+
+def choices(document: Document, watchers: int, lateness_s: float) -> list[Choice]:
+    """The ways that are in time, the cheapest first: the one that surely takes the least CPU, then by memory.
+
+    What a customer costs is that of the least number of them that was measured and is not below `watchers`. Who polls
+    asks as often as the lateness allows, which costs in proportion.
+
+    Args:
+        document: The run.
+        watchers: How many customers wait, at most as many as were measured.
+        lateness_s: How late an update may be, in seconds: at p99 over a stream, at most by polling.
+    """
+    found = sorted(_in_time(document, watchers, lateness_s), key=lambda one: one.cores)
+    if found:
+        limit = found[0].cores_high
+        found.sort(key=lambda one: (one.cores > limit, one.memory_mib if one.cores <= limit else one.cores))
+    return found
+
+
+def _in_time(document: Document, watchers: int, lateness_s: float) -> Iterator[Choice]:
+    measured = _measured(document, watchers)
+    for (topology, way, count), of in cases(document):
+        if count != measured or not holds(of):
+            continue
+        late_ms, interval_s, less_often = _late(of), 0.0, 1.0
+        if way == POLL:
+            # An answer takes its time too: what came later than the interval did so.
+            answer_ms = max(late_ms - 1_000 * document["interval_s"], 0.0)
+            interval_s = float(np.floor(lateness_s - answer_ms / 1_000))
+            late_ms = 1_000 * interval_s + answer_ms
+            less_often = document["interval_s"] / max(interval_s, SHORTEST_INTERVAL_S)
+        if late_ms > 1_000 * lateness_s or (way == POLL and interval_s < SHORTEST_INTERVAL_S):
+            continue
+        times = watchers / THOUSAND
+        cores = np.array([cores_of(document)(one) for one in of]) * times * less_often
+        mean = max(float(cores.mean()), 0.0)
+        high = spread_of(cores - cores.mean()).around(mean)[1] if cores.size > 1 else mean + TIED_CORES
+        yield Choice(
+            topology,
+            how(of, way),
+            late_ms,
+            interval_s,
+            mean,
+            mean + TIED_CORES if high is None else high,
+            _mean(of, memory_of(document)) * times,
+            _mean(of, bytes_of) * watchers / 1_024 * less_often,
+        )
+
+
+def choice_elements(document: Document, watchers: int, lateness_s: float) -> list[Element]:
+    """What a terminal shows: the ways in their order, and which to take."""
+    found = choices(document, watchers, lateness_s)
+    if not found:
+        soonest = min(_late(of) for case, of in cases(document) if case[2] == _measured(document, watchers))
+        told = (
+            f"None of the ways that were measured tells {watchers:,} customers within {1_000 * lateness_s:g} ms at p99"
+        )
+        return [Points([f"{told}; the soonest is {figure(soonest)} ms late."])]
+    columns = [
+        Column("topology", numeric=False),
+        Column("way", numeric=False),
+        Column("late at most", "ms"),
+        Column("polls every", "s"),
+        Column("cores"),
+        Column("memory", "MiB"),
+        Column("carries", "MiB/h"),
+    ]
+    rows: list[Sequence[Cell]] = [
+        [
+            words(one.topology),
+            words(one.way),
+            number(one.late_ms),
+            whole(int(one.interval_s)) if one.interval_s else words(""),
+            number(one.cores),
+            number(one.memory_mib),
+            number(one.mib_per_hour),
+        ]
+        for one in found
+    ]
+    caption = (
+        f"Ways to wait for {watchers:,} customers whose news may be {lateness_s:g} s late, the cheapest first: what "
+        "the shop needs more for them, database and edge included"
+    )
+    return [Table("choice", caption, columns, rows), Points([_said(found, watchers, lateness_s)])]
+
+
+def _said(found: Sequence[Choice], watchers: int, lateness_s: float) -> str:
+    best = found[0]
+    asks = f" every {best.interval_s:g} s" if best.interval_s else ""
+    said = (
+        f"For {watchers:,} customers and news at most {lateness_s:g} s late, take {best.topology} ({best.way}{asks}): "
+        f"{figure(best.cores)} cores and {figure(best.memory_mib)} MiB."
+    )
+    tied = [f"{one.topology} ({one.way})" for one in found[1:] if one.cores <= best.cores_high]
+    if tied:
+        said += f" The run cannot tell its CPU from that of {', '.join(tied)}; memory decided."
+    return said
+
+
+def _measured(document: Document, watchers: int) -> int:
+    return next(count for count in document["counts"] if count >= watchers)
+
+
+def _late(of: Sequence[Waited]) -> float:
+    return max(one["lateness_ms"].get("p99", float("inf")) for one in of)
+
+
+def _mean(of: Sequence[Waited], per: Callable[[Waited], float]) -> float:
+    return float(np.mean([per(one) for one in of]))
