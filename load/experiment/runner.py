@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 from experiment.blocks import WORKLOAD, Blocks, RunTrial
 from experiment.plan.arms_in_blocks import PLAN, Plan
 from experiment.plan.closed_loop import ClosedLoop
-from experiment.plan.mix import require_documents
+from experiment.plan.mix import require_fitting
 from experiment.progress import shown
 from experiment.results.folder import ResultsFolder
 from experiment.results.manifest import now
@@ -30,11 +30,11 @@ def begin(plan: Plan, results: Path) -> ResultsFolder:
     """Makes the folder of a new experiment, with its plan in it.
 
     Raises:
-        UsageError: The workload lacks what the payload is of, the disk has too little room, or the folder cannot be
+        UsageError: The workload does not fit the switches, the disk has too little room, or the folder cannot be
             written.
         MeshError: The cluster that the plan is for cannot run it, or this machine lacks a program.
     """
-    require_documents(plan.workload, plan.payload)
+    require_fitting(plan.workload, *{arm.switches for arm in plan.arms})
     for switches in {arm.switches for arm in plan.arms}:
         require_runtime(switches)
     folder = ResultsFolder.new(results, plan.name)

@@ -12,7 +12,7 @@ from experiment.capacity.recorder import Recorder
 from experiment.capacity.rig import Rig, Setup
 from experiment.commands import options
 from experiment.plan.arms_in_blocks import DATA_SEED
-from experiment.plan.mix import require_documents
+from experiment.plan.mix import require_fitting
 from experiment.plan.networks import refuse_networks
 from experiment.progress import Progress, shown
 from experiment.results.folder import RESULTS, ResultsFolder
@@ -32,13 +32,13 @@ def setup_of(kind: str, topologies: str, seed: str, workload: str, **switches: s
     """What every system of a run is made of, by what a user gave.
 
     Raises:
-        UsageError: The workload gives its customers networks or lacks what the payload is of, or something has a value
+        UsageError: The workload gives its customers networks or does not fit the switches, or something has a value
             that it cannot have.
     """
     file = workload_file(workload)
     refuse_networks(file, kind)
     parsed = parse_switches(**switches)
-    require_documents(file, parsed.payload)
+    require_fitting(file, parsed)
     return Setup(
         topologies=tuple(topologies_of(topologies)),
         switches=parsed,

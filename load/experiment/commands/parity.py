@@ -15,7 +15,7 @@ from experiment.commands.options import Seed, Workload, console, reported_errors
 from experiment.generator.shopload import BINARY, Shopload
 from experiment.generator.tapes import parity_tape
 from experiment.parity.across import check_topologies, parity_table
-from experiment.plan.mix import require_documents
+from experiment.plan.mix import require_fitting
 from experiment.progress import Progress
 from hops.terminal.render import rendered
 from mesh.components.trial import as_it_runs, require_fit
@@ -43,7 +43,7 @@ def parity_command(
     with reported_errors():
         shopload, file = Shopload(BINARY), workload_file(workload)
         given = parse_switches(**switches, trace=0)
-        require_documents(file, given.payload)
+        require_fitting(file, given)
         chosen = topologies_of(topologies) if topologies else _all_that_fit(given)
         for topology in chosen:
             require_fit(topology, as_it_runs(topology, given))

@@ -192,6 +192,23 @@ class Reference:
             ]
         }
 
+    def _answer_notifications(self, params: Mapping[str, Any]) -> Answer:
+        told = self._rows(
+            "SELECT * FROM shop_notification.notification WHERE user_id = %s ORDER BY position DESC", params["user_id"]
+        )
+        return {
+            "notifications": [
+                {
+                    "position": row["position"],
+                    "order_id": row["order_id"],
+                    "status": row["status"],
+                    "created_at": _time(row["happened_at"]),
+                    "read": row["read"],
+                }
+                for row in told
+            ]
+        }
+
     def _answer_document(self, params: Mapping[str, Any]) -> Answer:
         rows = self._rows(
             "SELECT * FROM shop_product.document_record WHERE document_id = %s ORDER BY number", params["document_id"]

@@ -8,10 +8,10 @@ from typing import Annotated
 from pydantic import BaseModel, Field, FiniteFloat, ValidationError
 
 from experiment.errors import UsageError
-from mesh.description.switches import SWITCHES
+from mesh.description.switches import SWITCHES, Switches
 from mesh.description.yaml_lines import YamlError, load_yaml, read_yaml
 
-DOCUMENT = "document"
+DOCUMENT, NOTIFICATIONS = "document", "notifications"
 
 
 class _Share(BaseModel):
@@ -51,14 +51,22 @@ def mix_of(workload: Path) -> dict[tuple[str, str], float]:
     return mix
 
 
-def require_documents(workload: Path, payload: str) -> None:
-    """Checks that a workload has what a payload is of, unless the payload is the default.
+def require_fitting(workload: Path, *of_arms: Switches) -> None:
+    """Checks that a workload's journeys and the switches that it runs with go together.
 
     Raises:
-        UsageError: It has not.
+        UsageError: A payload is not the default and no journey reads it, or a journey reads notifications and customers
+            are told nothing.
     """
-    if payload != SWITCHES["payload"].default and all(journey != DOCUMENT for journey, _ in mix_of(workload)):
-        raise UsageError(
-            f"payload={payload} is for workloads with the journey {DOCUMENT}, which workload={workload.stem} has not; "
-            f"give workload={DOCUMENT}"
-        )
+    journeys = {journey for journey, _ in mix_of(workload)}
+    for switches in of_arms:
+        if switches.payload != SWITCHES["payload"].default and DOCUMENT not in journeys:
+            raise UsageError(
+                f"payload={switches.payload} is for workloads with the journey {DOCUMENT}, which "
+                f"workload={workload.stem} has not; give workload={DOCUMENT}"
+            )
+        if switches.updates == "off" and NOTIFICATIONS in journeys:
+            raise UsageError(
+                f"workload={workload.stem} has the journey {NOTIFICATIONS}, which needs a shop that tells customers of "
+                "their orders; give updates=on"
+            )

@@ -125,6 +125,24 @@ func (o Order) Canonical() shop.Order {
 	}
 }
 
+// Notification is a notification of the schema.
+type Notification struct {
+	Position  int64  `json:"position"`
+	Status    string `json:"status"`
+	CreatedAt string `json:"createdAt"`
+	Read      bool   `json:"read"`
+	Order     struct {
+		ID ID `json:"id"`
+	} `json:"order"`
+}
+
+// Canonical returns the notification in canonical form.
+func (n Notification) Canonical() shop.Notification {
+	return shop.Notification{
+		CreatedAt: shop.Instant(n.CreatedAt), OrderID: n.Order.ID.Of("Order"), Position: n.Position, Read: n.Read, Status: n.Status,
+	}
+}
+
 // ExportedLine is an order line of the schema together with its order.
 type ExportedLine struct {
 	ID        ID       `json:"id"`

@@ -34,7 +34,13 @@ func (d Driver) Check(c target.Channel, name Name) error {
 }
 
 func (d Driver) serves(name Name) bool {
-	return d.Protocol != target.RESTTranscoded || byName[name].transcoded
+	switch d.Protocol {
+	case target.RESTTranscoded:
+		return byName[name].transcoded
+	case target.Thrift, target.ThriftJSON:
+		return !byName[name].told
+	}
+	return true
 }
 
 // Prepare does what is needed once before the first of the journeys; only GraphQL keeps anything between requests.

@@ -26,7 +26,7 @@ type Entry struct {
 }
 
 // all holds the journeys of the shop, in the order of messages.
-var all = []*definition{&browse, &product, &login, &orderHistory, &checkout, &updateProfile, &orderStatus, &bulkLines, &document}
+var all = []*definition{&browse, &product, &login, &orderHistory, &checkout, &updateProfile, &orderStatus, &bulkLines, &document, &notifications}
 
 // definition is one journey.
 type definition struct {
@@ -40,6 +40,7 @@ type definition struct {
 	composed   servicesPlan // in batches, and side by side what does not depend on each other
 	joined     servicesPlan // over the REST gateway, which joins what services have; nil for the composed one
 	transcoded bool         // whether the edge transcodes all RPCs of the composed plan
+	told       bool         // whether it needs a shop that tells customers of changes of their orders
 }
 
 // A graphQLPlan runs a journey over the GraphQL gateway.

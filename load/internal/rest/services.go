@@ -23,6 +23,8 @@ type page struct {
 	Orders   []shop.Order        `json:"orders"`
 	Payments []shop.Payment      `json:"payments"`
 	Lines    []shop.ExportedLine `json:"lines"`
+
+	Notifications []shop.Notification `json:"notifications"`
 }
 
 // NewServices returns the shop in the session of the token.
@@ -98,6 +100,14 @@ func (s Services) ListOrders(ctx context.Context, user int64) ([]shop.Order, err
 		page.Orders[i].PlacedAt = shop.Instant(o.PlacedAt)
 	}
 	return page.Orders, err
+}
+
+func (s Services) ListNotifications(ctx context.Context, user int64) ([]shop.Notification, error) {
+	page, err := Get[page](ctx, s.Client, "/v1/users/{id}/notifications", user, nil)
+	for i, each := range page.Notifications {
+		page.Notifications[i].CreatedAt = shop.Instant(each.CreatedAt)
+	}
+	return page.Notifications, err
 }
 
 func latestOrders() url.Values {

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"hopwise/load/internal/shop"
+	"hopwise/load/internal/stubs/notificationv1"
 	"hopwise/load/internal/stubs/orderv1"
 	"hopwise/load/internal/stubs/paymentv1"
 	"hopwise/load/internal/stubs/productv1"
@@ -81,6 +82,12 @@ func order(o *orderv1.Order) shop.Order {
 	return shop.Order{
 		ID: o.GetId(), UserID: o.GetUserId(), Status: orderStatus(o.GetStatus()), PlacedAt: instant(o.GetCreateTime()),
 		Total: money(o.GetTotal()), Lines: mapped(o.GetLines(), orderLine),
+	}
+}
+
+func notification(n *notificationv1.Notification) shop.Notification {
+	return shop.Notification{
+		CreatedAt: instant(n.GetCreateTime()), OrderID: n.GetOrderId(), Position: n.GetPosition(), Read: n.GetRead(), Status: orderStatus(n.GetStatus()),
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/shop"
 	"hopwise/load/internal/shopdata"
+	"hopwise/load/internal/stubs/notificationv1"
 	"hopwise/load/internal/stubs/orderv1"
 	"hopwise/load/internal/stubs/paymentv1"
 	"hopwise/load/internal/stubs/productv1"
@@ -26,6 +27,7 @@ type Services struct {
 	orders   orderv1.OrderServiceClient
 	users    userv1.UserServiceClient
 	payments paymentv1.PaymentServiceClient
+	told     notificationv1.NotificationServiceClient
 	streams  bool // whether a document comes in chunks
 }
 
@@ -40,6 +42,7 @@ func NewServices(x *exchange.Exchange, token string, streams bool) Services {
 		orders:   orderv1.NewOrderServiceClient(channel),
 		users:    userv1.NewUserServiceClient(channel),
 		payments: paymentv1.NewPaymentServiceClient(channel),
+		told:     notificationv1.NewNotificationServiceClient(channel),
 		streams:  streams,
 	}
 }
@@ -130,6 +133,11 @@ func (s Services) ListOrders(ctx context.Context, user int64) ([]shop.Order, err
 		UserId: user, PageSize: shopdata.OrdersPerRegular,
 	})
 	return mapped(page.GetOrders(), order), err
+}
+
+func (s Services) ListNotifications(ctx context.Context, user int64) ([]shop.Notification, error) {
+	list, err := s.told.ListNotifications(ctx, &notificationv1.ListNotificationsRequest{UserId: user})
+	return mapped(list.GetNotifications(), notification), err
 }
 
 func (s Services) GetOrder(ctx context.Context, id int64) (shop.Order, error) {

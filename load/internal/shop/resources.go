@@ -123,6 +123,15 @@ type Session struct {
 	User  User   `json:"user"`
 }
 
+// Notification is what a customer was told of an order; its fields are in the order of the canonical form.
+type Notification struct {
+	CreatedAt string `json:"created_at"`
+	OrderID   int64  `json:"order_id"`
+	Position  int64  `json:"position"`
+	Read      bool   `json:"read"`
+	Status    string `json:"status"`
+}
+
 // ExportedLine is an order line together with what it needs of its order; its fields are in the order of the canonical form.
 type ExportedLine struct {
 	ID        int64  `json:"id"`

@@ -35,6 +35,8 @@ type Services interface {
 	BatchGetPayments(ctx context.Context, orders ...int64) ([]Payment, error)
 	// Checkout places an order and pays it.
 	Checkout(ctx context.Context, p Purchase) (Order, error)
+	// ListNotifications returns what the user was told of their orders, newest first.
+	ListNotifications(ctx context.Context, user int64) ([]Notification, error)
 	// ExportLines returns the page of all users' order lines that comes after a line.
 	ExportLines(ctx context.Context, after int64) ([]ExportedLine, error)
 }

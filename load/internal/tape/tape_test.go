@@ -238,7 +238,7 @@ func TestParamsStayInTheirPools(t *testing.T) {
 	for _, pool := range shopdata.Pools() {
 		for _, scale := range []shopdata.Scale{1, 3} {
 			spec := defaultSpec(t)
-			spec.Workload = load(t, "../../workloads/default.yaml") // with document, every journey
+			spec.Workload = load(t, "../../workloads/updates.yaml") // with document, every journey
 			spec.Workload.Mix = append(spec.Workload.Mix, load(t, "../../workloads/document.yaml").Mix...)
 			spec.Pool, spec.Scale, spec.Rate, spec.Payload = pool, scale, 500, "100KB"
 			keys := map[string]bool{}
@@ -263,6 +263,7 @@ func checkParams(t *testing.T, e journey.Entry, pool shopdata.Pool, scale shopda
 		journey.UpdateProfile: contains(scale.ProfileUsers(pool), p.UserID),
 		journey.OrderStatus:   contains(scale.Orders(), p.OrderID),
 		journey.BulkLines:     p.AfterLineID != nil && contains(scale.BulkStarts(), *p.AfterLineID),
+		journey.Notifications: contains(scale.Regulars(), p.UserID),
 		journey.Document:      p.DocumentID > 60 && p.DocumentID <= 65,
 	}
 	if !inside[e.Journey] {

@@ -16,11 +16,12 @@ import (
 
 // Services is the shop over Thrift.
 type Services struct {
-	to       func(service, token string) thrift.TClient
-	products *stub.ProductServiceClient
-	orders   *stub.OrderServiceClient
-	users    *stub.UserServiceClient
-	payments *stub.PaymentServiceClient
+	shop.Services // nil, for no journey over Thrift calls another method
+	to            func(service, token string) thrift.TClient
+	products      *stub.ProductServiceClient
+	orders        *stub.OrderServiceClient
+	users         *stub.UserServiceClient
+	payments      *stub.PaymentServiceClient
 }
 
 var _ shop.Services = Services{}

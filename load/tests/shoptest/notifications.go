@@ -60,7 +60,7 @@ func (n rpcNotification) WatchNotifications(
 			return stream.Send(&notificationv1.WatchNotificationsResponse{Position: position})
 		},
 		tell: func(position int64) error {
-			return stream.Send(&notificationv1.WatchNotificationsResponse{Position: position, Notification: protoNotification(position)})
+			return stream.Send(&notificationv1.WatchNotificationsResponse{Position: position, Notification: newsAt(position).proto()})
 		},
 	})
 }
@@ -68,22 +68,45 @@ func (n rpcNotification) WatchNotifications(
 func (n rpcNotification) ListNotifications(
 	_ context.Context, r *notificationv1.ListNotificationsRequest,
 ) (*notificationv1.ListNotificationsResponse, error) {
-	return &notificationv1.ListNotificationsResponse{Notifications: mapped(n.shop.Told(r.UserId), protoNotification)}, nil
+	return &notificationv1.ListNotificationsResponse{Notifications: mapped(n.shop.newsOf(r.UserId), news.proto)}, nil
 }
 
-func protoNotification(position int64) *notificationv1.Notification {
+// news is what a customer was told of an order.
+type news struct {
+	position, order int64
+	at              time.Time
+}
+
+func newsAt(position int64) news { return news{position, OrderTold(position), ToldAt} }
+
+// newsOf returns what a customer was told, newest first; of each of a regular's orders once, unless the test says otherwise.
+func (s *Shop) newsOf(user int64) []news {
+	if s.Told != nil {
+		return mapped(s.Told(user), newsAt)
+	}
+	at, _ := time.Parse(time.RFC3339, placedAt)
+	orders := scale.OrdersOfRegular(user)
+	told := make([]news, len(orders))
+	for i, order := range orders {
+		told[i] = news{int64(len(orders) - i), order, at}
+	}
+	return told
+}
+
+func (n news) proto() *notificationv1.Notification {
 	return &notificationv1.Notification{
-		Position: position, OrderId: OrderTold(position), Status: orderv1.OrderStatus_ORDER_STATUS_CONFIRMED, CreateTime: timestamppb.New(ToldAt),
+		Position: n.position, OrderId: n.order, Status: orderv1.OrderStatus_ORDER_STATUS_CONFIRMED, CreateTime: timestamppb.New(n.at),
 	}
 }
 
-func restNotification(position int64) object {
-	return object{"position": position, "order_id": OrderTold(position), "status": "CONFIRMED", "created_at": ToldAt, "read": false, "traceparent": ""}
+func (n news) rest() object {
+	return object{"position": n.position, "order_id": n.order, "status": "CONFIRMED", "created_at": n.at, "read": false, "traceparent": ""}
 }
 
-func graphNotification(position int64) object {
+func (n news) graph() object {
 	return object{
-		"position": position, "status": "CONFIRMED", "createdAt": ToldAt, "traceparent": "", "order": object{"id": globalID("Order", OrderTold(position))},
+		"position": n.position, "status": "CONFIRMED", "createdAt": n.at, "read": false, "traceparent": "",
+		"order": object{"id": globalID("Order", n.order)},
 	}
 }
 
@@ -127,7 +150,7 @@ func (s *Shop) serveSubscription(w http.ResponseWriter, r *http.Request, seen Se
 	err := s.Watched(Stream{
 		Context: ctx, User: subject(r.Header), After: request.Variables.After,
 		open: func(position int64) error { return next(position, nil) },
-		tell: func(position int64) error { return next(position, graphNotification(position)) },
+		tell: func(position int64) error { return next(position, newsAt(position).graph()) },
 	})
 	switch status.Code(err) {
 	case codes.OK:
@@ -147,7 +170,7 @@ func (s *Shop) serveNotifications(w http.ResponseWriter, r *http.Request) bool {
 	}
 	user, _ := strconv.ParseInt(parts[0], 10, 64)
 	if len(parts) == 2 {
-		s.send(w, r, http.StatusOK, object{"notifications": each(s.Told(user), restNotification)})
+		s.send(w, r, http.StatusOK, object{"notifications": mapped(s.newsOf(user), news.rest)})
 		return true
 	}
 	write := func(format string, values ...any) error {
@@ -159,7 +182,7 @@ func (s *Shop) serveNotifications(w http.ResponseWriter, r *http.Request) bool {
 		Context: r.Context(), User: user,
 		open: func(position int64) error { return write(": open\nid: %d\nretry: 1000\n\n", position) },
 		tell: func(position int64) error {
-			data, _ := json.Marshal(restNotification(position))
+			data, _ := json.Marshal(newsAt(position).rest())
 			return write("event: order\ndata: %s\nid: %d\n\n", data, position)
 		},
 	}

@@ -32,10 +32,10 @@ func (s *Shop) rest(r *http.Request, seen Seen) (int, object) {
 	case route == "GET products" && id > 0:
 		return http.StatusOK, restProduct(id, query.Get("include") == "reviews")
 	case route == "GET products" && query.Has("ids"):
-		return http.StatusOK, object{"products": each(numbersOf(query.Get("ids")), func(id int64) object { return restProduct(id, false) })}
+		return http.StatusOK, object{"products": mapped(numbersOf(query.Get("ids")), func(id int64) object { return restProduct(id, false) })}
 	case route == "GET products":
 		ids := productsOf(query.Get("category"), shopdata.BrowsePage)
-		return http.StatusOK, object{"products": each(ids, func(id int64) object { return restProduct(id, query.Get("include") == "reviews") }), "next_page_token": ""}
+		return http.StatusOK, object{"products": mapped(ids, func(id int64) object { return restProduct(id, query.Get("include") == "reviews") }), "next_page_token": ""}
 	case route == "GET documents":
 		return http.StatusOK, asObject(documentOf(id))
 	case route == "POST sessions":
@@ -43,7 +43,7 @@ func (s *Shop) rest(r *http.Request, seen Seen) (int, object) {
 		return http.StatusCreated, object{"token": "fake-token-" + strconv.FormatInt(user, 10), "user": restUser(user)}
 	case route == "GET users" && len(parts) == 3:
 		ids := scale.OrdersOfRegular(id)
-		return http.StatusOK, object{"orders": each(ids[:], func(order int64) object {
+		return http.StatusOK, object{"orders": mapped(ids[:], func(order int64) object {
 			return restOrder(order, id, linesOf(order), query.Get("include"))
 		})}
 	case route == "GET users":
@@ -63,10 +63,10 @@ func (s *Shop) rest(r *http.Request, seen Seen) (int, object) {
 	case route == "GET orders":
 		return http.StatusOK, restOrder(id, 1, linesOf(id), query.Get("include"))
 	case route == "GET payments":
-		return http.StatusOK, object{"payments": each(numbersOf(query.Get("order_ids")), restPayment)}
+		return http.StatusOK, object{"payments": mapped(numbersOf(query.Get("order_ids")), restPayment)}
 	case route == "GET order-lines":
 		after, _ := strconv.ParseInt(query.Get("after_line_id"), 10, 64)
-		return http.StatusOK, object{"lines": each(page(after), restBulkLine), "next_page_token": "x"}
+		return http.StatusOK, object{"lines": mapped(page(after), restBulkLine), "next_page_token": "x"}
 	}
 	return http.StatusNotFound, object{"code": "NOT_FOUND", "title": "no such route"}
 }
@@ -97,7 +97,7 @@ func restProduct(id int64, reviews bool) object {
 	}
 	if reviews {
 		ids := shopdata.ReviewIDs(id)
-		p["reviews"] = each(ids[:], func(review int64) object {
+		p["reviews"] = mapped(ids[:], func(review int64) object {
 			return object{"id": review, "rating": 1 + review%5, "title": "Good", "body": "Very"}
 		})
 	}
@@ -124,7 +124,7 @@ func restOrder(id, user int64, lines [][2]int64, include string) object {
 		}(),
 	}
 	if strings.Contains(include, "products") {
-		order["products"] = each([]int64{lines[0][0], lines[1][0]}, func(id int64) object { return restProduct(id, false) })
+		order["products"] = mapped([]int64{lines[0][0], lines[1][0]}, func(id int64) object { return restProduct(id, false) })
 	}
 	if strings.Contains(include, "payment") {
 		order["payment"] = object{"id": id, "order_id": id, "status": "CAPTURED", "amount": money(totalOf(lines))}
@@ -150,12 +150,4 @@ func numbersOf(list string) []int64 {
 		ids = append(ids, id)
 	}
 	return ids
-}
-
-func each(ids []int64, make func(int64) object) []object {
-	all := []object{}
-	for _, id := range ids {
-		all = append(all, make(id))
-	}
-	return all
 }

@@ -175,10 +175,10 @@ func (rpcPayment) BatchGetPaymentsByOrder(
 	return &paymentv1.BatchGetPaymentsByOrderResponse{Payments: mapped(r.OrderIds, protoPayment)}, nil
 }
 
-func mapped[T any](ids []int64, make func(int64) T) []T {
-	all := []T{}
-	for _, id := range ids {
-		all = append(all, make(id))
+func mapped[From, To any](from []From, make func(From) To) []To {
+	all := []To{}
+	for _, each := range from {
+		all = append(all, make(each))
 	}
 	return all
 }

@@ -259,16 +259,20 @@ INVARIANTS = (
     Invariant(
         "updates_counted",
         "Every buyer was told as often as orders changed since the seed, what waits to be told included",
-        "SELECT count(*) FROM shop_notification.mailbox",
+        f"SELECT count(DISTINCT user_id) FROM ({DUE}) due",
         f"""
         SELECT format('user %s: %s changes, %s told and %s waiting', user_id, due.changes,
-            coalesce(last_position, 0), coalesce(waiting.number, 0))
+            coalesce(last_position - seeded, last_position, 0), coalesce(waiting.number, 0))
         FROM (SELECT user_id, sum(cardinality(statuses)) AS changes FROM ({DUE}) due GROUP BY user_id) due
         LEFT JOIN shop_notification.mailbox USING (user_id)
         LEFT JOIN (
+            SELECT user_id, max(position) AS seeded FROM shop_notification.notification
+            WHERE event_id < 0 GROUP BY user_id
+        ) before USING (user_id)
+        LEFT JOIN (
             SELECT user_id, count(*) AS number FROM ({TOLD}) told WHERE waiting > 0 GROUP BY user_id
         ) waiting USING (user_id)
-        WHERE due.changes <> coalesce(last_position, 0) + coalesce(waiting.number, 0)
+        WHERE due.changes <> coalesce(last_position - seeded, last_position, 0) + coalesce(waiting.number, 0)
         """,
     ),
     Invariant(

@@ -90,6 +90,7 @@ class SeededShop:
         self.product_ids = np.arange(1, PRODUCTS * scale + 1)
         self.review_ids = np.arange(1, REVIEWS_PER_PRODUCT * PRODUCTS * scale + 1)
         self.order_ids = np.arange(1, ORDERS * scale + 1)
+        self.regular_ids = np.arange(1, REGULARS * scale + 1)
         self.prices = draws.between("price", self.product_ids, 100, 99_999)
         self.stock = draws.between("stock", self.product_ids, 1_000, 100_000)
         self._order_lines()
@@ -187,6 +188,13 @@ class SeededShop:
                 self.line_ids,
                 self._reservation_lines(),
             ),
+            self._table("shop_notification.mailbox", ("user_id", "last_position"), self.regular_ids, self._mailboxes()),
+            self._table(
+                "shop_notification.notification",
+                ("user_id", "position", "event_id", "order_id", "status", "happened_at", "read"),
+                self.order_ids[: REGULAR_ORDERS * self.scale],
+                self._notifications(),
+            ),
         ]
 
     @staticmethod
@@ -269,6 +277,18 @@ class SeededShop:
         columns = (self.line_orders, self.line_products, self.quantities, self.unit_prices)
         for order, product, quantity, price in zip(*(column.tolist() for column in columns), strict=True):
             yield (self.checkout_ids[order - 1], product, quantity, price, CURRENCY)
+
+    def _mailboxes(self) -> Iterator[tuple[object, ...]]:
+        for user in self.regular_ids.tolist():
+            yield (user, REGULAR_ORDERS // REGULARS)
+
+    def _notifications(self) -> Iterator[tuple[object, ...]]:
+        """What regulars were told: how far each of their orders had come, and it is read."""
+        columns = (self.order_ids, self.order_users, self.statuses, self.placed)
+        told = zip(*(column[: REGULAR_ORDERS * self.scale].tolist() for column in columns), strict=True)
+        for at, (order, user, status, placed) in enumerate(told):
+            # The order service numbers what happens from 1 on.
+            yield (user, at // len(self.regular_ids) + 1, -order, order, status, _instant(placed), "t")
 
 
 def _instant(second: int) -> str:

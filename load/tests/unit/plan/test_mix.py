@@ -8,7 +8,8 @@ import pytest
 
 from experiment.arguments import WORKLOADS
 from experiment.errors import UsageError
-from experiment.plan.mix import mix_of, require_documents
+from experiment.plan.mix import mix_of, require_fitting
+from mesh.description.switches import parse_switches
 
 
 def test_every_shipped_workload_has_a_mix() -> None:
@@ -46,7 +47,14 @@ def test_a_mix_that_is_none_is_refused_with_the_place(tmp_path: Path, text: str,
 
 
 def test_a_payload_needs_a_workload_with_documents() -> None:
-    require_documents(WORKLOADS / "document.yaml", "1MB")
-    require_documents(WORKLOADS / "default.yaml", "1KB")
+    large, usual = parse_switches(payload="1MB"), parse_switches(payload="1KB")
+    require_fitting(WORKLOADS / "document.yaml", large)
+    require_fitting(WORKLOADS / "default.yaml", usual)
     with pytest.raises(UsageError, match=r"payload=1MB is for .* document, .*=default has not; give workload=document"):
-        require_documents(WORKLOADS / "default.yaml", "1MB")
+        require_fitting(WORKLOADS / "default.yaml", usual, large)
+
+
+def test_notifications_are_read_where_customers_are_told() -> None:
+    require_fitting(WORKLOADS / "updates.yaml", parse_switches(updates="on"))
+    with pytest.raises(UsageError, match=r"workload=updates has the journey notifications, .* give updates=on"):
+        require_fitting(WORKLOADS / "updates.yaml", parse_switches(updates="off"))
