@@ -19,6 +19,7 @@ from shop.platform.access.rules import Authenticator
 from shop.platform.config import ServiceConfig
 from shop.platform.graphql.graphiql import POLICY, GraphiQL
 from shop.platform.http.server import http_server
+from shop.platform.process.ending import Ending
 from shop.platform.serve import Protocols, servers
 from shop.product.graphql import build_app as product_app
 
@@ -68,8 +69,8 @@ class Opened:
 
 @asynccontextmanager
 async def gateway(shop: MemoryShop, authenticator: Authenticator) -> AsyncIterator[str]:
-    app = GraphiQL(build_app(shop.clients, authenticator), str(FETCHED))
-    async with http_server(app, "127.0.0.1:0") as address:
+    app = GraphiQL(build_app(shop.clients, authenticator, ending=Ending()), str(FETCHED))
+    async with http_server(app, "127.0.0.1:0", sockets=True) as address:
         yield address
 
 
@@ -100,13 +101,32 @@ async def test_a_query_is_answered_with_nothing_from_another_host(
         assert answer is not None
         assert (answer.status, answer.headers["content-security-policy"]) == (200, POLICY)
 
-        await opened.page.locator(".graphiql-query-editor .CodeMirror").click()
-        await opened.page.keyboard.press("Control+A")
-        await opened.page.keyboard.insert_text(query)
-        await opened.page.get_by_role("button", name="Execute query").click()
+        await execute(opened.page, query)
         await expect(opened.page.locator(".result-window")).to_contain_text('"title": "Product 1"')
         # The schema, which the page has asked for by itself.
         await opened.page.get_by_role("button", name="Show Documentation Explorer").click()
         await expect(opened.page.locator(".graphiql-doc-explorer")).to_contain_text("Mutation")
         assert opened.foreign == []
         assert opened.complaints == []
+
+
+async def test_a_subscription_is_followed_over_a_websocket(
+    shop: MemoryShop, verifier: TokenVerifier, browser: Browser
+) -> None:
+    async with gateway(shop, Authenticator(verifier)) as address:
+        opened = await Opened.open(browser, f"http://{address}")
+        await opened.page.goto(f"http://{address}/graphql")
+        # The page knows a subscription once it knows the schema.
+        await opened.page.get_by_role("button", name="Show Documentation Explorer").click()
+        await expect(opened.page.locator(".graphiql-doc-explorer")).to_contain_text("Subscription")
+        await execute(opened.page, "subscription { notifications { position } }")
+        await expect(opened.page.locator(".result-window")).to_contain_text("this needs a token")
+        assert opened.complaints == []
+
+
+async def execute(page: Page, document: str) -> None:
+    await page.locator(".graphiql-query-editor .CodeMirror").click()
+    await page.keyboard.press("Control+A")
+    await page.keyboard.insert_text(document)
+    await page.wait_for_timeout(500)  # until it has looked at the text
+    await page.get_by_role("button", name="Execute query").click()

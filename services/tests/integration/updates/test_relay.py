@@ -1,8 +1,15 @@
-"""How events leave the outbox: none is lost, doubled or overtaken by a later one of its order."""
+"""How events leave the outbox: none is lost, doubled or overtaken by a later one of its order.
+
+    OUTBOX_EVENTS=30000 .venv/bin/pytest -q -s -n0 services/tests/integration/updates/test_relay.py -k backlog
+
+says how many a second one relay delivers, with the notification service in the same process.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import Any
@@ -19,6 +26,19 @@ from shop.values.order import OrderStatus
 
 from .conftest import LIMIT_S, Shop, until
 
+BACKLOG = int(os.environ.get("OUTBOX_EVENTS", "900"))
+"""Events, three of each order; of customers who buy nothing in other tests."""
+FILL = """
+    INSERT INTO shop_order.outbox (order_id, user_id, status)
+    SELECT 1000000 + number, 2001 + number %% 1000, status
+    FROM unnest(ARRAY['PENDING', 'CONFIRMED', 'SHIPPED']) WITH ORDINALITY AS statuses (status, turn),
+        generate_series(1, %s) number
+    ORDER BY turn, number
+"""
+TOLD = """
+    SELECT order_id, array_agg(status ORDER BY position) FROM shop_notification.notification
+    WHERE order_id > 1000000 GROUP BY order_id
+"""
 LEFT = "SELECT count(*) FROM shop_order.outbox"
 
 
@@ -125,6 +145,20 @@ async def test_what_a_dead_process_had_taken_is_delivered_by_another(shop: Shop,
     await until(alive.deliver)
     delivery.cancel()
     assert [event.status for event in recorder.told] == ["PENDING"]
+
+
+@pytest.mark.timeout(300)
+async def test_a_backlog_is_delivered_whole_and_in_turn(shop: Shop, relay_to: Any) -> None:
+    relay = await relay_to(shop.clients.notification)
+    shop.rows(FILL, BACKLOG // 3)
+    began, delivered = time.monotonic(), 0
+    while now := await relay.deliver():
+        delivered += now
+    print(f"{delivered / (time.monotonic() - began):,.0f} events/s")
+    assert delivered == BACKLOG // 3 * 3
+    assert shop.rows(LEFT) == [(0,)]
+    kept = {tuple(statuses) for _, statuses in shop.rows(TOLD)}
+    assert kept == {("PENDING", "CONFIRMED", "SHIPPED")}
 
 
 async def test_a_change_wakes_the_relay(shop: Shop, user: int) -> None:

@@ -1,8 +1,14 @@
 "use strict";
 
+const sockets = location.protocol === "https:" ? "wss:" : "ws:";
+
 ReactDOM.createRoot(document.getElementById("graphiql")).render(
   React.createElement(GraphiQL, {
-    fetcher: GraphiQL.createFetcher({ url: "/graphql" }),
+    // Headers of the page's own editor go along with a WebSocket's `connection_init`.
+    fetcher: GraphiQL.createFetcher({
+      url: "/graphql",
+      subscriptionUrl: `${sockets}//${location.host}/graphql/stream`,
+    }),
     defaultEditorToolsVisibility: true,
   }),
 );
