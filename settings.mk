@@ -13,7 +13,7 @@ SETTINGS_connections := topologies connections blocks seed edge tls http
 SETTINGS_watch := topologies ways watchers channel interval duration rate blocks seed edge tls mesh mtls replicas trace http
 SETTINGS_compare-runs := a b threshold metrics allow-suspect out
 SETTINGS_decide := run workload rate watchers lateness network rtt bandwidth
-SETTINGS_parity := topologies samples seed workload edge plugins tls mesh mtls canary replicas apart cache payload http reuse persisted client_cache
+SETTINGS_parity := topologies samples seed workload edge plugins tls mesh mtls canary replicas apart updates cache payload http reuse persisted client_cache
 SETTINGS_report := run
 SETTINGS_trace := run journey topology
 SETTINGS_audit := run
@@ -255,6 +255,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? parity canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
 #? parity replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? parity apart - Kind of journey that gets gateways and services of its own behind the edge, such as bulk_lines.
+#? parity updates off Whether customers are told of changes of their orders, by a notification service: off or on.
 #? parity cache none What products and users are read from before the database: none or valkey.
 #? parity payload 1KB Size of what the journey document reads: 100B or 1KB or 10KB or 100KB or 1MB.
 #? parity http 2 HTTP version between client and edge: 1 or 2 or 3.

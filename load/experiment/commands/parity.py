@@ -23,7 +23,7 @@ from mesh.description.options import Given, Json, takes_switches
 from mesh.description.ports import load_ports
 from mesh.description.switches import Switches, parse_switches
 from mesh.description.topology import Topology, load_topology, names
-from mesh.errors import SwitchError
+from mesh.errors import SwitchError, TopologyError
 
 
 @takes_switches("parity")
@@ -44,7 +44,7 @@ def parity_command(
         shopload, file = Shopload(BINARY), workload_file(workload)
         given = parse_switches(**switches, trace=0)
         require_fitting(file, given)
-        chosen = topologies_of(topologies) if topologies else _all_that_fit(given)
+        chosen = topologies_of(topologies, updates=given.updates) if topologies else _all_that_fit(given)
         for topology in chosen:
             require_fit(topology, as_it_runs(topology, given))
         done = check_topologies(
@@ -71,8 +71,9 @@ def parity_command(
 
 def _all_that_fit(switches: Switches) -> list[Topology]:
     fitting = []
-    for topology in map(load_topology, names()):
-        with suppress(SwitchError):
+    for name in names():
+        with suppress(SwitchError, TopologyError):
+            topology = load_topology(name, updates=switches.updates)
             require_fit(topology, as_it_runs(topology, switches))
             fitting.append(topology)
     return fitting

@@ -125,7 +125,7 @@ class Switches:
         "off",
         choice("Whether customers are told of changes of their orders, by a notification service", "off", "on"),
         layer="services",
-        commands=(UP, MANIFESTS, COMPOSE),
+        commands=(UP, MANIFESTS, COMPOSE, PARITY),
     )
     cache: str = entry(
         "none",
