@@ -110,8 +110,9 @@ async def _followed(info: GatewayInfo, updates: AsyncGenerator[values.Update]) -
     async for update in info.context.lasting(updates):
         # What was read for the update before may have changed.
         info.context.renew()
-        told = update.notification and Notification.of(update.notification)
-        yield NotificationUpdate(position=update.position, notification=told)
+        told = update.notification
+        shown = None if told is None else Notification.of(told)
+        yield NotificationUpdate(position=update.position, notification=shown)
 
 
 def _whose(info: GatewayInfo, user_id: strawberry.ID | None, argument: str) -> int:
