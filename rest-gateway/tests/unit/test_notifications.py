@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -19,24 +18,17 @@ from shop.platform.access.jwt import TokenVerifier
 from shop.platform.access.rules import Authenticator
 from shop.platform.http.server import http_server
 from shop.platform.process.ending import Ending
-from shop.values.notification import Event
 from shop.values.order import OrderStatus
 
 Headers = dict[str, str]
 Tell = Callable[..., Any]
 LIMIT_S = 10.0
-WHEN = datetime(2026, 1, 2, 3, 4, 5, 678_900, UTC)
 
 
 @pytest.fixture
 def tell(shop: MemoryShop) -> Tell:
     """Tells a customer of a change of an order."""
-    ids = iter(range(1, 1_000))
-
-    async def one(user: int = 1, order: int = 1, status: OrderStatus = OrderStatus.CONFIRMED) -> None:
-        await shop.notifications.add([Event(next(ids), order, user, status, WHEN)])
-
-    return one
+    return shop.notifications.tell
 
 
 @pytest.fixture

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence, Set
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from shop.notification.domain import KEPT
 from shop.notification.watching import Watchers
 from shop.values.notification import Event, Notification
+from shop.values.order import OrderStatus
+
+WHEN = datetime(2026, 1, 2, 3, 4, 5, 678_900, UTC)
+"""When everything happens that tests tell."""
 
 
 class MemoryNotifications:
@@ -32,6 +37,10 @@ class MemoryNotifications:
                 told.append(Notification(position, event.order_id, event.status, event.happened_at, read=False))
                 del told[:-KEPT]
                 self.watchers.wake(event.user_id)
+
+    async def tell(self, user: int = 1, order: int = 1, status: OrderStatus = OrderStatus.CONFIRMED) -> None:
+        """Tells a customer of a change of an order."""
+        await self.add([Event(len(self._known) + 1, order, user, status, WHEN)])
 
     async def newest(self, user_id: int) -> list[Notification]:
         return [] if user_id in self._gone else self._of_user[user_id][::-1]
