@@ -46,8 +46,8 @@ mix: [{journey: checkout, channel: web, weight: 1}]
 WAYS = [
     ("grpc", "web", "push", ["notification", EDGE, "order", POSTGRES]),
     ("hybrid", "partner", "push", ["rest-gateway", "notification", EDGE, "order"]),
-    ("hybrid", "web", "push", ["graphql-gateway", "notification", EDGE, "order"]),
-    ("graphql", "web", "push", ["graphql-gateway", "notification", EDGE, POSTGRES]),
+    ("hybrid", "web", "push", ["graphql-gateway", "notification", EDGE]),
+    ("graphql", "web", "push", ["graphql-gateway", "notification", EDGE]),
 ]
 LONG_WAYS = [
     ("grpc", "web", "push", ["notification", EDGE, "order", POSTGRES]),
@@ -84,7 +84,7 @@ def test_kills_make_nobody_miss_an_update(
             kills = 0
             for component in cycle(killed):
                 time.sleep(PAUSE_S)
-                if time.monotonic() > until:
+                if kills >= len(killed) and time.monotonic() > until:
                     break
                 system.kill(component)
                 system.restart(component)
@@ -94,7 +94,7 @@ def test_kills_make_nobody_miss_an_update(
         told = told_to(system, folder, before)
         strays = not_own_or_not_in_turn(system, folder)
     print({"kills": kills, **{name: told[name] for name in TOLD}})
-    assert kills >= len(killed) - 1
+    assert kills >= len(killed)
     assert (told["missed"], strays) == (0, [])
     assert told["updates"] > (0.9 * UPDATES if UPDATES else WATCHERS / 2)
     if way == "push":

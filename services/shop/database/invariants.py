@@ -29,7 +29,10 @@ DUE = """
         ELSE ARRAY['PENDING', 'CONFIRMED'] END AS statuses
     FROM shop_order.orders o
     WHERE o.id > (SELECT last_order_id FROM shop_audit.seeded)
-        AND (EXISTS (SELECT FROM shop_notification.mailbox) OR EXISTS (SELECT FROM shop_order.outbox))
+        AND (
+            EXISTS (SELECT FROM shop_notification.notification WHERE event_id > 0)
+            OR EXISTS (SELECT FROM shop_order.outbox)
+        )
         AND o.user_id NOT IN (SELECT id FROM shop_shared.deleted_user)
 """
 # What they were told, or will be: an event stays in the outbox until it is known to be delivered.

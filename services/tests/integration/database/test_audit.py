@@ -102,17 +102,17 @@ BROKEN = [
         f"INSERT INTO shop_payment.payment VALUES (10001, '{NEW}', NULL, 'AUTHORIZED', 1, 'EUR', NULL, now(), 9000)",
     ),
     ("sagas_end", UNDER_WAY + "UPDATE shop_order.checkout SET updated_at = now() - interval '61 s'"),
-    ("updates_told", WHOLE + TOLD + "DELETE FROM shop_notification.notification WHERE position = 2"),
-    ("updates_told", WHOLE + TOLD + "UPDATE shop_notification.notification SET position = 9 WHERE position = 1"),
-    ("updates_told", WHOLE + TOLD + "UPDATE shop_notification.notification SET order_id = 10002 WHERE position = 2"),
+    ("updates_told", WHOLE + TOLD + "DELETE FROM shop_notification.notification WHERE user_id = 9000 AND position = 2"),
+    ("updates_told", WHOLE + TOLD + "UPDATE shop_notification.notification SET position = 9 WHERE event_id = 1"),
+    ("updates_told", WHOLE + TOLD + "UPDATE shop_notification.notification SET order_id = 10002 WHERE event_id = 2"),
     ("updates_told", WHOLE + TOLD + WAITING.format("CONFIRMED")),
     ("updates_told", WHOLE + WAITING.format("PENDING")),
     ("updates_told", WHOLE + WAITING.format("CONFIRMED") + WAITING.format("PENDING")),
-    ("updates_counted", WHOLE + TOLD + "UPDATE shop_notification.mailbox SET last_position = 3"),
+    ("updates_counted", WHOLE + TOLD + "UPDATE shop_notification.mailbox SET last_position = 3 WHERE user_id = 9000"),
     (
         "updates_counted",
-        WHOLE + TOLD + "DELETE FROM shop_notification.notification WHERE position = 2;"
-        "UPDATE shop_notification.mailbox SET last_position = 1",
+        WHOLE + TOLD + "DELETE FROM shop_notification.notification WHERE user_id = 9000 AND position = 2;"
+        "UPDATE shop_notification.mailbox SET last_position = 1 WHERE user_id = 9000",
     ),
     (
         "sagas_end",

@@ -63,6 +63,7 @@ class TestAnOrderIsFollowed:
         await shop.told(user, 2)
         async with open_stream(shop.clients.notification.watch_order(watched.id)) as following:
             await shop.buy(user, "another")
+            await shop.told(user, 4)
             await shop.clients.order.cancel_order(watched.id)
             update = await following()
         assert (update.notification.order_id, update.notification.status) == (watched.id, OrderStatus.CANCELLED)
