@@ -53,7 +53,7 @@ def free_ports() -> Callable[[], Ports]:
 
 @pytest.fixture(scope="module", autouse=True)
 def charts(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Leaves charts empty in unit tests, whose reports have hundreds: a module that looks at them has `DRAWN = True`."""
+    """Leaves charts empty in unit tests, which would draw hundreds: a module that looks at them has `DRAWN = True`."""
     with pytest.MonkeyPatch.context() as patch:
         if "unit" in request.path.parts and not getattr(request.module, "DRAWN", False):
             patch.setattr("vl_convert.vegalite_to_svg", lambda *_, **__: "<svg></svg>")

@@ -34,8 +34,9 @@ def begin(plan: Plan, results: Path) -> ResultsFolder:
             written.
         MeshError: The cluster that the plan is for cannot run it, or this machine lacks a program.
     """
-    require_fitting(plan.workload, *{arm.switches for arm in plan.arms})
-    for switches in {arm.switches for arm in plan.arms}:
+    used = {arm.switches for arm in plan.arms}
+    require_fitting(plan.workload, *used)
+    for switches in used:
         require_runtime(switches)
     folder = ResultsFolder.new(results, plan.name)
     shutil.copyfile(plan.workload, folder.path / WORKLOAD)

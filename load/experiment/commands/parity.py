@@ -23,7 +23,7 @@ from mesh.description.options import Given, Json, takes_switches
 from mesh.description.ports import load_ports
 from mesh.description.switches import Switches, parse_switches
 from mesh.description.topology import Topology, load_topology, names
-from mesh.errors import SwitchError, TopologyError
+from mesh.errors import SwitchError
 
 
 @takes_switches("parity")
@@ -71,9 +71,9 @@ def parity_command(
 
 def _all_that_fit(switches: Switches) -> list[Topology]:
     fitting = []
-    for name in names():
-        with suppress(SwitchError, TopologyError):
-            topology = load_topology(name, updates=switches.updates)
+    for name in names(updates=switches.updates):
+        topology = load_topology(name, updates=switches.updates)
+        with suppress(SwitchError):
             require_fit(topology, as_it_runs(topology, switches))
             fitting.append(topology)
     return fitting

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -15,7 +16,7 @@ from experiment.commands.options import RunName, console, end, reported_errors
 from experiment.errors import UsageError
 from experiment.plan.mix import mix_of
 from experiment.plan.networks import channel_networks
-from experiment.results.folder import RESULTS, find_run
+from experiment.results.folder import RESULTS, find_run, finished_runs
 from hops.analysis.summary import distance_figures, every_pair, summarise
 from hops.kinds.decide.analysis import Customers, decide
 from hops.kinds.decide.terminal import decision_view
@@ -37,7 +38,7 @@ from mesh.description.switches import parse_switches
 
 #: The kind of run that can be decided by; one over rates is so at one of its rates.
 COMPARE = "compare"
-WATCH, WATCHED = "watch", "watch.json"
+WATCHED = "watch.json"
 SOONEST, LATEST = "1ms", "60m"
 
 
@@ -72,7 +73,6 @@ def command(
                 run, watchers, lateness or "1s", [name for name, value in others.items() if value], as_json
             )
             return
-            return
         if lateness:
             raise UsageError(f"lateness={lateness} needs watchers=, how many customers wait")
         folder = find_run(RESULTS, run, holds=(MANIFEST, SUMMARY))
@@ -102,15 +102,15 @@ def _decide_how_to_wait(run: str, watchers: str, lateness: str, others: list[str
     if others:
         raise UsageError(f"{others[0]}= does not go with watchers=; valid beside it: run, lateness")
     lateness_s = duration_s("lateness", lateness, SOONEST, LATEST)
-    there = sorted(path.parent.name for path in RESULTS.glob(f"2*-{WATCH}*/{WATCHED}"))
-    if run == "latest" and not there:
+    there = finished_runs(RESULTS, WATCHED)
+    if not there:
         raise UsageError("there is no run of watchers yet: run `make watch` first")
-    folder = find_run(RESULTS, there[-1] if run == "latest" else run, holds=(WATCHED,))
+    folder = find_run(RESULTS, there[0] if run == "latest" else run, holds=(WATCHED,))
     document = cast("WatchDocument", read_document(folder / WATCHED, SCHEMA))
     count = whole_number("watchers", watchers, 1, document["counts"][-1])
     if as_json:
         found = choices(document, count, lateness_s)
-        typer.echo(json.dumps([one._asdict() for one in found], indent=2, allow_nan=False))
+        typer.echo(json.dumps([asdict(one) for one in found], indent=2, allow_nan=False))
     else:
         out = console()
         out.print(rendered(choice_elements(document, count, lateness_s)))
@@ -162,5 +162,5 @@ def _networks(
 
 
 def _others() -> str:
-    there = sorted((path.parent.name for path in RESULTS.glob(f"2*-{COMPARE}*/{SUMMARY}")), reverse=True)
+    there = [name for name in finished_runs(RESULTS, SUMMARY) if f"-{COMPARE}" in name]
     return f"available: {', '.join(there[:5])}" if there else "there are no comparisons yet: run `make compare` first"

@@ -238,8 +238,8 @@ class _Run:
             load.duration_s + settle_s + SETTLE_S,
             self._channel,
         )
-        began = time.monotonic()
         with watching if count else nullcontext() as watchers:
+            began = time.monotonic()
             replay = self._shopload.start_replay(load, system.target, replayed, trace=system.switches.trace)
             pids = {CLIENT: [replay.pid], **({} if watchers is None else {WATCHERS: [watchers.pid]})}
             try:
@@ -275,6 +275,7 @@ _NOBODY: Mapping[str, Any] = {
     "longest_reconnect_s": 0.0,
     "lateness_ms": {},
     "opened_s": 0.0,
+    "open_s": 0.0,
     "bytes": 0,
     "budget_ms": {},
     "traced": 0,
@@ -307,6 +308,7 @@ def told_to(system: Runtime, folder: Path, before: Mapping[int, int]) -> dict[st
         "longest_reconnect_s": figures["longest_reconnect_s"],
         "lateness_ms": {name: float(np.percentile(lateness, at)) for name, at in PERCENTILES.items()} if first else {},
         "opened_s": figures["opened_s"],
+        "open_s": figures["open_s"],
         "bytes": figures["bytes_in"] + figures["bytes_out"],
         "budget_ms": {
             part: sum(budget.parts.get(part, 0) for budget in budgets) / len(budgets) / NS_PER_MS for part in parts

@@ -199,9 +199,15 @@ def find_run(root: Path, run: str, name: str = "run", holds: Sequence[str] = ("s
     for candidate in (root / run, Path(run)):
         if run and any((candidate / file).is_file() for file in holds):
             return candidate.resolve()
-    there = sorted((path.parent.name for path in root.glob("2*/summary.json")), reverse=True)
+    there = finished_runs(root, *holds)
     listed = f"available: {', '.join(there[:5])}" if there else "there are no runs yet: run `make bench` first"
     raise UsageError(f"{name}={run} is not a finished run in {root}; {listed}")
+
+
+def finished_runs(root: Path, *holds: str) -> list[str]:
+    """The names of the finished runs whose folder holds one of these files, the newest first."""
+    names = {path.parent.name for file in holds for path in root.glob(f"2*/{file}")}
+    return sorted((name for name in names if not name.endswith(INCOMPLETE)), reverse=True)
 
 
 def _unused(root: Path, name: str) -> Path:

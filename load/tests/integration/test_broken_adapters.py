@@ -80,13 +80,3 @@ def test_a_service_that_answers_right_and_writes_nothing_is_caught(shopload: Sho
     extra = {"grpc": {"user": broken(tmp_path / "user", FORGETS_THE_ADDRESS)}}
     with pytest.raises(EffectsDifferError, match="the database of grpc differs from that of rest in: account"):
         check(shopload, ["rest", "grpc"], extra)
-
-
-def test_customers_are_told_the_same_over_every_protocol(shopload: Shopload) -> None:
-    def tape(out: Path) -> Tape:
-        return parity_tape(shopload, out, 2, seed=1, scale=1, workload=WORKLOADS / "updates.yaml")
-
-    topologies = [load_topology(name, updates="on") for name in ("rest", "graphql", "grpc", "hybrid")]
-    switches, ports = parse_switches(trace=0, updates="on"), load_ports({**os.environ, "SHOP_PORT_BASE": BASE})
-    compared = check_topologies(topologies, switches, ports, shopload, tape, say=print)
-    assert [one.compared["notifications"] for one in compared] == [4] * 4

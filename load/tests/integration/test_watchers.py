@@ -22,6 +22,8 @@ import pytest
 from experiment.arguments import workload_file
 from experiment.generator.shopload import BINARY, Load, Shopload
 from experiment.kinds.watch import positions, told_to
+from experiment.trial.outcome import JOURNEYS
+from hops.run.rows import read_journeys
 from mesh.components.postgres import POSTGRES
 from mesh.components.shop_processes import TRIAL_DATABASE, Data
 from mesh.description.ports import Ports
@@ -43,6 +45,9 @@ about: Purchases only.
 arrival: {process: poisson}
 mix: [{journey: checkout, channel: web, weight: 1}]
 """
+TURNS = ["PENDING", "CONFIRMED"]
+"""What a customer is told of a purchase, in this order."""
+TOLD = ("updates", "missed", "repeated", "reconnects", "longest_reconnect_s", "lateness_ms")
 WAYS = [
     ("grpc", "web", "push", ["notification", EDGE, "order", POSTGRES]),
     ("hybrid", "partner", "push", ["rest-gateway", "notification", EDGE, "order"]),
@@ -96,15 +101,13 @@ def test_kills_make_nobody_miss_an_update(
     print({"kills": kills, **{name: told[name] for name in TOLD}})
     assert kills >= len(killed)
     assert (told["missed"], strays) == (0, [])
-    # On a busy machine some purchases fail while what they need is away.
-    assert told["updates"] > (0.9 * UPDATES if UPDATES else 10)
+    # On a busy machine some purchases fail while what they need is away; others succeed and are not seen to.
+    journeys = read_journeys(tmp_path / "replay" / JOURNEYS)
+    bought = journeys.filter(journey="checkout", outcome="ok").height
+    assert told["updates"] >= max(len(TURNS) * bought, 0.9 * UPDATES, 1)
     if way == "push":
         assert told["reconnects"] >= WATCHERS
         assert told["longest_reconnect_s"] < RECONNECT_S
-
-
-TURNS = ["PENDING", "CONFIRMED"]
-TOLD = ("updates", "missed", "repeated", "reconnects", "longest_reconnect_s", "lateness_ms")
 
 
 def not_own_or_not_in_turn(system: System, folder: Path) -> list[dict[str, Any]]:

@@ -229,9 +229,18 @@ def entrance_name(service: str) -> str:
     return f"{service}-thrift-entrance"
 
 
-def names(folder: Path = TOPOLOGIES) -> list[str]:
-    """The names of the topologies that come with the project."""
-    return sorted(path.stem for path in folder.glob("*.yaml"))
+def names(folder: Path = TOPOLOGIES, *, updates: str = "off") -> list[str]:
+    """The names of the topologies that come with the project.
+
+    Args:
+        folder: Where their files are.
+        updates: The switch of this name: "on" for those that have a notification service alone.
+
+    Raises:
+        TopologyError: One of their files is wrong; names the file, the line and the mistake.
+    """
+    files = sorted(folder.glob("*.yaml"))
+    return [file.stem for file in files if updates == "off" or _parse_file(file).has_updates]
 
 
 def load_topology(which: str, folder: Path = TOPOLOGIES, *, updates: str = "off") -> Topology:
@@ -252,22 +261,26 @@ def load_topology(which: str, folder: Path = TOPOLOGIES, *, updates: str = "off"
             raise TopologyError(f"topology={which}: there is no such file. {_choices(folder)}")
     elif which not in names(folder):
         raise TopologyError(f"topology={which} is unknown. {_choices(folder)}")
+    topology = _parse_file(file)
+    if updates == "off":
+        return topology.without_updates()
+    if not topology.has_updates:
+        able = ", ".join(names(folder, updates=updates))
+        raise TopologyError(
+            f"updates=on with topology={which}, which has no {NOTIFICATION} service. Valid: {able}, or the path of a "
+            "YAML file whose links have it."
+        )
+    return topology
+
+
+def _parse_file(file: Path) -> Topology:
     try:
         text = read_yaml(file)
     except YamlError as error:
         raise TopologyError(str(error)) from error
     except OSError as error:
         raise TopologyError(f"{file}: cannot be read: {error}") from error
-    topology = parse_topology(text, str(file))
-    if updates == "off":
-        return topology.without_updates()
-    if not topology.has_updates:
-        able = [name for name in names(folder) if parse_topology(read_yaml(folder / f"{name}.yaml"), name).has_updates]
-        raise TopologyError(
-            f"updates=on with topology={which}, which has no {NOTIFICATION} service. Valid: {', '.join(able)}, or the "
-            "path of a YAML file whose links have it."
-        )
-    return topology
+    return parse_topology(text, str(file))
 
 
 def parse_topology(text: str, source: str) -> Topology:

@@ -19,8 +19,13 @@ UNDER_WAY = """
     SELECT o.checkout_id FROM shop_order.cancellation c JOIN shop_order.orders o ON o.id = c.order_id
     WHERE c.state = 'RUNNING'
 """
+# How often each customer was told of a change since the seed, however much of that is still kept.
+TOLD_SINCE = """
+    SELECT user_id, now.last_position - coalesce(seeded.last_position, 0) AS number
+    FROM shop_notification.mailbox now LEFT JOIN shop_audit.told seeded USING (user_id)
+"""
 # What customers should have been told since the seed, by order; nothing where nobody is told of anything.
-DUE = """
+DUE = f"""
     SELECT o.id AS order_id, o.user_id, CASE o.status
         WHEN 'PENDING' THEN ARRAY['PENDING']
         WHEN 'SHIPPED' THEN ARRAY['PENDING', 'CONFIRMED', 'SHIPPED']
@@ -30,7 +35,7 @@ DUE = """
     FROM shop_order.orders o
     WHERE o.id > (SELECT last_order_id FROM shop_audit.seeded)
         AND (
-            EXISTS (SELECT FROM shop_notification.notification WHERE event_id > 0)
+            EXISTS (SELECT FROM ({TOLD_SINCE}) since WHERE number > 0)
             OR EXISTS (SELECT FROM shop_order.outbox)
         )
         AND o.user_id NOT IN (SELECT id FROM shop_shared.deleted_user)
@@ -265,17 +270,13 @@ INVARIANTS = (
         f"SELECT count(DISTINCT user_id) FROM ({DUE}) due",
         f"""
         SELECT format('user %s: %s changes, %s told and %s waiting', user_id, due.changes,
-            coalesce(last_position - seeded, last_position, 0), coalesce(waiting.number, 0))
+            coalesce(since.number, 0), coalesce(waiting.number, 0))
         FROM (SELECT user_id, sum(cardinality(statuses)) AS changes FROM ({DUE}) due GROUP BY user_id) due
-        LEFT JOIN shop_notification.mailbox USING (user_id)
-        LEFT JOIN (
-            SELECT user_id, max(position) AS seeded FROM shop_notification.notification
-            WHERE event_id < 0 GROUP BY user_id
-        ) before USING (user_id)
+        LEFT JOIN ({TOLD_SINCE}) since USING (user_id)
         LEFT JOIN (
             SELECT user_id, count(*) AS number FROM ({TOLD}) told WHERE waiting > 0 GROUP BY user_id
         ) waiting USING (user_id)
-        WHERE due.changes <> coalesce(last_position - seeded, last_position, 0) + coalesce(waiting.number, 0)
+        WHERE due.changes <> coalesce(since.number, 0) + coalesce(waiting.number, 0)
         """,
     ),
     Invariant(

@@ -93,6 +93,9 @@ def _build(admin: psycopg.Connection, admin_url: str, name: str, *, building: st
         connection.execute("CREATE TABLE shop_audit.baseline AS SELECT id, stock, sold FROM shop_product.product")
         connection.execute("ALTER TABLE shop_audit.baseline ADD PRIMARY KEY (id)")
         connection.execute("CREATE TABLE shop_audit.seeded AS SELECT max(id) AS last_order_id FROM shop_order.orders")
+        connection.execute(
+            "CREATE TABLE shop_audit.told AS SELECT user_id, last_position FROM shop_notification.mailbox"
+        )
         # Trials then start with what autovacuum would do in the middle of them.
         connection.execute("VACUUM (FREEZE, ANALYZE)")
     let_services_connect(admin, building)

@@ -10,7 +10,7 @@ import pytest
 from experiment.arguments import workload_file
 from experiment.errors import UsageError
 from experiment.plan.profiles import PROFILES, profile_named
-from experiment.results.folder import ResultsFolder, check_room, find_run, unfinished
+from experiment.results.folder import ResultsFolder, check_room, find_run, finished_runs, unfinished
 
 
 def finished(root: Path, name: str) -> Path:
@@ -77,6 +77,17 @@ def test_an_unknown_run_is_answered_with_those_there(tmp_path: Path) -> None:
     done = finished(tmp_path, "hybrid")
     with pytest.raises(UsageError, match=f"run=nope .* available: {done.name}"):
         find_run(tmp_path, "nope")
+
+
+def test_only_finished_runs_that_hold_what_is_looked_for_are_offered(tmp_path: Path) -> None:
+    finished(tmp_path, "hybrid")
+    for name in ("20260101T000000Z-watch", "20260102T000000Z-watch", "20260103T000000Z-watch.incomplete"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "watch.json").write_text("{}")
+    newest_first = ["20260102T000000Z-watch", "20260101T000000Z-watch"]
+    assert finished_runs(tmp_path, "watch.json") == newest_first
+    with pytest.raises(UsageError, match=f"available: {', '.join(newest_first)}$"):
+        find_run(tmp_path, "nope", holds=["watch.json"])
 
 
 def test_without_any_run_the_message_says_how_to_make_one(tmp_path: Path) -> None:

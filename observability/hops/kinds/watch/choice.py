@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from hops.elements.element import Element, Points
 from hops.elements.numbers import figure
-from hops.elements.table import Cell, Column, Table, number, whole, words
+from hops.elements.table import Column, number, table_of, whole, words
 from hops.kinds.watch.document import Document, Waited
-from hops.kinds.watch.report import POLL, THOUSAND, bytes_of, cases, cores_of, holds, how, memory_of
+from hops.kinds.watch.report import POLL, THOUSAND, bytes_of, cases, cores_of, each, holds, how, memory_of
 from hops.statistics.over_blocks import spread_of
 
 SHORTEST_INTERVAL_S = 1.0
@@ -20,7 +20,8 @@ TIED_CORES = 0.05
 """A difference of CPU below which the memory decides, in cores, where a single block has no interval."""
 
 
-class Choice(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Choice:
     """One way to wait, for a number of customers.
 
     Attributes:
@@ -55,78 +56,74 @@ def choices(document: Document, watchers: int, lateness_s: float) -> list[Choice
         watchers: How many customers wait, at most as many as were measured.
         lateness_s: How late an update may be, in seconds: at p99 over a stream, at most by polling.
     """
-    found = sorted(_in_time(document, watchers, lateness_s), key=lambda one: one.cores)
-    if found:
-        limit = found[0].cores_high
-        found.sort(key=lambda one: (one.cores > limit, one.memory_mib if one.cores <= limit else one.cores))
-    return found
+    found = list(_in_time(document, watchers, lateness_s))
+    limit = _limit(found)
+    return sorted(found, key=lambda one: (0, one.memory_mib) if one.cores <= limit else (1, one.cores))
+
+
+def _limit(found: Sequence[Choice]) -> float:
+    """The CPU up to which a way may take as little as the one that takes the least, in cores."""
+    return min(found, key=lambda one: one.cores).cores_high if found else 0.0
 
 
 def _in_time(document: Document, watchers: int, lateness_s: float) -> Iterator[Choice]:
-    measured = _measured(document, watchers)
+    measured, times = _measured(document, watchers), watchers / THOUSAND
     for (topology, way, count), of in cases(document):
         if count != measured or not holds(of):
             continue
-        late_ms, interval_s, less_often = _late(of), 0.0, 1.0
+        late_ms, interval_s, as_often = _late(of), 0.0, 1.0
         if way == POLL:
             # An answer takes its time too: what came later than the interval did so.
             answer_ms = max(late_ms - 1_000 * document["interval_s"], 0.0)
             interval_s = float(np.floor(lateness_s - answer_ms / 1_000))
-            late_ms = 1_000 * interval_s + answer_ms
-            less_often = document["interval_s"] / max(interval_s, SHORTEST_INTERVAL_S)
-        if late_ms > 1_000 * lateness_s or (way == POLL and interval_s < SHORTEST_INTERVAL_S):
+            if interval_s < SHORTEST_INTERVAL_S:
+                continue
+            late_ms, as_often = 1_000 * interval_s + answer_ms, document["interval_s"] / interval_s
+        if late_ms > 1_000 * lateness_s:
             continue
-        times = watchers / THOUSAND
-        cores = np.array([cores_of(document)(one) for one in of]) * times * less_often
+        cores = each(of, cores_of(document)) * times * as_often
         mean = max(float(cores.mean()), 0.0)
         high = spread_of(cores - cores.mean()).around(mean)[1] if cores.size > 1 else mean + TIED_CORES
         yield Choice(
-            topology,
-            how(of, way),
-            late_ms,
-            interval_s,
-            mean,
-            mean + TIED_CORES if high is None else high,
-            _mean(of, memory_of(document)) * times,
-            _mean(of, bytes_of) * watchers / 1_024 * less_often,
+            topology=topology,
+            way=how(of, way),
+            late_ms=late_ms,
+            interval_s=interval_s,
+            cores=mean,
+            cores_high=high,
+            memory_mib=float(each(of, memory_of(document)).mean()) * times,
+            mib_per_hour=float(each(of, bytes_of).mean()) * watchers / 1_024 * as_often,
         )
 
 
 def choice_elements(document: Document, watchers: int, lateness_s: float) -> list[Element]:
     """What a terminal shows: the ways in their order, and which to take."""
-    found = choices(document, watchers, lateness_s)
+    found, measured = choices(document, watchers, lateness_s), _measured(document, watchers)
     if not found:
-        soonest = min(_late(of) for case, of in cases(document) if case[2] == _measured(document, watchers))
+        soonest = min(_late(of) for (_, _, count), of in cases(document) if count == measured)
         told = (
             f"None of the ways that were measured tells {watchers:,} customers within {1_000 * lateness_s:g} ms at p99"
         )
         return [Points([f"{told}; the soonest is {figure(soonest)} ms late."])]
-    columns = [
-        Column("topology", numeric=False),
-        Column("way", numeric=False),
-        Column("late at most", "ms"),
-        Column("polls every", "s"),
-        Column("cores"),
-        Column("memory", "MiB"),
-        Column("carries", "MiB/h"),
-    ]
-    rows: list[Sequence[Cell]] = [
-        [
-            words(one.topology),
-            words(one.way),
-            number(one.late_ms),
-            whole(int(one.interval_s)) if one.interval_s else words(""),
-            number(one.cores),
-            number(one.memory_mib),
-            number(one.mib_per_hour),
-        ]
-        for one in found
-    ]
     caption = (
         f"Ways to wait for {watchers:,} customers whose news may be {lateness_s:g} s late, the cheapest first: what "
         "the shop needs more for them, database and edge included"
     )
-    return [Table("choice", caption, columns, rows), Points([_said(found, watchers, lateness_s)])]
+    table = table_of(
+        "choice",
+        caption,
+        found,
+        [
+            (Column("topology", numeric=False), lambda one: words(one.topology)),
+            (Column("way", numeric=False), lambda one: words(one.way)),
+            (Column("late at most", "ms"), lambda one: number(one.late_ms)),
+            (Column("polls every", "s"), lambda one: whole(one.interval_s) if one.interval_s else words("")),
+            (Column("cores"), lambda one: number(one.cores)),
+            (Column("memory", "MiB"), lambda one: number(one.memory_mib)),
+            (Column("carries", "MiB/h"), lambda one: number(one.mib_per_hour)),
+        ],
+    )
+    return [table, Points([_said(found, watchers, lateness_s)])]
 
 
 def _said(found: Sequence[Choice], watchers: int, lateness_s: float) -> str:
@@ -136,7 +133,7 @@ def _said(found: Sequence[Choice], watchers: int, lateness_s: float) -> str:
         f"For {watchers:,} customers and news at most {lateness_s:g} s late, take {best.topology} ({best.way}{asks}): "
         f"{figure(best.cores)} cores and {figure(best.memory_mib)} MiB."
     )
-    tied = [f"{one.topology} ({one.way})" for one in found[1:] if one.cores <= best.cores_high]
+    tied = [f"{one.topology} ({one.way})" for one in found[1:] if one.cores <= _limit(found)]
     if tied:
         said += f" The run cannot tell its CPU from that of {', '.join(tied)}; memory decided."
     return said
@@ -148,7 +145,3 @@ def _measured(document: Document, watchers: int) -> int:
 
 def _late(of: Sequence[Waited]) -> float:
     return max(one["lateness_ms"].get("p99", float("inf")) for one in of)
-
-
-def _mean(of: Sequence[Waited], per: Callable[[Waited], float]) -> float:
-    return float(np.mean([per(one) for one in of]))

@@ -23,10 +23,11 @@ class Waited(TypedDict):
         longest_reconnect_s: How long one of them was without a stream, at most.
         lateness_ms: How long after the change of its order an update was there, by name of a percentile: `p50`.
         opened_s: How long it took until all waited.
-        seconds: How long the load and the wait for its last updates took.
+        open_s: How long they waited from then on.
+        seconds: How long the load and the wait for its last updates took, while all waited.
         cpu_s: CPU seconds of each component meanwhile.
         memory_mb: Memory of each component at the end, as `make connections` has it.
-        bytes: What all watchers received and sent.
+        bytes: What all watchers received and sent in `open_s`.
         budget_ms: Mean budget of the traced updates, by part.
         traced: How many updates were traced whole.
         off_ns: Largest distance of a budget from adding up, in ns.
@@ -46,6 +47,7 @@ class Waited(TypedDict):
     longest_reconnect_s: float
     lateness_ms: dict[str, float]
     opened_s: float
+    open_s: float
     seconds: float
     cpu_s: dict[str, float]
     memory_mb: dict[str, float]

@@ -11,6 +11,7 @@ import numpy as np
 from hops.budget.groups import group_of
 from hops.budget.parts import UNATTRIBUTED
 from hops.elements.element import Element, Points, Section
+from hops.elements.numbers import plain
 from hops.elements.table import Cell, Column, Table, number, whole, words
 from hops.kinds.watch.document import Document, Waited
 from hops.report.plain import write_plain
@@ -98,7 +99,7 @@ def lateness_table(document: Document) -> Table:
     """How late updates were, and whether each watcher got its own."""
     rows: list[Sequence[Cell]] = []
     for (topology, way, count), of in cases(document):
-        figures = [over_blocks(_each(of, _lateness(name))) for name in PERCENTILES]
+        figures = [over_blocks(each(of, _lateness(name))) for name in PERCENTILES]
         counted = [sum(one[name] for one in of) for name in ("updates", "missed", "repeated")]
         rows.append([words(topology), words(how(of, way)), whole(count), *map(whole, counted), *figures])
     columns = [Column("topology", numeric=False), Column("way", numeric=False), Column("watchers")]
@@ -115,8 +116,8 @@ def cost_table(document: Document) -> Table:
     """What a thousand watchers cost."""
     rows: list[Sequence[Cell]] = []
     for (topology, way, count), of in cases(document):
-        cells = [over_blocks(_each(of, figure)) for figure in (cores_of(document), memory_of(document), bytes_of)]
-        opened = over_blocks(_each(of, lambda one: one["opened_s"]))
+        cells = [over_blocks(each(of, per)) for per in (cores_of(document), memory_of(document), bytes_of)]
+        opened = over_blocks(each(of, lambda one: one["opened_s"]))
         rows.append([words(topology), words(how(of, way)), whole(count), *cells, opened])
     columns = [Column("topology", numeric=False), Column("way", numeric=False), Column("watchers")]
     columns += [
@@ -181,12 +182,12 @@ def conclusions(document: Document) -> Iterator[str]:
         if not held:
             continue
         most = held[-1]
-        push, poll = (_each(seen[topology, way, most], cores) for way in WAYS)
-        late = {way: float(_each(seen[topology, way, most], _lateness("p50")).mean()) for way in WAYS}
+        push, poll = (each(seen[topology, way, most], cores) for way in WAYS)
+        late = {way: float(each(seen[topology, way, most], _lateness("p50")).mean()) for way in WAYS}
         said = (
             f"In {topology}, {most:,} customers who poll every {document['interval_s']:g} s learn of a change "
             f"{late[POLL] / 1_000:.1f} s after it in the median, and those with a stream {late[PUSH]:.0f} ms after it. "
-            f"For a thousand of them, polling takes {poll.mean():.2f} cores, and streams take {push.mean():.3f}"
+            f"For a thousand of them, polling takes {plain(poll.mean())} cores, and streams take {plain(push.mean())}"
         )
         low, _ = over_blocks(push).ends or (None, None)
         if low is not None and low > 0:
@@ -224,7 +225,7 @@ def memory_of(document: Document) -> Callable[[Waited], float]:
 
 def bytes_of(one: Waited) -> float:
     """What the connection of one watcher carries in an hour, in KiB."""
-    return one["bytes"] / 1_024 / one["watchers"] / one["seconds"] * HOUR_S
+    return one["bytes"] / 1_024 / one["watchers"] / one["open_s"] * HOUR_S
 
 
 def _alone(document: Document, one: Waited) -> Waited:
@@ -257,5 +258,6 @@ def _lateness(name: str) -> Callable[[Waited], float]:
     return lambda one: one["lateness_ms"].get(name, float("nan"))
 
 
-def _each(of: Sequence[Waited], figure: Callable[[Waited], float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def each(of: Sequence[Waited], figure: Callable[[Waited], float]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """A figure of each block."""
     return np.array([figure(one) for one in of])

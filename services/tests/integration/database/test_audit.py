@@ -46,6 +46,13 @@ TOLD = """
     INSERT INTO shop_notification.notification (user_id, position, event_id, order_id, status, happened_at)
         VALUES (9000, 1, 1, 10001, 'PENDING', now()), (9000, 2, 2, 10001, 'CONFIRMED', now());
 """
+# The same of a customer who had been told of orders that the seed has.
+TOLD_MORE = """
+    INSERT INTO shop_audit.told VALUES (9000, 5);
+    INSERT INTO shop_notification.mailbox VALUES (9000, 7);
+    INSERT INTO shop_notification.notification (user_id, position, event_id, order_id, status, happened_at)
+        VALUES (9000, 6, 1, 10001, 'PENDING', now()), (9000, 7, 2, 10001, 'CONFIRMED', now());
+"""
 WAITING = "INSERT INTO shop_order.outbox (order_id, user_id, status) VALUES (10001, 9000, '{}');"
 BROKEN = [
     ("stock_conserved", "UPDATE shop_product.product SET stock = stock + 1 WHERE id = 5"),
@@ -103,11 +110,13 @@ BROKEN = [
     ),
     ("sagas_end", UNDER_WAY + "UPDATE shop_order.checkout SET updated_at = now() - interval '61 s'"),
     ("updates_told", WHOLE + TOLD + "DELETE FROM shop_notification.notification WHERE user_id = 9000 AND position = 2"),
+    ("updates_told", WHOLE + TOLD + "DELETE FROM shop_notification.notification WHERE user_id = 9000"),
     ("updates_told", WHOLE + TOLD + "UPDATE shop_notification.notification SET position = 9 WHERE event_id = 1"),
     ("updates_told", WHOLE + TOLD + "UPDATE shop_notification.notification SET order_id = 10002 WHERE event_id = 2"),
     ("updates_told", WHOLE + TOLD + WAITING.format("CONFIRMED")),
     ("updates_told", WHOLE + WAITING.format("PENDING")),
     ("updates_told", WHOLE + WAITING.format("CONFIRMED") + WAITING.format("PENDING")),
+    ("updates_counted", WHOLE + TOLD_MORE + "UPDATE shop_notification.mailbox SET last_position = 8"),
     ("updates_counted", WHOLE + TOLD + "UPDATE shop_notification.mailbox SET last_position = 3 WHERE user_id = 9000"),
     (
         "updates_counted",
@@ -155,13 +164,14 @@ def test_a_whole_checkout_is_sound(database: psycopg.Connection) -> None:
     "told",
     [
         TOLD,
+        TOLD_MORE,
         WAITING.format("PENDING") + WAITING.format("CONFIRMED"),
         # Delivered, and not known to be.
         TOLD + "INSERT INTO shop_order.outbox (id, order_id, user_id, status) OVERRIDING SYSTEM VALUE "
         "VALUES (2, 10001, 9000, 'CONFIRMED')",
         "INSERT INTO shop_shared.deleted_user VALUES (9000)",
     ],
-    ids=["told", "waiting", "both", "gone"],
+    ids=["told", "told more", "waiting", "both", "gone"],
 )
 def test_a_whole_checkout_that_was_told_is_sound(database: psycopg.Connection, told: str) -> None:
     change(database, WHOLE + told)

@@ -48,8 +48,7 @@ class Shop:
     relay: Relay
     address: str
     rest_address: str
-    """Where notifications are served over REST; `graphql_address` likewise."""
-    graphql_address: str
+    """Where notifications are served over REST."""
     _url: str
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
@@ -128,15 +127,8 @@ async def shop(
         peers["notification"] = over_grpc if told_over == "http" else inside[told_over]
         await stack.enter_async_context(beside(order.relay.run()) if relayed else nullcontext())
         clients = await stack.enter_async_context(connect(peers, "test"))
-        yield Shop(
-            clients,
-            notification.watchers,
-            order.relay,
-            of_notification["grpc"],
-            of_notification["rest"],
-            of_notification["graphql"],
-            shared_trial.url,
-        )
+        served = of_notification["grpc"], of_notification["rest"]
+        yield Shop(clients, notification.watchers, order.relay, *served, shared_trial.url)
 
 
 @pytest.fixture
