@@ -239,7 +239,7 @@ def names(folder: Path = TOPOLOGIES, *, updates: str = "off") -> list[str]:
     Raises:
         TopologyError: One of their files is wrong; names the file, the line and the mistake.
     """
-    files = sorted(folder.glob("*.yaml"))
+    files = sorted(folder.glob("*.yaml"), key=lambda file: file.stem)
     return [file.stem for file in files if updates == "off" or _parse_file(file).has_updates]
 
 

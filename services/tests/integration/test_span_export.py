@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
@@ -127,8 +127,12 @@ def record(recorder: Recorder, spans: int, name: str = "work") -> None:
 
 
 async def until(holds: Callable[[], object]) -> None:
+    """Waits until something holds; a file that it reads may not be there yet."""
     async with asyncio.timeout(LIMIT_S):
-        while not holds():  # noqa: ASYNC110 - what it waits for happens elsewhere
+        while True:
+            with suppress(FileNotFoundError):
+                if holds():
+                    return
             await asyncio.sleep(0.01)
 
 
