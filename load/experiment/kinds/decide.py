@@ -23,9 +23,8 @@ from hops.kinds.decide.terminal import decision_view
 from hops.kinds.rates.arms import KIND as RATES
 from hops.kinds.rates.arms import arms_of, equal_rates
 from hops.kinds.watch.choice import choice_elements, choices
-from hops.kinds.watch.document import Document as WatchDocument
+from hops.kinds.watch.document import read_watched
 from hops.kinds.watch.report import doubts
-from hops.run.documents import SCHEMA
 from hops.run.documents.manifest import Manifest
 from hops.run.documents.summary import Summary
 from hops.run.files import MANIFEST, SUMMARY, RunFiles, read_document, read_run
@@ -103,10 +102,10 @@ def _decide_how_to_wait(run: str, watchers: str, lateness: str, others: list[str
         raise UsageError(f"{others[0]}= does not go with watchers=; valid beside it: run, lateness")
     lateness_s = duration_s("lateness", lateness, SOONEST, LATEST)
     there = finished_runs(RESULTS, WATCHED)
-    if not there:
+    if run == "latest" and not there:
         raise UsageError("there is no run of watchers yet: run `make watch` first")
     folder = find_run(RESULTS, there[0] if run == "latest" else run, holds=(WATCHED,))
-    document = cast("WatchDocument", read_document(folder / WATCHED, SCHEMA))
+    document = read_watched(folder / WATCHED)
     count = whole_number("watchers", watchers, 1, document["counts"][-1])
     if as_json:
         found = choices(document, count, lateness_s)

@@ -234,7 +234,7 @@ def names(folder: Path = TOPOLOGIES, *, updates: str = "off") -> list[str]:
 
     Args:
         folder: Where their files are.
-        updates: The switch of this name: "on" for those that have a notification service alone.
+        updates: The switch of this name: "on" leaves out those without a notification service.
 
     Raises:
         TopologyError: One of their files is wrong; names the file, the line and the mistake.

@@ -133,7 +133,8 @@ def _said(found: Sequence[Choice], watchers: int, lateness_s: float) -> str:
         f"For {watchers:,} customers and news at most {lateness_s:g} s late, take {best.topology} ({best.way}{asks}): "
         f"{figure(best.cores)} cores and {figure(best.memory_mib)} MiB."
     )
-    tied = [f"{one.topology} ({one.way})" for one in found[1:] if one.cores <= _limit(found)]
+    limit = _limit(found)
+    tied = [f"{one.topology} ({one.way})" for one in found[1:] if one.cores <= limit]
     if tied:
         said += f" The run cannot tell its CPU from that of {', '.join(tied)}; memory decided."
     return said

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from pathlib import Path
+from typing import Any, TypedDict, cast
+
+from hops.run.files import read_document
 
 
 class Waited(TypedDict):
@@ -69,3 +72,13 @@ class Document(TypedDict):
     rate: float
     interval_s: float
     waited: list[Waited]
+
+
+def read_watched(path: Path) -> Document:
+    """Reads a run's document.
+
+    Raises:
+        MalformedRunError: It is missing, cut short, or of another schema; or it lacks what this version reads, as one
+            does that has no `open_s`, whose CPU was taken for longer than it was counted.
+    """
+    return cast("Document", read_document(path, form=Document))

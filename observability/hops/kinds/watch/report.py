@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 
@@ -13,10 +12,8 @@ from hops.budget.parts import UNATTRIBUTED
 from hops.elements.element import Element, Points, Section
 from hops.elements.numbers import plain
 from hops.elements.table import Cell, Column, Table, number, whole, words
-from hops.kinds.watch.document import Document, Waited
+from hops.kinds.watch.document import Document, Waited, read_watched
 from hops.report.plain import write_plain
-from hops.run.documents import SCHEMA
-from hops.run.files import read_document
 from hops.tables.over_blocks import over_blocks
 
 PERCENTILES = ("p50", "p90", "p99")
@@ -40,7 +37,7 @@ def make_report(file: Path) -> tuple[Path, bool]:
         MalformedRunError: The document is cut short, or of another schema.
         OSError: The disk is full, or the folder cannot be written.
     """
-    document = cast("Document", read_document(file, SCHEMA))
+    document = read_watched(file)
     wrong = doubts(document)
     question = "How late do customers learn of changes of their orders, and what does their waiting cost?"
     sections = [

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from hops.errors import MalformedRunError
 from hops.kinds import make_report
 from hops.kinds.watch.choice import choice_elements, choices
 from hops.kinds.watch.document import Document, Waited
@@ -130,13 +131,13 @@ def test_what_may_take_as_little_is_named_where_memory_decides() -> None:
         waits = waited(1, "push", 100, cpu_s, topology=topology, memory_mb={"order": memory_mb})
         return [waited(1, "push", 0, 6.0, topology=topology), waits]
 
-    # Of a single block, up to 0.05 cores more than the least are a tie: of 6 s in 30 s, that is 1.5 s of CPU.
+    # Of a single block, up to 0.05 cores more than the least are a tie: 1.5 s of CPU in 30 s.
     night = document(*stream("least", 6.0, 150.0), *stream("lean", 7.2, 110.0), *stream("middle", 7.4, 130.0))
     night["manifest"]["topologies"] = {"least": {}, "lean": {}, "middle": {}}  # type: ignore[typeddict-item]
     assert [one.topology for one in choices(night, 100, 1.0)] == ["lean", "middle", "least"]
     _, said = choice_elements(night, 100, 1.0)
     assert "cannot tell its CPU from that of middle (grpc stream), least (grpc stream); memory decided" in str(said)
-    # One that is tied with the best and not with the least is none of the tie.
+    # What is tied with the best, and not with the one that takes the least, is not of the tie.
     further = document(*night["waited"], *stream("further", 8.0, 105.0))
     further["manifest"]["topologies"] = {**night["manifest"]["topologies"], "further": {}}  # type: ignore[typeddict-item]
     assert [one.topology for one in choices(further, 100, 1.0)][-1] == "further"
@@ -165,6 +166,13 @@ def test_a_run_with_a_doubt_is_suspect(wrong: dict[str, Any], said: str, tmp_pat
     (tmp_path / "watch.json").write_text(json.dumps(document(*rows)), encoding="utf-8")
     _, valid = make_report(tmp_path)
     assert not valid
+
+
+def test_a_document_without_the_time_in_which_all_waited_is_refused(tmp_path: Path) -> None:
+    old = document(*[cast("Waited", {name: one[name] for name in one if name != "open_s"}) for one in SOUND])  # type: ignore[literal-required]
+    (tmp_path / "watch.json").write_text(json.dumps(old), encoding="utf-8")
+    with pytest.raises(MalformedRunError, match=r"watch\.json: not what a run writes: .*`open_s`"):
+        make_report(tmp_path)
 
 
 def test_what_came_again_after_a_reconnection_is_no_doubt() -> None:
