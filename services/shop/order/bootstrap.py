@@ -93,7 +93,7 @@ async def _relay(config: ServiceConfig, clients: Clients, stack: AsyncExitStack)
     database = await connect_database(url, 1, settings={"synchronous_commit": "off"})
     stack.push_async_callback(database.close)
     relay = Relay(PostgresOutbox(database), clients.notification)
-    await stack.enter_async_context(listening_to(CHANNEL, url, lambda _: relay.wake()))
+    await stack.enter_async_context(listening_to(CHANNEL, url, relay.wake))
     return relay
 
 

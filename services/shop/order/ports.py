@@ -55,10 +55,10 @@ class OrderStore(Protocol):
 class Outbox(Protocol):
     """What is to be told of orders; each change of an order's status adds to it, all in one."""
 
-    def taken(self, limit: int) -> AbstractAsyncContextManager[list[Event]]:
-        """Lends the oldest event of each of so many orders, and removes them at the end, unless the block raises.
+    def taken(self, orders: int) -> AbstractAsyncContextManager[list[Event]]:
+        """Lends the events of so many orders, oldest first, and removes them at the end, unless the block raises.
 
-        What another process has taken is left out, and so are the later events of its order.
+        An order whose events another process has taken is left out.
         """
 
 

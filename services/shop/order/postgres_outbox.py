@@ -17,15 +17,16 @@ from shop.values.notification import Event
 from shop.values.order import OrderStatus
 
 CHANNEL = "shop_outbox"
-"""Says in NOTIFY that there are new events."""
-# An order's next event comes once the one before it is delivered. What another process delivers is skipped.
+"""Says in NOTIFY that there are new events: `PENDING` if they are all of orders that were placed."""
+# Who holds the oldest event of an order has the order: nobody else takes a later one, as long as that is there.
 TAKE = """
-    DELETE FROM outbox WHERE id IN (
-        SELECT id FROM outbox event
+    WITH mine AS (
+        SELECT order_id FROM outbox event
         WHERE NOT EXISTS (SELECT FROM outbox earlier WHERE earlier.order_id = event.order_id AND earlier.id < event.id)
         ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED
     )
-    RETURNING id, order_id, user_id, status, happened_at, traceparent
+    DELETE FROM outbox USING mine WHERE outbox.order_id = mine.order_id
+    RETURNING id, outbox.order_id, user_id, status, happened_at, traceparent
 """
 
 
@@ -73,9 +74,9 @@ class PostgresOutbox:
         self._database = database
 
     @asynccontextmanager
-    async def taken(self, limit: int) -> AsyncIterator[list[Event]]:
+    async def taken(self, orders: int) -> AsyncIterator[list[Event]]:
         async with self._database.transaction() as connection:
-            rows = await connection.fetch(TAKE, limit)
+            rows = await connection.fetch(TAKE, orders)
             yield [
                 Event(
                     row["id"],

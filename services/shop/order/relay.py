@@ -1,9 +1,10 @@
-"""Delivers what is in the outbox: at least once, and one after the other within each order."""
+"""Delivers what is in the outbox: at least once, and in turn within each order."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -13,16 +14,22 @@ from shop.clients.ports import NotificationClient
 from shop.order.ports import Outbox
 from shop.platform.deadline import own_deadline
 from shop.platform.telemetry.events import sent, work_for
+from shop.values.notification import Event
+from shop.values.order import OrderStatus
 
 log = logging.getLogger(__name__)
 
 BATCH = 100
+"""Orders in one transaction, and events in one call: the notification service takes no more."""
 QUEUE = "shop_order.outbox"
 DELIVER_LIMIT_S = 5.0
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 1.0
-GATHER_S = 0.005
-"""Pause before the relay takes events, in seconds: the checkout that has placed an order is about to confirm it, and
-should not share this process and the database's log with the delivery of its own first event."""
+GATHER_S = 0.002
+"""Pause before the relay takes events, in seconds: the call that has changed an order is about to be answered, and
+should not share this process with the delivery."""
+CONFIRMED_WITHIN_S = 0.02
+"""How long the news of a placed order waits for its checkout to confirm it, in seconds. Both are then one delivery,
+and none is made while the checkout settles."""
 LOOK_S = 5.0
 """Pause after which the relay looks by itself: another process may have died with events that it had taken."""
 
@@ -41,10 +48,18 @@ class Relay:
         self._notification = notification
         self._look_s = look_s
         self._woken = asyncio.Event()
+        self._later: asyncio.TimerHandle | None = None
 
-    def wake(self) -> None:
-        """Has the relay look for events."""
-        self._woken.set()
+    def wake(self, told: str | None = None) -> None:
+        """Has the relay look for events.
+
+        Args:
+            told: The status that orders have reached; PENDING can wait a little.
+        """
+        if told != OrderStatus.PENDING:
+            self._woken.set()
+        elif self._later is None:
+            self._later = asyncio.get_running_loop().call_later(CONFIRMED_WITHIN_S, self._woken.set)
 
     async def run(self) -> None:
         """Delivers until it is cancelled; no failure ends it."""
@@ -54,13 +69,16 @@ class Relay:
         while True:
             await asyncio.sleep(GATHER_S)
             self._woken.clear()
+            if self._later is not None:
+                self._later.cancel()
+                self._later = None
             await persistently(self._deliver_all)
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._look_s):
                     await self._woken.wait()
 
     async def deliver(self) -> int:
-        """Delivers the oldest event of each order that has any and that no other process is at.
+        """Delivers the events of the oldest orders that have any and that no other process is at.
 
         Returns:
             How many events were delivered.
@@ -70,20 +88,19 @@ class Relay:
         """
         with own_deadline(DELIVER_LIMIT_S):
             async with self._outbox.taken(BATCH) as events:
-                if events:
-                    followed = [
-                        replace(event, traceparent=sent(QUEUE, event.traceparent, event.happened_at))
-                        for event in events
-                    ]
-                    # One call for all: it belongs to the first trace.
-                    first = next((event.traceparent for event in followed if event.traceparent), "")
-                    with work_for(first, "deliver"):
-                        await self._notification.notify(followed)
+                for first in range(0, len(events), BATCH):
+                    await self._notify(events[first : first + BATCH])
         return len(events)
 
     async def _deliver_all(self) -> None:
-        while await self.deliver():
+        # Fewer are all that there were; who adds one afterwards calls `wake`.
+        while await self.deliver() >= BATCH:
             pass
+
+    async def _notify(self, events: Sequence[Event]) -> None:
+        followed = [replace(event, traceparent=sent(QUEUE, event.traceparent, event.happened_at)) for event in events]
+        with work_for([event.traceparent for event in followed], "deliver"):
+            await self._notification.notify(followed)
 
 
 def _warn(failed: RetryCallState) -> None:

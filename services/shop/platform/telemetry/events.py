@@ -7,7 +7,8 @@ waits to be sent, a CONSUMER span for one that waits to be taken.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from random import getrandbits
@@ -67,21 +68,27 @@ def taken(queue: str, context: str, since: datetime) -> None:
 
 
 @contextmanager
-def work_for(context: str, name: str) -> Iterator[None]:
-    """Has the spans of some work for an event go below one span of its trace.
+def work_for(contexts: Sequence[str], name: str) -> Iterator[None]:
+    """Has the spans of some work for events go below one span of the first one's trace.
+
+    The others' traces have a span of the same name and time, with a link to that one, and nothing below it.
 
     Args:
-        context: Context of the event's trace (W3C); empty if it has none.
-        name: Name of the span.
+        contexts: Contexts of the events' traces (W3C); empty for those that have none.
+        name: Name of the spans.
     """
-    root = sampled_caller(context) if context else None
-    if root is None:
+    roots = [root for context in contexts if context and (root := sampled_caller(context)) is not None]
+    if not roots:
         yield
         return
-    token = otel_context.attach(trace.set_span_in_context(NonRecordingSpan(root)))
+    first, *others = roots
+    start_ns = time.time_ns()
+    token = otel_context.attach(trace.set_span_in_context(NonRecordingSpan(first)))
     try:
-        with child_span(name):
+        with child_span(name) as span:
             yield
+            for root in others:
+                note(name, INTERNAL, root, start_ns, link=span.get_span_context())
     finally:
         otel_context.detach(token)
 
