@@ -85,6 +85,10 @@ stress: setup ## Load topologies with 100 to 10,000 users in a closed loop and c
 watch: setup ## Let customers wait for news of their orders, by streams and by polling: how late it is, what waiting costs
 	@$(RUN) -m experiment watch $(options)
 
+.PHONY: overload
+overload: setup ## Load topologies with factors=1,2,5,10 times what they hold: what still works, how late, how soon it is over
+	@$(RUN) -m experiment overload $(options)
+
 .PHONY: connections
 connections: setup ## Hold 0, 10, 100 and 1,000 open connections and print the memory of each component
 	@$(RUN) -m experiment connections $(options)

@@ -1,19 +1,20 @@
 # Made by `make settings` from the options of the commands: do not edit.
 
-SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store updates cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think
-SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls canary replicas apart store updates cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort edges vus think resume retry
+SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls canary admission replicas apart store updates cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think
+SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls canary admission replicas apart store updates cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort edges vus think resume retry
 SETTINGS_ladder := topology steps blocks profile rate seed workload trace payload http resume retry
 SETTINGS_rtt := topologies rtts blocks profile rate seed workload edge trace payload http bandwidth resume retry
 SETTINGS_rates := topologies rates blocks profile seed workload edge mesh mtls replicas cache trace payload http reuse persisted client_cache resume retry
 SETTINGS_isolate := topology journey blocks profile rate seed workload edge tls replicas trace payload http connections resume retry
 SETTINGS_studies := study blocks profile seed resume retry
-SETTINGS_sweep := topologies objective profile start max seed workload tls trace payload http connections reuse persisted client_cache
-SETTINGS_stress := topologies users think profile seed workload tls trace payload http reuse persisted client_cache connections
+SETTINGS_sweep := topologies objective profile start max seed workload tls admission trace payload http connections reuse persisted client_cache
+SETTINGS_stress := topologies users think profile seed workload tls admission trace payload http reuse persisted client_cache connections
+SETTINGS_overload := topologies factors capacity objective profile seed workload admission
 SETTINGS_connections := topologies connections blocks seed edge tls http
 SETTINGS_watch := topologies ways watchers channel interval duration rate blocks seed edge tls mesh mtls replicas trace http
 SETTINGS_compare-runs := a b threshold metrics allow-suspect out
 SETTINGS_decide := run workload rate watchers lateness network rtt bandwidth
-SETTINGS_parity := topologies samples seed workload edge plugins tls mesh mtls canary replicas apart updates cache payload http reuse persisted client_cache
+SETTINGS_parity := topologies samples seed workload edge plugins tls mesh mtls canary admission replicas apart updates cache payload http reuse persisted client_cache
 SETTINGS_report := run
 SETTINGS_trace := run journey topology
 SETTINGS_audit := run
@@ -27,11 +28,11 @@ SETTINGS_prove-resume := kills blocks seed
 SETTINGS_prove-statistics := experiments seed
 SETTINGS_prove-cache := races kills seed
 SETTINGS_chaos := kills replicas customers seed
-SETTINGS_up := topology edge plugins tls mesh mtls canary replicas apart store updates cache tracing scale http delay hold abort seed
-SETTINGS_manifests := topology edge plugins mesh mtls canary replicas updates scale delay hold abort namespace storage seed out
+SETTINGS_up := topology edge plugins tls mesh mtls canary admission replicas apart store updates cache tracing scale http delay hold abort seed
+SETTINGS_manifests := topology edge plugins mesh mtls canary admission replicas updates scale delay hold abort namespace storage seed out
 SETTINGS_compose := topology updates scale seed out
 
-SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store updates cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users ways watchers channel interval duration a b threshold metrics allow-suspect out run lateness samples experiments draws traces hops sizes pairs kills races customers namespace storage
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary admission replicas apart store updates cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users factors capacity ways watchers channel interval duration a b threshold metrics allow-suspect out run lateness samples experiments draws traces hops sizes pairs kills races customers namespace storage
 
 #? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, rtt.
@@ -44,6 +45,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? bench mesh none Sidecar mesh: none or envoy or istio.
 #? bench mtls off Mutual TLS between sidecars: off or on.
 #? bench canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
+#? bench admission off Whether the edge refuses requests when answers take longer than they should: off or on.
 #? bench replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? bench apart - Kind of journey that gets gateways and services of its own behind the edge, such as bulk_lines.
 #? bench store postgres Where the services keep their data while they run: postgres or memory.
@@ -82,6 +84,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? compare mesh none Sidecar mesh: none or envoy or istio.
 #? compare mtls off Mutual TLS between sidecars: off or on.
 #? compare canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
+#? compare admission off Whether the edge refuses requests when answers take longer than they should: off or on.
 #? compare replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? compare apart - Kind of journey that gets gateways and services of its own behind the edge, such as bulk_lines.
 #? compare store postgres Where the services keep their data while they run: postgres or memory.
@@ -185,6 +188,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? sweep seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
 #? sweep workload default Workload: a name in load/workloads/, or the path of a YAML file.
 #? sweep tls off TLS 1.3 between client and edge: off or on.
+#? sweep admission off Whether the edge refuses requests when answers take longer than they should: off or on.
 #? sweep trace 0 Share of journeys to trace, 0 to 1.
 #? sweep payload 1KB Size of what the journey document reads: 100B or 1KB or 10KB or 100KB or 1MB.
 #? sweep http 2 HTTP version between client and edge: 1 or 2 or 3.
@@ -199,6 +203,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? stress seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
 #? stress workload default Workload: a name in load/workloads/, or the path of a YAML file.
 #? stress tls off TLS 1.3 between client and edge: off or on.
+#? stress admission off Whether the edge refuses requests when answers take longer than they should: off or on.
 #? stress trace 0 Share of journeys to trace, 0 to 1.
 #? stress payload 1KB Size of what the journey document reads: 100B or 1KB or 10KB or 100KB or 1MB.
 #? stress http 2 HTTP version between client and edge: 1 or 2 or 3.
@@ -206,6 +211,14 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? stress persisted on Whether clients send GraphQL documents by their hashes, or off, as texts in each request: on or off.
 #? stress client_cache off Whether clients keep answers, and ask whether they have changed: off or on.
 #? stress connections 4 Client connections in total, 1 to 1000 (default: one per 100 users).
+#? overload topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
+#? overload factors 1,2,5,10 Peaks, in units of what a topology holds, ascending, 1 to 100.
+#? overload capacity - Journeys per second that topologies hold, such as rest:90,grpc:120 (default: searched first).
+#? overload objective 100ms Latency objective that p99 must stay under, 1ms to 5s.
+#? overload profile quick Profile that sets the duration of the loads: smoke, quick, full.
+#? overload seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
+#? overload workload default Workload: a name in load/workloads/, or the path of a YAML file.
+#? overload admission on Whether the edge refuses requests when answers take longer than they should: off or on.
 #? connections topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
 #? connections connections 0,10,100,1000 Numbers of connections to hold, ascending, comma-separated, 0 to 1000.
 #? connections blocks 3 Number of blocks, 1 to 20; each starts every system once.
@@ -253,6 +266,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? parity mesh none Sidecar mesh: none or envoy or istio.
 #? parity mtls off Mutual TLS between sidecars: off or on.
 #? parity canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
+#? parity admission off Whether the edge refuses requests when answers take longer than they should: off or on.
 #? parity replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? parity apart - Kind of journey that gets gateways and services of its own behind the edge, such as bulk_lines.
 #? parity updates off Whether customers are told of changes of their orders, by a notification service: off or on.
@@ -304,6 +318,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? up mesh none Sidecar mesh: none or envoy or istio.
 #? up mtls off Mutual TLS between sidecars: off or on.
 #? up canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
+#? up admission off Whether the edge refuses requests when answers take longer than they should: off or on.
 #? up replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? up apart - Kind of journey that gets gateways and services of its own behind the edge, such as bulk_lines.
 #? up store postgres Where the services keep their data while they run: postgres or memory.
@@ -322,6 +337,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? manifests mesh none Sidecar mesh: none or envoy or istio.
 #? manifests mtls off Mutual TLS between sidecars: off or on.
 #? manifests canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
+#? manifests admission off Whether the edge refuses requests when answers take longer than they should: off or on.
 #? manifests replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? manifests updates off Whether customers are told of changes of their orders, by a notification service: off or on.
 #? manifests scale 1 Scale of the generated data, in units of 10,000 users, products and orders, 1 to 100.

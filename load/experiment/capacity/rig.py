@@ -19,6 +19,7 @@ from experiment.capacity.step import StepPlan, step_of
 from experiment.generator.shopload import BINARY, Load, Shopload, Tape
 from experiment.generator.tapes import parity_tape
 from experiment.plan.arms_in_blocks import DATA_SEED
+from experiment.plan.mix import in_stairs
 from experiment.progress import Progress, minutes
 from experiment.results.folder import check_room
 from experiment.trial.outcome import JOURNEYS, VEGETA, Clock
@@ -180,7 +181,7 @@ class Rig:
         label = f"{number:02d}-{plan.name}"
         folder = self._folder / "steps" / name / label
         folder.mkdir()
-        tape = self._tape(topology, label, number=number, rate=plan.rate, duration_s=plan.duration_s)
+        tape = self._tape(topology, label, number=number, rate=plan.rate, duration_s=plan.duration_s, steps=plan.steps)
         load = Load(tape, plan.duration_s, plan.closed, plan.connections)
         replay = Replay(system, self._shopload, load, folder, clock)
         _rest(system)
@@ -188,21 +189,35 @@ class Rig:
         acknowledged = folder.parent / ACKNOWLEDGED
         _keep_acknowledged(folder / JOURNEYS, acknowledged)
         replay.collect(acknowledged)
-        trial = replay.trial(overload=plan.phase == "stress")
+        trial = replay.trial(overload=plan.phase in ("stress", "overload"))
         write_rows(trial, folder, 1, topology)
         # The parquet file holds the same rows in a tenth of the space, and the seed makes the tape again.
         for spent in (folder / JOURNEYS, folder / VEGETA, tape.path):
             spent.unlink(missing_ok=True)
         commit = self.recorder.document["manifest"]["git"]["commit"]
         record = record_of(trial, block=1, topology=topology, position=number, attempt=1, began=began, commit=commit)
-        return step_of(plan, trial, record, replay.broken)
+        objective_ms = self.recorder.document["options"].get("objective_ms", 0.0)
+        return step_of(plan, trial, record, replay.broken, objective_ms)
 
-    def _tape(self, topology: str, name: str, *, number: int, rate: float, duration_s: float) -> Tape:
+    def _tape(
+        self,
+        topology: str,
+        name: str,
+        *,
+        number: int,
+        rate: float,
+        duration_s: float,
+        steps: tuple[float, ...] = (),
+    ) -> Tape:
         # The seed depends on the step alone, so that all topologies get the same tapes.
         folder = self._folder / "tapes" / topology
         folder.mkdir(parents=True, exist_ok=True)
+        workload = self.setup.workload
+        if steps:
+            workload = folder / f"{name}.yaml"
+            workload.write_text(json.dumps(in_stairs(self.setup.workload, steps)), encoding="utf-8")
         return self._shopload.tape(
-            self.setup.workload,
+            workload,
             folder / f"{name}.jsonl",
             seed=self.setup.seed * SEEDS_PER_RUN % 2**52 + number,
             rate=rate,

@@ -12,12 +12,14 @@ from experiment.plan.closed_loop import ClosedLoop
 from experiment.trial.outcome import Trial
 from hops.analysis.latencies import latencies_of
 from hops.analysis.topology import latency_figures
-from hops.kinds.capacity.document import Phase, Step
+from hops.kinds.capacity.document import PEAK_BEGINS, PEAK_PARTS, STAIRS, Phase, Step
 from hops.run.documents.trial import TrialRecord
 from hops.run.rows import FAILURES
 from hops.units import ALL
 
-NS_PER_S = 1e9
+NS_PER_S, NS_PER_MS = 1e9, 1e6
+WELL = 0.95
+"""All is well in a second if so many of the journeys that arrived in it ended ok and within the objective."""
 MESSAGES = 3
 """Most frequent errors of each class that a step keeps in words."""
 
@@ -32,6 +34,7 @@ class StepPlan:
         rate: Journeys a second on the tape, in the mean.
         closed: The closed loop that takes the journeys; None if they go at the tape's times.
         connections: Connections of all clients together; 0 for as many as the system's switches say.
+        factor: Height of the peak in an overload, in units of the rate; 0 for a steady rate.
     """
 
     phase: Phase
@@ -39,14 +42,27 @@ class StepPlan:
     rate: float
     closed: ClosedLoop | None = None
     connections: int = 0
+    factor: float = 0.0
+
+    @property
+    def steps(self) -> tuple[float, ...]:
+        """The rate in each equal part of an overload, in units of the rate; empty for a steady rate."""
+        return tuple(share or self.factor for share in STAIRS) if self.factor else ()
+
+    @property
+    def part_s(self) -> float:
+        """Seconds of each part."""
+        return self.duration_s / len(STAIRS)
 
     @property
     def name(self) -> str:
         """Name of the step's folder, after its number."""
-        return f"{self.phase}-{self.rate:g}" if self.closed is None else f"{self.closed.vus}-users"
+        if self.closed is not None:
+            return f"{self.closed.vus}-users"
+        return f"{self.factor:g}-times" if self.factor else f"{self.phase}-{self.rate:g}"
 
 
-def step_of(plan: StepPlan, trial: Trial, record: TrialRecord, broken: list[str]) -> Step:
+def step_of(plan: StepPlan, trial: Trial, record: TrialRecord, broken: list[str], objective_ms: float) -> Step:
     """Adds to a trial's record what only a step has; it is not judged yet.
 
     Args:
@@ -54,26 +70,69 @@ def step_of(plan: StepPlan, trial: Trial, record: TrialRecord, broken: list[str]
         trial: What the step left.
         record: The record of that.
         broken: The promises about the shop's data that do not hold.
+        objective_ms: How long a journey may take when all is well, ms; counts in an overload only.
     """
-    journeys = trial.journeys
+    journeys, duration_s, rate = trial.journeys, plan.duration_s, plan.rate
+    errors = {name: trial.generator["outcomes"][name] for name in FAILURES}
+    if plan.factor:
+        journeys, duration_s, rate = in_peak(journeys, plan), PEAK_PARTS * plan.part_s, plan.factor * plan.rate
+        errors = {name: journeys.filter(pl.col("outcome") == name).height for name in FAILURES}
     labelled = journeys.with_columns(pl.lit(record["block"], pl.Int32).alias("block"))
     figures = latency_figures(list(latencies_of(labelled).cells[ALL].values()), seed=0)
     return Step(
         **record,
         phase=plan.phase,
-        rate=plan.rate if plan.closed is None else None,
+        rate=rate if plan.closed is None else None,
         users=None if plan.closed is None else plan.closed.vus,
         duration_s=plan.duration_s,
-        throughput_per_s=_ended_in_time(journeys, plan.duration_s) / plan.duration_s,
+        throughput_per_s=_ended_in_time(journeys, duration_s) / duration_s,
         latency_ms=figures["latency_ms"],
         latency_ci95=figures["latency_ci95"],
-        errors={name: trial.generator["outcomes"][name] for name in FAILURES},
+        errors=errors,
         messages=_messages(journeys),
         under_way_most=most_under_way(journeys["started_ns"].to_numpy(), journeys["ended_ns"].to_numpy()),
         broken=broken,
+        recovery_s=recovery_s(trial.journeys, plan, objective_ms) if plan.factor else None,
         holds=None,
         reasons=[],
     )
+
+
+def in_peak(journeys: pl.DataFrame, plan: StepPlan) -> pl.DataFrame:
+    """The journeys that arrived in the peak of an overload."""
+    begins, ends = PEAK_BEGINS * plan.part_s, (PEAK_BEGINS + PEAK_PARTS) * plan.part_s
+    return journeys.filter(_arrived_s().is_between(begins, ends, closed="left"))
+
+
+def recovery_s(journeys: pl.DataFrame, plan: StepPlan, objective_ms: float) -> float | None:
+    """How long after the peak of an overload all was well again.
+
+    Args:
+        journeys: The rows of all journeys.
+        plan: The overload.
+        objective_ms: How long a journey may take when all is well, ms.
+
+    Returns:
+        Whole seconds; None if it was not in the load's last one.
+    """
+    since = (_arrived_s() - (PEAK_BEGINS + PEAK_PARTS) * plan.part_s).floor().cast(pl.Int64)
+    took_ms = (pl.col("ended_ns") - pl.col("intended_ns")) / NS_PER_MS
+    seconds = (
+        journeys.with_columns(
+            since.alias("second"), ((pl.col("outcome") == "ok") & (took_ms <= objective_ms)).alias("well")
+        )
+        .filter(pl.col("second") >= 0)
+        .group_by("second")
+        .agg(pl.col("well").mean())
+    )
+    unwell = seconds.filter(pl.col("well") < WELL)["second"].to_list()
+    if not unwell:
+        return 0.0
+    return None if max(unwell) == max(seconds["second"].to_list()) else max(unwell) + 1.0
+
+
+def _arrived_s() -> pl.Expr:
+    return (pl.col("intended_ns") - pl.col("intended_ns").min()) / NS_PER_S
 
 
 def most_under_way(started_ns: npt.NDArray[np.int64], ended_ns: npt.NDArray[np.int64]) -> int:
@@ -91,7 +150,7 @@ def most_under_way(started_ns: npt.NDArray[np.int64], ended_ns: npt.NDArray[np.i
 
 
 def _ended_in_time(journeys: pl.DataFrame, duration_s: float) -> int:
-    over = pl.col("started_ns").min() + int(duration_s * NS_PER_S)
+    over = pl.col("intended_ns").min() + int(duration_s * NS_PER_S)
     return journeys.filter((pl.col("outcome") == "ok") & (pl.col("ended_ns") <= over)).height
 
 

@@ -41,6 +41,11 @@ KINDS = {
         "stress",
         "Load topologies with more and more users in a closed loop, and count failures. Exit code 3 if SUSPECT.",
     ),
+    "overload": (
+        "overload",
+        "Load topologies with several times what they hold, and say what still works and how soon it is over. "
+        "Exit code 3 if SUSPECT.",
+    ),
     "connections": ("connections", "Hold open connections, and say how much memory each component has with them."),
     "watch": (
         "watch",

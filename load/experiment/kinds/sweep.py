@@ -38,6 +38,7 @@ SYSTEM_OVERHEAD_S = 9.0
 DEFAULT_START = 20.0
 HIGHEST_OBJECTIVE = "5s"
 """No journey takes longer: then the generator gives it up."""
+DEFAULT_HIGHEST = 1_000.0
 HIGHEST_RATE = 10_000.0
 
 
@@ -106,13 +107,16 @@ class Sweep:
         )
 
     @property
+    def expected_search_s(self) -> float:
+        """Seconds that the search on one system should take."""
+        return self.profile.warmup_s + min(self.profile.most_steps, 9) * (self.profile.shortest_s + STEP_OVERHEAD_S)
+
+    @property
     def expected_s(self) -> float:
         """Seconds that one topology should take."""
         profile = self.profile
-        climbing = min(profile.most_steps, 9)
-        search = climbing * (profile.shortest_s + STEP_OVERHEAD_S) + SYSTEM_OVERHEAD_S + profile.warmup_s
         confirmation = profile.confirm_s + STEP_OVERHEAD_S + SYSTEM_OVERHEAD_S + profile.warmup_s
-        return search + 1.5 * confirmation
+        return self.expected_search_s + SYSTEM_OVERHEAD_S + 1.5 * confirmation
 
 
 @takes_switches("sweep", trace="0")
@@ -126,7 +130,9 @@ def command(
     start: Annotated[
         str | None, typer.Option(help="Rate to start at, journeys per second (default: 20, or max if that is lower).")
     ] = None,
-    highest: Annotated[str, typer.Option("--max", help="Highest rate to try, journeys per second.")] = "1000",
+    highest: Annotated[
+        str, typer.Option("--max", help="Highest rate to try, journeys per second.")
+    ] = f"{DEFAULT_HIGHEST:g}",
     seed: options.Seed = "1",
     workload: options.Workload = "default",
     switches: Given,
@@ -199,6 +205,25 @@ def seen(step: Step, objective_ms: float) -> Seen:
     return Seen(step["rate"], bool(step["holds"]), clear, bool(generator_limits(step)))
 
 
+def replayed(options: Sweep, rig: Rig, system: Runtime, name: str, rate: float, phase: Phase, left: TimeLeft) -> Seen:
+    """Replays once at a rate, and judges it.
+
+    Args:
+        options: What the verdict depends on, and how long the replay is.
+        rig: Loads the system, and keeps the step.
+        system: A system that runs already, and is warm.
+        name: Name of the system's folder.
+        rate: Journeys a second.
+        phase: What the replay is for.
+        left: Says how long the rest of the run takes.
+    """
+    planned = StepPlan(phase, step_s(rate, options.profile, phase), rate)
+    step = judged(rig.step(system, name, planned), options.objective_ms)
+    rig.recorder.step(step)
+    rig.say(f"{told(step)}; {left()}")
+    return seen(step, options.objective_ms)
+
+
 def sweep(options: Sweep, rig: Rig) -> None:
     """Sweeps every topology."""
 
@@ -206,21 +231,14 @@ def sweep(options: Sweep, rig: Rig) -> None:
         plan, warm_s = options.plan, options.profile.warmup_s
         names = (f"{topology.name}-confirm-{number}" for number in count(1))
 
-        def step(system: Runtime, name: str, rate: float, phase: Phase) -> Seen:
-            planned = StepPlan(phase, step_s(rate, options.profile, phase), rate)
-            judged_step = judged(rig.step(system, name, planned), options.objective_ms)
-            rig.recorder.step(judged_step)
-            rig.say(f"{told(judged_step)}; {left()}")
-            return seen(judged_step, options.objective_ms)
-
         def confirmation(rate: float) -> Seen:
             name = next(names)
             rig.say(f"confirming {rate:g}/s on a freshly started system")
             with rig.started(topology, name, warm_rate=rate, warm_s=warm_s) as system:
-                return step(system, name, rate, "confirm")
+                return replayed(options, rig, system, name, rate, "confirm", left)
 
         with rig.started(topology, topology.name, warm_rate=plan.start, warm_s=warm_s) as system:
-            bracket = climb(lambda rate: step(system, topology.name, rate, "search"), plan)
+            bracket = climb(lambda rate: replayed(options, rig, system, topology.name, rate, "search", left), plan)
         return confirm(confirmation, bracket, plan)
 
     expected_s = options.expected_s

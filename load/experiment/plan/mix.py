@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, FiniteFloat, ValidationError
 
@@ -49,6 +50,17 @@ def mix_of(workload: Path) -> dict[tuple[str, str], float]:
     if not sum(mix.values()):
         raise UsageError(f"{workload}: mix: all weights are 0")
     return mix
+
+
+def in_stairs(workload: Path, steps: Sequence[float]) -> dict[str, Any]:
+    """A workload whose customers come at a rate of equally long steps, and which is the same otherwise.
+
+    Args:
+        workload: File of the workload.
+        steps: The rate of each step, in units of that which its tape is made with.
+    """
+    document = load_yaml(read_yaml(workload), str(workload))
+    return {**document, "arrival": {"process": "staircase", "steps": list(steps)}}
 
 
 def require_fitting(workload: Path, *of_arms: Switches) -> None:

@@ -199,6 +199,34 @@ func TestOneKindOfJourneyNamesItself(t *testing.T) {
 	}
 }
 
+// Requests of what is under way say that they go before new ones: all of a checkout, and those after a journey's first answer.
+func TestWhatIsUnderWaySaysSo(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way.String(), func(t *testing.T) {
+			shop := shoptest.Start(t)
+			at := way.at(t, shop, 2)
+			at.Urgent = true
+			entries := way.entries(one(t))
+			runner := prepared(t, at, entries)
+			for _, e := range entries {
+				before := len(shop.Seen())
+				row, _ := runner.Run(context.Background(), e, time.Now(), false)
+				if row.Outcome != outcome.OK {
+					t.Fatalf("%s: %s", e.Journey, row.Error)
+				}
+				seen := shop.Seen()[before:]
+				first, last := seen[0].Header.Get("Priority"), seen[len(seen)-1].Header.Get("Priority")
+				if want := map[bool]string{true: "u=1"}[e.Journey == journey.Checkout]; first != want {
+					t.Errorf("%s: its first request says %q, not %q", e.Journey, first, want)
+				}
+				if row.Waves > 1 && last != "u=1" {
+					t.Errorf("%s: the last of its %d requests says %q", e.Journey, len(seen), last)
+				}
+			}
+		})
+	}
+}
+
 func TestAnUnknownKindApartIsNamed(t *testing.T) {
 	at := ways[0].at(t, shoptest.Start(t), 2)
 	at.Apart = "dance"

@@ -30,6 +30,7 @@ type Runner struct {
 	Scale     shopdata.Scale
 	Timeout   time.Duration // of one journey, from its start
 
+	urgent  bool         // whether requests of what is under way go before new ones
 	apart   journey.Name // kind that has components to itself; empty for none
 	drivers map[target.Channel]driver
 }
@@ -42,7 +43,7 @@ type driver struct {
 
 // NewRunner returns a runner with the driver that each channel on the tape needs.
 func NewRunner(t target.Target, entries []journey.Entry) (*Runner, error) {
-	r := &Runner{apart: journey.Name(t.Apart), drivers: map[target.Channel]driver{}, Cache: map[target.Channel]*exchange.Cache{}}
+	r := &Runner{urgent: t.Urgent, apart: journey.Name(t.Apart), drivers: map[target.Channel]driver{}, Cache: map[target.Channel]*exchange.Cache{}}
 	if t.Apart != "" && !r.apart.Known() {
 		return nil, fmt.Errorf("apart: journey %q is unknown; journeys: %s", t.Apart, choice.List(journey.Names()))
 	}
@@ -109,6 +110,9 @@ func (r *Runner) Run(ctx context.Context, e journey.Entry, intended time.Time, s
 	client, leave, err := r.enter(limited, e.Channel, trace)
 	x := exchange.New(client.At(driver.url), trace)
 	x.Keep(r.Cache[e.Channel])
+	if r.urgent {
+		x.Urgent(e.Journey == journey.Checkout)
+	}
 	if e.Journey == r.apart {
 		x.Apart(string(r.apart))
 	}

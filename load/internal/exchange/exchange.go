@@ -14,6 +14,8 @@ type Exchange struct {
 	at    *Entrance
 	trace *telemetry.Journey
 	apart string // kind of journey that its requests name to the edge; empty for none
+	first bool   // whether requests go before those of new journeys, by Urgent
+	after bool   // whether those after the first answer do
 	cache *Cache // nil if no answers are kept
 
 	mu       sync.Mutex
@@ -26,6 +28,11 @@ type Exchange struct {
 	sizes  sizeCounter
 	status atomic.Int64
 }
+
+const (
+	priorityHeader = "priority"
+	underWay       = "u=1" // the urgency of what is new is 3
+)
 
 // Sizes are those of bodies, without headers and framing: HTTP bodies, gRPC messages.
 type Sizes struct {
@@ -41,6 +48,19 @@ func New(at *Entrance, trace *telemetry.Journey) *Exchange { return &Exchange{at
 
 // Apart has all requests name the kind of journey to the edge, which then leads them to components that it has for it alone.
 func (x *Exchange) Apart(kind string) { x.apart = kind }
+
+// Urgent has requests say that they go before new ones (RFC 9218): those after the first answer, or all of them.
+func (x *Exchange) Urgent(all bool) { x.first, x.after = all, true }
+
+// priority is what a request that begins now says about its urgency; empty for nothing.
+func (x *Exchange) priority() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.first || x.after && x.requests > x.inFlight {
+		return underWay
+	}
+	return ""
+}
 
 // Keep has answers kept, and asks for those that are whether they have changed; nil for neither.
 func (x *Exchange) Keep(c *Cache) { x.cache = c }

@@ -133,6 +133,9 @@ func (x *Exchange) build(ctx context.Context, r Request, traceparent string) *ht
 	if x.apart != "" {
 		request.Header.Set(journeyHeader, x.apart)
 	}
+	if priority := x.priority(); priority != "" {
+		request.Header.Set(priorityHeader, priority)
+	}
 	for name, value := range r.Header {
 		request.Header.Set(name, value)
 	}

@@ -130,6 +130,9 @@ func (c *rpcChannel) start(ctx context.Context, method string) (*rpc, context.Co
 	if c.x.apart != "" {
 		pairs = append(pairs, journeyHeader, c.x.apart)
 	}
+	if priority := c.x.priority(); priority != "" {
+		pairs = append(pairs, priorityHeader, priority)
+	}
 	r := &rpc{x: c.x, call: call, method: method, progress: &progress{sizes: &c.x.sizes, way: c.x.at.client.follow(true)}}
 	return r, metadata.AppendToOutgoingContext(context.WithValue(ctx, progressKey{}, r.progress), pairs...)
 }

@@ -76,6 +76,7 @@ type Target struct {
 	CACertificate string              `json:"ca_certificate,omitempty"` // PEM file of the certificates that are trusted; empty for entries without TLS
 	Plan          Plan                `json:"plan,omitempty"`           // best if it is empty
 	Apart         string              `json:"apart,omitempty"`          // kind of journey whose requests name it to the edge, which has components for it alone; empty for none
+	Urgent        bool                `json:"urgent,omitempty"`         // whether requests of what is under way say that they go before new ones
 	Fresh         bool                `json:"fresh,omitempty"`          // whether each request has a connection of its own; else they share Connections
 	Cache         bool                `json:"cache,omitempty"`          // whether each channel's customers keep answers, and ask whether they have changed
 	Texts         bool                `json:"texts,omitempty"`          // whether GraphQL documents go as texts in each request, none persisted

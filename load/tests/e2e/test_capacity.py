@@ -104,9 +104,29 @@ def test_json_is_all_that_goes_to_standard_output(terminal, swept: Path) -> None
     assert json.loads(done.stdout)["kind"] == "stress"
 
 
+def test_an_overload_says_what_ended_ok_and_how_soon_it_was_over(terminal) -> None:
+    done = terminal.make("topologies=rest", "profile=smoke", "factors=1,4", "capacity=rest:30", "overload")
+    assert done.returncode in (0, terminal.make_failed), done.stderr
+    assert "Traceback" not in done.stderr
+    assert "rest holds 30 journeys a second; at 4 times as many" in done.stdout
+    document = read(folder_of(terminal, done.stdout), "overload")
+    assert document["manifest"]["switches"]["admission"] == "on"
+    assert [(step["phase"], step["rate"]) for step in document["steps"]] == [("overload", 30.0), ("overload", 120.0)]
+    for step in document["steps"]:
+        assert step["throughput_per_s"] > 0
+        assert step["broken"] == []
+        # Of 10 s, 4 are the peak.
+        assert sum(step["errors"].values()) < step["generator"]["journeys"]
+    assert terminal.left_over() == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["factors=0", "overload"], "factors=0"),
+        (["factors=5,2", "overload"], "factors=5,2"),
+        (["capacity=soap:9", "overload"], "soap is not measured"),
+        (["edge=kong", "overload"], "admission=on needs edge=envoy"),
         (["objective=foo", "sweep"], "objective=foo is not valid: give a duration from 1ms to 5s"),
         (["start=0", "sweep"], "start=0 is out of range: give journeys per second, from 1 to 10000"),
         (["max=99999", "sweep"], "max=99999 is out of range"),

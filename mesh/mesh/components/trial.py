@@ -59,7 +59,7 @@ def _require_plain(topology: Topology, switches: Switches) -> None:
     """Framed Thrift goes straight from caller to callee: no proxy here carries it and leaves spans of it."""
     plain = ["mesh", "runtime"]
     if topology.passes_by_the_edge:
-        plain += ["tls", "plugins", "apart", "network", "rtt_ms", "bandwidth", "networks", "reuse", "edge"]
+        plain += ["tls", "plugins", "admission", "apart", "network", "rtt_ms", "bandwidth", "networks", "reuse", "edge"]
     for name in plain:
         value, valid = getattr(switches, name), "none" if name == "edge" else getattr(Switches(), name)
         if value != valid:
@@ -114,6 +114,7 @@ def target_document(
         **({} if switches.persisted == "on" else {"texts": True}),
         "plan": topology.plan.value,
         **({"apart": switches.apart} if switches.apart else {}),
+        **({"urgent": True} if switches.admission == "on" else {}),
         **_network(switches),
         "entry": entry,
         "otlp": str(places.reached("jaeger-otlp-grpc")[0]),

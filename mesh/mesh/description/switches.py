@@ -38,6 +38,7 @@ SHORTEST_ISTIO_DELAY_MS = 1.0
 UP, MANIFESTS, COMPOSE, PARITY = "up", "manifests", "compose", "parity"
 LADDER, RTT, ISOLATE, SWEEP, STRESS = "ladder", "rtt", "isolate", "sweep", "stress"
 DECIDE, CHAOS, RATES, CONNECTIONS, WATCH = "decide", "chaos", "rates", "connections", "watch"
+OVERLOAD = "overload"
 SET_UP = (UP, MANIFESTS, PARITY)
 """Commands that start a system, or write down how it is started, and measure nothing."""
 
@@ -93,6 +94,15 @@ class Switches:
         layer="sidecars",
         commands=SET_UP,
         needs=A_MESH,
+    )
+    admission: str = entry(
+        "off",
+        choice("Whether the edge refuses requests when answers take longer than they should", "off", "on"),
+        layer="edge",
+        commands=(UP, PARITY, MANIFESTS, SWEEP, STRESS, OVERLOAD),
+        needs=Need(
+            lambda given: given.edge == "envoy", "edge=envoy; Kong has nothing that adapts to how long answers take"
+        ),
     )
     replicas: Mapping[str, int] = entry(
         {},

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mesh.description.places import Place
 from mesh.description.topology import GATEWAYS, Protocol, Topology
 from mesh.edge import limits
+from mesh.edge.admission import admission_filters
 from mesh.edge.plan import EdgePlan, Upstream
 from mesh.edge.plugins import plugins_of
 from mesh.edge.replies import GRAPHQL, GRAPHQL_TYPE, REPLIES, Reply
@@ -39,6 +40,7 @@ MATCHES: Mapping[Match, Callable[[str], Mapping[str, Any]]] = {
 """How Envoy calls each way to compare a path."""
 LOCAL_REPLY = "%LOCAL_REPLY_BODY%"
 """Envoy's own message for a request that it refuses: the route's, or the transcoder's."""
+DETAILS = "grpc-status-details-bin"
 COMPRESSOR = "envoy.filters.http.compressor"
 OVERWRITE = "OVERWRITE_IF_EXISTS_OR_ADD"
 _CALLS_GRPC = (
@@ -86,6 +88,8 @@ def render(plan: EdgePlan) -> dict[str, Any]:
         manager["upgrade_configs"] = [{"upgrade_type": WEBSOCKET, "enabled": False, "filters": [router]}]
     plugins = plugins_of(plan)
     filters = [plugin.envoy_filter for plugin in plugins if plugin.envoy_filter]
+    if plan.admission:
+        filters = [*admission_filters(), *filters]
     manager["http_filters"] = [*filters, buffer, *([compressor, transcoder] if topology.transcodes else []), router]
     manager["access_log"] += [plugin.envoy_log for plugin in plugins if plugin.envoy_log]
     for plugin in plugins:
@@ -251,10 +255,11 @@ def _mappers_of(reply: Reply) -> Iterator[dict[str, Any]]:
     detail = LOCAL_REPLY if reply.detail is None else reply.detail
     yield {
         "filter": {"and_filter": {"filters": [*_CALLS_GRPC, *within]}},
-        "headers_to_add": [{**status, "append_action": OVERWRITE}],
+        "headers_to_add": [{**header, "append_action": OVERWRITE} for header in (status, *_again_over_grpc(reply))],
         "body_format_override": {"text_format_source": {"inline_string": detail}},
     }
-    error = {"message": detail, "extensions": {"code": reply.code}}
+    again = {"headers_to_add": _again(reply)} if reply.retry_after_s else {}
+    error = {"message": detail, "extensions": reply.extensions}
     for media_type, filters in (
         (GRAPHQL_TYPE, [*_ASKS_GRAPHQL, _ACCEPTS_GRAPHQL]),
         ("application/json", _ASKS_GRAPHQL),
@@ -262,6 +267,7 @@ def _mappers_of(reply: Reply) -> Iterator[dict[str, Any]]:
         yield {
             "filter": {"and_filter": {"filters": [*filters, *within]}},
             "body_format_override": {"content_type": media_type, "json_format": {"errors": [error]}},
+            **again,
         }
     problem = {
         "type": reply.type,
@@ -278,7 +284,17 @@ def _mappers_of(reply: Reply) -> Iterator[dict[str, Any]]:
             "json_format": problem,
             "omit_empty_values": True,
         },
+        **again,
     }
+
+
+def _again(reply: Reply) -> list[dict[str, Any]]:
+    header = {"key": "retry-after", "value": str(reply.retry_after_s)}
+    return [{"header": header, "append_action": OVERWRITE}]
+
+
+def _again_over_grpc(reply: Reply) -> list[dict[str, Any]]:
+    return [{"header": {"key": DETAILS, "value": reply.grpc_details}}] if reply.retry_after_s else []
 
 
 def _status(op: str, value: int) -> dict[str, Any]:

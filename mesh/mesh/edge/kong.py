@@ -12,7 +12,7 @@ from mesh.description.topology import EDGE, Protocol, Topology
 from mesh.edge import limits
 from mesh.edge.plan import EdgePlan, Upstream
 from mesh.edge.plugins import consumers, plugins_of
-from mesh.edge.replies import GRAPHQL, GRAPHQL_TYPE, REPLIES
+from mesh.edge.replies import GRAPHQL, GRAPHQL_TYPE, REPLIES, Reply
 from mesh.edge.routes import Match, Route, routes
 from mesh.errors import SwitchError
 
@@ -233,6 +233,11 @@ def _protocols(plan: EdgePlan, protocol: str) -> list[str]:
     return [f"{protocol}s" if plan.certificate else protocol]
 
 
+def _reply(reply: Reply) -> dict[str, Any]:
+    made = {**asdict(reply), "type": reply.type, "extensions": reply.extensions}
+    return made | ({"grpc_details": reply.grpc_details} if reply.retry_after_s else {"retry_after_s": None})
+
+
 def _edge_lua() -> str:
     edge: Mapping[str, Any] = {
         "mark": limits.MARK,
@@ -245,10 +250,7 @@ def _edge_lua() -> str:
         "checked": [asdict(checked) for checked in limits.CHECKED],
         "graphql": GRAPHQL,
         "graphql_type": GRAPHQL_TYPE,
-        "replies": [
-            {name: value for name, value in {**asdict(reply), "type": reply.type}.items() if value is not None}
-            for reply in REPLIES
-        ],
+        "replies": [{name: value for name, value in _reply(reply).items() if value is not None} for reply in REPLIES],
     }
     table = f"local EDGE = require('cjson').decode([==[\n{json.dumps(edge, indent=1)}\n]==])\n"
     return table + (LUA / "edge.lua").read_text()

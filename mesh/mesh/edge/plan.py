@@ -64,6 +64,7 @@ class EdgePlan:
         certificate: What it shows to clients, which reach it by TLS; None for no TLS.
         quic: Whether it speaks HTTP/3 too, at the same port number over UDP; needs a certificate.
         apart: What one kind of journey has behind it to itself, by the component's name; empty if there is no such.
+        admission: Whether it refuses requests when answers take longer than they should (`mesh.edge.admission`).
     """
 
     topology: Topology
@@ -78,6 +79,7 @@ class EdgePlan:
     certificate: Certificate | None = None
     quic: bool = False
     apart: Mapping[str, Upstream] = field(default_factory=dict)
+    admission: bool = False
 
     def leads_to(self, component: str) -> list[Upstream]:
         """Where requests for a component go: those of the kind of journey that has its own first."""
@@ -95,6 +97,7 @@ def edge_plan(
     certificate: Certificate | None = None,
     quic: bool = False,
     apart: tuple[str, Places] | None = None,
+    admission: bool = False,
 ) -> EdgePlan:
     """The plan of a topology's edge.
 
@@ -108,6 +111,7 @@ def edge_plan(
         certificate: What the edge shows to clients; None for no TLS.
         quic: Whether it speaks HTTP/3 too; needs a certificate.
         apart: The kind of journey that has components to itself, and where those are reached; None if there is none.
+        admission: Whether the edge refuses requests when answers take longer than they should.
     """
     through = {outbound.callee: outbound for outbound in sidecar.outbound} if sidecar else {}
     return EdgePlan(
@@ -132,6 +136,7 @@ def edge_plan(
         certificate=certificate,
         quic=quic,
         apart=_apart(topology, *apart) if apart else {},
+        admission=admission,
     )
 
 

@@ -6,10 +6,14 @@ none gives away what is behind the edge. Codes, titles and types are those of `s
 
 from __future__ import annotations
 
+from base64 import b64encode
 from dataclasses import dataclass
+from typing import Any
 
 GRAPHQL = "/graphql"
 """The path at and below which errors have GraphQL's shape."""
+DOMAIN = "hopwise"
+"""Whose the codes are, over gRPC."""
 GRAPHQL_TYPE = "application/graphql-response+json"
 """Media type of GraphQL's answers; clients that do not accept it get `application/json`."""
 
@@ -25,6 +29,7 @@ class Reply:
         title: Title of the problem.
         grpc_status: Number of the status over gRPC.
         detail: Message for the client; None for the edge's own reason, such as which header it refuses.
+        retry_after_s: After how many seconds the same request may work; 0 where time alone changes nothing.
     """
 
     least: int
@@ -33,21 +38,44 @@ class Reply:
     title: str
     grpc_status: int
     detail: str | None
+    retry_after_s: int = 0
 
     @property
     def type(self) -> str:
         """The problem's type, a URI."""
         return f"https://hopwise.invalid/problems/{self.code.lower().replace('_', '-')}"
 
+    @property
+    def extensions(self) -> dict[str, Any]:
+        """The `extensions` of GraphQL's error."""
+        return {"code": self.code} | ({"retryAfter": self.retry_after_s} if self.retry_after_s else {})
+
+    @property
+    def grpc_details(self) -> str:
+        """The status with its reason and when to call again, as the services send it: `grpc-status-details-bin`."""
+        from google.protobuf.any_pb2 import Any as Packed
+        from google.protobuf.duration_pb2 import Duration
+        from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
+        from google.rpc.status_pb2 import Status
+
+        told = [ErrorInfo(reason=self.code, domain=DOMAIN)]
+        if self.retry_after_s:
+            told.append(RetryInfo(retry_delay=Duration(seconds=self.retry_after_s)))
+        details = [Packed() for _ in told]
+        for packed, one in zip(details, told, strict=True):
+            packed.Pack(one)
+        status = Status(code=self.grpc_status, message=self.detail or self.title, details=details)
+        return b64encode(status.SerializeToString(deterministic=True)).decode().rstrip("=")
+
 
 REPLIES = (
     Reply(404, 404, "NOT_FOUND", "Not found", 12, "there is nothing at this path"),
     Reply(408, 408, "DEADLINE_EXCEEDED", "Deadline exceeded", 4, "the request did not arrive in time; send it faster"),
     Reply(413, 413, "RESOURCE_EXHAUSTED", "Request too large", 8, "the body is too large"),
-    Reply(429, 429, "TOO_MANY_REQUESTS", "Too many requests", 8, "too many requests; send fewer"),
+    Reply(429, 429, "TOO_MANY_REQUESTS", "Too many requests", 8, "too many requests; send fewer", 1),
     Reply(431, 431, "RESOURCE_EXHAUSTED", "Request too large", 8, "the headers are too large"),
     Reply(400, 499, "INVALID_ARGUMENT", "Invalid argument", 3, None),
-    Reply(502, 503, "UNAVAILABLE", "Unavailable", 14, "the shop does not answer; try again"),
+    Reply(502, 503, "UNAVAILABLE", "Unavailable", 14, "the shop does not answer; try again", 1),
     Reply(504, 504, "DEADLINE_EXCEEDED", "Deadline exceeded", 4, "the shop did not answer in time; try again"),
     Reply(500, 599, "INTERNAL", "Internal error", 13, "internal error"),
 )

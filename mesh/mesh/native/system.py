@@ -273,6 +273,7 @@ class System(Run):
             certificate=self._certificate,
             quic=self.switches.http == HTTP3,
             apart=(self.switches.apart, self.ports.apart) if self.switches.apart else None,
+            admission=self.switches.admission == "on",
         )
         return edge_component(self.switches.edge, plan, self.folder, self._environ)
 

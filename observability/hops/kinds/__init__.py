@@ -34,6 +34,7 @@ KINDS = {
 DOCUMENTS = {
     "sweep": "capacity",
     "stress": "capacity",
+    "overload": "capacity",
     "verdicts": "studies",
     "connections": "connections",
     "watch": "watch",

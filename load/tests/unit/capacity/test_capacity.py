@@ -13,13 +13,15 @@ from experiment.arguments import ascending, duration_s, profile_of
 from experiment.capacity.recorder import Recorder, steps_frame
 from experiment.capacity.rig import Rig, Setup, TimeLeft
 from experiment.capacity.search import SearchResult
-from experiment.capacity.step import most_under_way
+from experiment.capacity.step import StepPlan, in_peak, most_under_way, recovery_s
 from experiment.errors import UsageError
 from experiment.generator.shopload import BINARY
 from experiment.kinds import stress
+from experiment.kinds.overload import parse_capacity
 from experiment.kinds.stress import DEFAULT_USERS, connections_for, parse_users, tape_rate
 from experiment.kinds.sweep import HIGHEST_OBJECTIVE, LEAST_JOURNEYS, PROFILES, judged, rates, seen, step_s
 from experiment.plan.closed_loop import ClosedLoop
+from experiment.plan.mix import in_stairs
 from experiment.progress import Progress
 from experiment.results.folder import read_json
 from hops.errors import JaegerError
@@ -223,3 +225,59 @@ def test_numbers_of_connections_ascend(given: str, told: str) -> None:
     assert ascending("connections", "0, 10,1000", 0, MOST_CONNECTIONS) == (0, 10, 1000)
     with pytest.raises(UsageError, match=told):
         ascending("connections", given, 0, MOST_CONNECTIONS)
+
+
+class TestOverload:
+    PLAN = StepPlan("overload", 10.0, 50.0, factor=2.0)
+
+    def journeys(self, *slow: tuple[float, float]) -> pl.DataFrame:
+        """A journey every 100 ms for 10 s that takes 10 ms, and 300 ms in the given times."""
+        at_s = [number / 10 for number in range(100)]
+        took_s = [0.3 if any(begin <= at < end for begin, end in slow) else 0.01 for at in at_s]
+        return pl.DataFrame(
+            {
+                "intended_ns": [int(at * 1e9) for at in at_s],
+                "ended_ns": [int((at + took) * 1e9) for at, took in zip(at_s, took_s, strict=True)],
+                "outcome": ["ok"] * len(at_s),
+            }
+        )
+
+    def test_a_load_is_a_peak_between_two_halves(self) -> None:
+        assert self.PLAN.steps == (0.5, 2.0, 2.0, 0.5, 0.5)
+        peak = in_peak(self.journeys(), self.PLAN)
+        assert (peak["intended_ns"].min(), peak.height) == (2_000_000_000, 40)
+
+    @pytest.mark.parametrize(
+        ("slow", "expected"),
+        [
+            ((), 0.0),
+            (((2.0, 6.0),), 0.0),
+            (((5.0, 7.5),), 2.0),
+            (((2.0, 6.4), (8.0, 8.5)), 3.0),
+            (((2.0, 10.0),), None),
+        ],
+    )
+    def test_it_is_over_when_all_is_well_for_good(
+        self, slow: tuple[tuple[float, float], ...], expected: float | None
+    ) -> None:
+        assert recovery_s(self.journeys(*slow), self.PLAN, 100.0) == expected
+
+    def test_a_workload_keeps_all_but_its_arrivals(self) -> None:
+        made = in_stairs(WORKLOAD, (0.5, 2.0))
+        assert made["arrival"] == {"process": "staircase", "steps": [0.5, 2.0]}
+        assert {"name", "mix"} <= set(made)
+
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            ("rest:fast", "capacity=fast is not a number"),
+            ("rest:0", "capacity=rest:0: give journeys per second, from 1 to 10000"),
+            ("soap:9", "capacity=soap:9: soap is not measured; measured are rest, grpc"),
+        ],
+    )
+    def test_a_capacity_that_none_can_be(self, given: str, message: str) -> None:
+        with pytest.raises(UsageError, match=message):
+            parse_capacity(given, ["rest", "grpc"])
+
+    def test_a_capacity_for_some(self) -> None:
+        assert parse_capacity("grpc: 120", ["rest", "grpc"]) == {"grpc": 120.0}

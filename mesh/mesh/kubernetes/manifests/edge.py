@@ -40,7 +40,14 @@ KONG_PREFIX = Path("/var/lib/kong")
 def plan_of(topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions) -> EdgePlan:
     """The plan of the edge in a cluster."""
     public_key = options.jwt_public_key
-    plan = edge_plan(topology, places, ACCESS_LOG, plugins=switches.plugins, jwt_public_key=public_key)
+    plan = edge_plan(
+        topology,
+        places,
+        ACCESS_LOG,
+        plugins=switches.plugins,
+        jwt_public_key=public_key,
+        admission=switches.admission == "on",
+    )
     if not switches.meshed:
         return plan
     # A sidecar finds out from a request's host where it is to go.

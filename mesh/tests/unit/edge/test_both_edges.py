@@ -258,8 +258,16 @@ def test_errors_have_the_same_shape(status: int) -> None:
         (error,) = mapper["body_format_override"]["json_format"]["errors"]
         assert error == {
             "message": told.get("detail", envoy.LOCAL_REPLY),
-            "extensions": {"code": told["code"]},
+            "extensions": told["extensions"],
         }
+    again = [header["header"] for header in problem.get("headers_to_add", [])]
+    assert {header["key"]: header["value"] for header in again} == (
+        {"retry-after": str(told["retry_after_s"])} if "retry_after_s" in told else {}
+    )
+    assert accepted.get("headers_to_add", []) == graphql.get("headers_to_add", []) == problem.get("headers_to_add", [])
+    assert [header["header"]["value"] for header in call["headers_to_add"][1:]] == [
+        value for name, value in told.items() if name == "grpc_details"
+    ]
     shape = problem["body_format_override"]["json_format"]
     assert (shape["type"], shape["title"], shape["code"]) == (told["type"], told["title"], told["code"])
     assert shape["detail"] == told.get("detail", envoy.LOCAL_REPLY)

@@ -20,7 +20,7 @@ def figures(document: Document) -> Figures:
     objective = document["options"].get("objective_ms")
     if objective is not None:
         key.append(("line dashed", f"objective, {objective:g} ms"))
-    load = "rate" if document["kind"] == "sweep" else "number of users"
+    load = "number of users" if document["kind"] == "stress" else "rate"
     drawn: list[tuple[str, Callable[[Step], float | None], str]] = [
         ("p99", lambda step: step["latency_ms"]["p99"], "ms"),
         ("Median", lambda step: step["latency_ms"]["p50"], "ms"),
@@ -28,7 +28,7 @@ def figures(document: Document) -> Figures:
         ("CPU of the shop", lambda step: cores(step, "total"), "cores"),
         ("CPU of the generator", lambda step: cores(step, "generator"), "cores"),
     ]
-    if document["kind"] == "stress":
+    if document["kind"] != "sweep":
         drawn.insert(0, ("Journeys that ended ok", lambda step: step["throughput_per_s"], "a second"))
     charts = [
         _curve(document, f"{title} over the {load}", figure, unit, objective if title == "p99" else None)
@@ -60,7 +60,7 @@ def _curve(
     else:
         y = amount("value", unit, scale={"domain": [0, max(*values, 0.1) * 1.08], "nice": False}, tickCount=4)
     loads = [row["load"] for row in rows]
-    load = "journeys a second" if document["kind"] == "sweep" else "virtual users"
+    load = "virtual users" if document["kind"] == "stress" else "journeys a second"
     x = _logarithmic("load", load, min(loads) * 0.9, max(loads) * 1.1, grid=False)
     layers = list(_lines(document, rows, x, y))
     if objective is not None:

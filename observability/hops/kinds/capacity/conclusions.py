@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Mapping
+
 from hops.conclusions.wording import plural
 from hops.elements import numbers
 from hops.gates.limits import gate_name, kind_of
 from hops.kinds.capacity.document import (
     Document,
+    Kind,
     by_load,
+    claimed,
     confirmed,
     generator_limits,
     suspect_reasons,
@@ -33,7 +38,7 @@ def sentences(document: Document) -> list[str]:
         elif result["stopped"]:
             texts.append(f"{name} ended early: {result['stopped']}.")
         else:
-            texts.append((_capacity if document["kind"] == "sweep" else _most)(document, name))
+            texts.append(SENTENCES[document["kind"]](document, name))
     return texts
 
 
@@ -69,6 +74,27 @@ def _most(document: Document, name: str) -> str:
         f"{name} answers at most {numbers.plain(best['throughput_per_s'])} journeys a second, at {best['users']:,} "
         f"users; {fails}."
     )
+
+
+def _peak(document: Document, name: str) -> str:
+    held, steps = document["results"][name]["rate"], claimed(document, name)
+    if held is None or not steps:
+        return f"{name}: no rate was held, so that there is nothing to multiply."
+    highest, latest = steps[-1], max(steps, key=lambda step: step["recovery_s"] or math.inf)
+    goodput, p99 = 100 * highest["throughput_per_s"] / held, highest["latency_ms"]["p99"]
+    waited = "none of them" if p99 is None else f"p99 of these {numbers.plain(p99)} ms"
+    over = (
+        "not over when the load ended"
+        if latest["recovery_s"] is None
+        else f"over within {latest['recovery_s']:g} s of each peak"
+    )
+    return (
+        f"{name} holds {held:g} journeys a second; at {(highest['rate'] or 0.0) / held:g} times as many, "
+        f"{goodput:.0f} % of what it holds end ok, {waited}; {over}."
+    )
+
+
+SENTENCES: Mapping[Kind, Callable[[Document, str], str]] = {"sweep": _capacity, "stress": _most, "overload": _peak}
 
 
 def suspicions(document: Document) -> list[str]:

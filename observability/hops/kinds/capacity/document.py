@@ -1,4 +1,4 @@
-"""What a sweep or a stress test leaves, `sweep.json` or `stress.json`, and what can be asked of it."""
+"""What a sweep, a stress test or an overload leaves, such as `sweep.json`, and what can be asked of it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from hops.gates.limits import gate_failure
 from hops.run.documents.trial import TrialRecord
 from hops.run.files import read_document
 
-SCHEMA = 2
-Kind = Literal["sweep", "stress"]
-Phase = Literal["search", "confirm", "stress"]
+SCHEMA = 3
+Kind = Literal["sweep", "stress", "overload"]
+Phase = Literal["search", "confirm", "stress", "overload"]
+STAIRS = (0.5, 0.0, 0.0, 0.5, 0.5)
+"""The rate in each equal part of an overload, in units of what the topology holds; 0 for the peak's."""
+PEAK_BEGINS, PEAK_PARTS = 1, 2
 
 GENERATOR_GATES = ("tape_unsent", "tape_exhausted", "start_lag_p99_ms", "generator_cores")
 """Gates that say whether the generator kept up. A step in which it did not may fail for that reason alone; one that
@@ -27,7 +30,9 @@ class Step(TrialRecord):
     `users` in an open one. `throughput_per_s` counts the journeys that ended ok while the load lasted. Latencies are as
     in `summary.json`, of all journeys that ended ok: from the intended arrival in an open loop, from the start in a
     closed one. `errors` are counts by class, `messages` the most frequent of each in words. `broken` are the promises
-    about the shop's data that do not hold after the step; `holds` and `reasons` are the verdict of a sweep.
+    about the shop's data that do not hold after the step; `holds` and `reasons` are the verdict of a sweep. Of an
+    overload, `rate`, `throughput_per_s`, latencies, `errors` and `messages` are those of its peak; `recovery_s` says
+    how many seconds after it all was well again, None if it was not before the load ended.
     """
 
     phase: Phase
@@ -41,6 +46,7 @@ class Step(TrialRecord):
     messages: dict[str, int]
     under_way_most: int
     broken: list[str]
+    recovery_s: float | None
     holds: bool | None
     reasons: list[str]
 
@@ -49,7 +55,8 @@ class TopologyResult(TypedDict):
     """The result of one topology.
 
     `rate` is the highest rate that was confirmed, `failed` the lowest that was seen to fail, `limit` what stood between
-    (`shop`, `generator`, `max_rate` or `unknown`); a stress test has None, None and `unknown`. `stopped` says why the
+    (`shop`, `generator`, `max_rate` or `unknown`); a stress test has None, None and `unknown`; of an overload `rate` is
+    what its peaks are multiples of, given or found by a search without a confirmation. `stopped` says why the
     topology came to its end before the steps did.
     """
 
@@ -106,9 +113,9 @@ def confirmed(document: Document, topology: str) -> Step | None:
 
 
 def claimed(document: Document, topology: str) -> list[Step]:
-    """The steps that a topology's result rests on: the one that confirmed its rate, or all of a stress test."""
-    if document["kind"] == "stress":
-        return by_load(document, topology)
+    """The steps that a topology's result rests on: the one that confirmed its rate, or all users' or peaks'."""
+    if document["kind"] != "sweep":
+        return [step for step in by_load(document, topology) if step["phase"] == document["kind"]]
     step = confirmed(document, topology)
     return [] if step is None else [step]
 
@@ -119,8 +126,8 @@ def suspect_reasons(document: Document, topology: str) -> list[str]:
     if result is None:
         return ["not finished"]
     reasons = [f"stopped: {result['stopped']}"] if result["stopped"] else []
-    if document["kind"] == "sweep" and not result["stopped"] and result["rate"] is None:
-        reasons.append("no rate was confirmed")
+    if document["kind"] != "stress" and not result["stopped"] and result["rate"] is None:
+        reasons.append("no rate was confirmed" if document["kind"] == "sweep" else "no rate was held")
     broken = dict.fromkeys(promise for step in by_load(document, topology) for promise in step["broken"])
     reasons += [f"invariant broken: {promise}" for promise in broken]
     told = (*GENERATOR_GATES, "invariants_broken")

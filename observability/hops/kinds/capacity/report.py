@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hops.conclusions.wording import listed
 from hops.elements.element import Element, Section, Text
 from hops.kinds.capacity.charts import figures
 from hops.kinds.capacity.conclusions import suspicions
@@ -19,6 +20,7 @@ from hops.run.switches import switches_text
 QUESTIONS = {
     "sweep": "How many journeys a second does each topology hold?",
     "stress": "What still works as the number of users grows, and what fails?",
+    "overload": "What still works at several times what a topology holds, and how soon is it over?",
 }
 ONE_MACHINE = (
     "One machine carries the generator, the shop, its database and its telemetry: the figures compare topologies on "
@@ -67,6 +69,8 @@ def load_facts(document: Document) -> list[tuple[str, str]]:
     shown = {name: value for name, value in manifest["switches"].items() if name != "connections"}  # a step has its own
     if document["kind"] == "sweep":
         load = f"open loop, at rates that rise until p99 is no longer under {options['objective_ms']:g} ms"
+    elif document["kind"] == "overload":
+        load = f"open loop, in peaks of {listed([str(factor) for factor in options['factors']])} times what each holds"
     else:
         load = f"closed loop of more and more users, think time {options['think_s']:g} s"
     workload, seed = manifest["workload"], manifest["seeds"]["tape"]

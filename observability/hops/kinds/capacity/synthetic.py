@@ -1,7 +1,8 @@
-"""A synthetic sweep or stress test: for tests, and to look at its report without a run."""
+"""A synthetic sweep, stress test or overload: for tests, and to look at its report without a run."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from hops.gates.trial import Evidence, evaluate, left_out
@@ -43,7 +44,7 @@ def step(
         steal_share=steal_share,
         other_cores=other_cores,
         traced=False,
-        stress=changes.get("phase") == "stress",
+        stress=changes.get("phase") in ("stress", "overload"),
     )
     record = TrialRecord(
         block=1,
@@ -78,6 +79,7 @@ def step(
         messages={},
         under_way_most=9,
         broken=[],
+        recovery_s=None,
         holds=None,
         reasons=[],
     )
@@ -86,14 +88,24 @@ def step(
 
 
 def synthetic_document(kind: Kind = "sweep") -> Document:
-    """Two topologies: a sweep confirms one, and the generator limits the other; of a stress test, one fails."""
+    """Two topologies: a sweep confirms one, and the generator limits the other; under load, one of them fails."""
+    made: dict[Kind, Callable[[str, bool], list[Step]]] = {
+        "sweep": _swept,
+        "stress": _stressed,
+        "overload": _overloaded,
+    }
+    options: dict[Kind, dict[str, Any]] = {
+        "sweep": {"objective_ms": 100.0},
+        "stress": {"think_s": 10.0},
+        "overload": {"objective_ms": 100.0, "factors": [1, 5]},
+    }
     steps, results = [], {}
     for topology in TOPOLOGIES:
         limited = topology == "rest"
-        steps += _swept(topology, limited) if kind == "sweep" else _stressed(topology, limited)
+        steps += made[kind](topology, limited)
         results[topology] = (
             TopologyResult(rate=40.0, failed=80.0, limit="generator" if limited else "shop", tried=[40.0], stopped=None)
-            if kind == "sweep"
+            if kind != "stress"
             else TopologyResult(rate=None, failed=None, limit="unknown", tried=[], stopped=None)
         )
     name = f"20261121T040000Z-{kind}"
@@ -114,7 +126,7 @@ def synthetic_document(kind: Kind = "sweep") -> Document:
             "began": "2026-11-21T04:00:00+00:00",
             "ended": "2026-11-21T04:09:00+00:00",
         },
-        options={"objective_ms": 100.0} if kind == "sweep" else {"think_s": 10.0},
+        options=options[kind],
         results=results,
         steps=steps,
     )
@@ -154,4 +166,23 @@ def _stressed(topology: str, failing: bool) -> list[Step]:
     ]
     if failing:
         steps[-1] |= {"errors": steps[-1]["errors"] | {"timeout": 40}, "messages": {"timeout: it took 5 s": 40}}
+    return steps
+
+
+def _overloaded(topology: str, failing: bool) -> list[Step]:
+    steps = [
+        step(
+            topology=topology,
+            position=number,
+            phase="overload",
+            rate=40.0 * factor,
+            throughput_per_s=38.0,
+            p99=100.0 * factor,
+            p99_high=120.0 * factor,
+            recovery_s=float(factor),
+        )
+        for number, factor in enumerate([1, 5], start=1)
+    ]
+    if failing:
+        steps[-1] |= {"throughput_per_s": 10.0, "errors": steps[-1]["errors"] | {"server": 700}, "recovery_s": None}
     return steps

@@ -31,8 +31,9 @@ LIMITS = {
 
 def result_elements(document: Document) -> list[Element]:
     """What was found, in a sentence for each topology, and of a sweep as a table."""
-    table = [_results_table(document)] if document["kind"] == "sweep" else []
-    return [Points(sentences(document)), *table]
+    tables = {"sweep": _results_table, "overload": _peaks_table}
+    table = tables.get(document["kind"])
+    return [Points(sentences(document)), *([table(document)] if table else [])]
 
 
 def trust_elements(document: Document) -> list[Element]:
@@ -79,6 +80,43 @@ def _results_table(document: Document) -> Table:
     objective = document["options"]["objective_ms"]
     caption = f"Highest rate held with p99 under {objective:g} ms and failures under 0.1 %, with that step's figures"
     return Table("capacity", caption, columns, rows)
+
+
+def _peaks_table(document: Document) -> Table:
+    columns = [
+        Column("topology", numeric=False),
+        Column("peak", "of what it holds"),
+        Column("offered", "journeys/s"),
+        Column("ended ok", "1/s"),
+        Column("goodput", "% of what it holds"),
+        Column("p50", "ms"),
+        Column("p99", "ms", interval=True),
+        Column("failed"),
+        Column("over after", "s"),
+    ]
+    rows: list[list[Cell]] = []
+    for index, name in enumerate(topologies(document)):
+        result = document["results"].get(name)
+        held = None if result is None else result["rate"]
+        for step in claimed(document, name):
+            rate = step["rate"] or 0.0
+            rows.append(
+                [
+                    words(name, f"mark t{index % 8}"),
+                    number(None if held is None else rate / held),
+                    number(rate),
+                    number(step["throughput_per_s"]),
+                    number(None if held is None else 100 * step["throughput_per_s"] / min(rate, held)),
+                    *_latency(step),
+                    whole(sum(step["errors"].values())),
+                    Cell("not in time") if step["recovery_s"] is None else number(step["recovery_s"]),
+                ]
+            )
+    caption = (
+        "Each peak: journeys that ended ok while it lasted, their latencies, how many others failed, and after how "
+        "many seconds 95 % of each second's journeys ended ok within the objective again, at half of what it holds"
+    )
+    return Table("peaks", caption, columns, rows, heads=2)
 
 
 def steps_table(document: Document) -> Table:
@@ -155,4 +193,4 @@ def _load(step: Step) -> Cell:
 
 
 def _load_column(document: Document) -> Column:
-    return Column("rate", "journeys/s") if document["kind"] == "sweep" else Column("users")
+    return Column("users") if document["kind"] == "stress" else Column("rate", "journeys/s")

@@ -11,8 +11,8 @@ import logging
 import grpc
 from google.protobuf.any_pb2 import Any
 from google.protobuf.duration_pb2 import Duration
-from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo  # type: ignore[import-untyped] # no stubs in any registry
-from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
+from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
+from google.rpc.status_pb2 import Status
 from grpc_status import rpc_status
 
 from shop import errors

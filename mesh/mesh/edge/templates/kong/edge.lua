@@ -120,11 +120,15 @@ function phases.header_filter()
     ngx.header["content-type"] = "application/grpc"
     ngx.header["grpc-status"] = reply.grpc_status
     ngx.header["grpc-message"] = reply.detail or ngx.header["grpc-message"] or reply.title
+    ngx.header["grpc-status-details-bin"] = reply.grpc_details
   elseif asks_graphql() then
     local accepted = (ngx.var.http_accept or ""):find(EDGE.graphql_type, 1, true)
     ngx.header["content-type"] = accepted and EDGE.graphql_type or "application/json"
   else
     ngx.header["content-type"] = "application/problem+json"
+  end
+  if not is_call() then
+    ngx.header["retry-after"] = reply.retry_after_s
   end
 end
 
@@ -132,7 +136,7 @@ local function body_of(reply, status, said)
   local own = cjson.decode(said)
   local detail = reply.detail or (own and own.message) or reply.title
   if asks_graphql() then
-    return cjson.encode({ errors = { { message = detail, extensions = { code = reply.code } } } })
+    return cjson.encode({ errors = { { message = detail, extensions = reply.extensions } } })
   end
   return cjson.encode({
     type = reply.type,

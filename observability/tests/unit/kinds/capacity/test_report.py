@@ -96,6 +96,23 @@ def test_a_stress_test_shows_what_failed_and_how(tmp_path: Path) -> None:
     assert "failures reach 0.1 % at 1,000 users" in " ".join(shown(stressed).split())
 
 
+def test_an_overload_shows_what_of_it_ended_ok_and_how_soon_it_was_over(tmp_path: Path) -> None:
+    overloaded = synthetic_document("overload")
+    assert report_of(overloaded, tmp_path) == (tmp_path / "report.html", True)
+    text = (tmp_path / "report.md").read_text()
+    for said in (
+        "hybrid holds 40 journeys a second; at 5 times as many, 95 % of what it holds end ok, p99 of these 500 ms; "
+        "over within 5 s of each peak.",
+        "rest holds 40 journeys a second; at 5 times as many, 25 % of what it holds end ok, p99 of these 500 ms; "
+        "not over when the load ended.",
+        "in peaks of 1 and 5 times what each holds",
+    ):
+        assert said in text
+    rows = (tmp_path / "csv" / "peaks.csv").read_text().splitlines()
+    assert len(rows) == 5
+    assert "at 5 times as many, 25 %" in " ".join(shown(overloaded).split())
+
+
 def test_an_interrupted_run_is_never_shown_without_the_word(swept: Document, tmp_path: Path) -> None:
     swept["complete"] = False
     report_of(swept, tmp_path)

@@ -1,0 +1,78 @@
+"""Refuses requests at the edge, early and at hardly any cost, when answers take longer than they should.
+
+Envoy's adaptive concurrency: of each tenth of a second's answers the median is compared with what it should be, and as
+many requests are let in at a time as keep it there. The others get a 503 at once. What belongs to something under way,
+a journey's later requests and checkouts, says so (RFC 9218) and is refused much later than what is new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mesh.envoy_config import TYPES
+
+PRIORITY = "priority"
+"""The header by which a client says how urgent a request is."""
+UNDER_WAY = "u=1"
+"""Its value for what goes before new requests, whose urgency is 3 where the header is missing."""
+NEW_MS, UNDER_WAY_MS = 20, 60
+"""How long the median of the answers may take, in ms, while new requests are let in, and while any are."""
+UPDATE_MS = 100
+LEAST, MOST = 8, 1000
+"""Requests that are let in at a time, whatever their answers take. An edge begins with the fewest, and doubles them
+with each tenth of a second in which answers are quick."""
+LASTING = "(/v1/.*/events|/graphql/stream|/shop\\.notification\\.v1\\.NotificationService/Watch.*)"
+"""Paths of answers that last, whose time says nothing."""
+
+
+def admission_filters() -> Sequence[Mapping[str, Any]]:
+    """Envoy's HTTP filters, the first ones of its chain."""
+    return [
+        _limit("admission.new", NEW_MS, skipped=[_lasting(), _is_under_way()]),
+        _limit("admission.all", UNDER_WAY_MS, skipped=[_lasting()]),
+    ]
+
+
+def _limit(name: str, median_ms: int, skipped: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    gradient = {
+        "sample_aggregate_percentile": {"value": 50},
+        "concurrency_limit_params": {
+            "max_concurrency_limit": MOST,
+            "concurrency_update_interval": _ms(UPDATE_MS),
+        },
+        # Fixed: to measure what is possible, Envoy would let in next to nothing for a while.
+        "min_rtt_calc_params": {"fixed_value": _ms(median_ms), "min_concurrency": LEAST, "buffer": {"value": 0}},
+    }
+    config = {
+        "@type": f"{TYPES}/envoy.extensions.filters.http.adaptive_concurrency.v3.AdaptiveConcurrency",
+        "gradient_controller_config": gradient,
+    }
+    skip = {"@type": f"{TYPES}/envoy.extensions.filters.common.matcher.action.v3.SkipFilter"}
+    predicate = skipped[0] if len(skipped) == 1 else {"or_matcher": {"predicate": list(skipped)}}
+    matcher = {"predicate": predicate, "on_match": {"action": {"name": "skip", "typed_config": skip}}}
+    return {
+        "name": name,
+        "typed_config": {
+            "@type": f"{TYPES}/envoy.extensions.common.matching.v3.ExtensionWithMatcher",
+            "xds_matcher": {"matcher_list": {"matchers": [matcher]}},
+            "extension_config": {"name": "envoy.filters.http.adaptive_concurrency", "typed_config": config},
+        },
+    }
+
+
+def _lasting() -> Mapping[str, Any]:
+    return _header(":path", {"safe_regex": {"google_re2": {}, "regex": f"{LASTING}(\\?.*)?"}})
+
+
+def _is_under_way() -> Mapping[str, Any]:
+    return _header(PRIORITY, {"exact": UNDER_WAY})
+
+
+def _header(name: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
+    read = {"@type": f"{TYPES}/envoy.type.matcher.v3.HttpRequestHeaderMatchInput", "header_name": name}
+    return {"single_predicate": {"input": {"name": name, "typed_config": read}, "value_match": value}}
+
+
+def _ms(milliseconds: int) -> str:
+    return f"{milliseconds / 1000:g}s"
