@@ -10,33 +10,39 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mesh.description.topology import Topology
 from mesh.envoy_config import TYPES
 
 PRIORITY = "priority"
 """The header by which a client says how urgent a request is."""
 UNDER_WAY = "u=1"
 """Its value for what goes before new requests, whose urgency is 3 where the header is missing."""
-NEW_MS, UNDER_WAY_MS = 20, 60
-"""How long the median of the answers may take, in ms, while new requests are let in, and while any are."""
-UPDATE_MS = 100
-LEAST, MOST = 8, 1000
+SERVICE_MS, GATEWAY_MS = 6, 20
+"""How long the median of a service's and of a gateway's answers may take while new requests are let in, in ms: somewhat
+more than where p99 of journeys is 100 ms."""
+UNDER_WAY_TIMES = 2
+"""As many times as long it may take while those under way are."""
+PERCENTILE, UPDATE_MS = 50, 100
+LEAST, MOST = 4, 40
 """Requests that are let in at a time, whatever their answers take. An edge begins with the fewest, and doubles them
-with each tenth of a second in which answers are quick."""
+with each tenth of a second in which answers are quick. With more than the most, a sudden peak would be a second's work
+of two cores before the first answer says so."""
 LASTING = "(/v1/.*/events|/graphql/stream|/shop\\.notification\\.v1\\.NotificationService/Watch.*)"
 """Paths of answers that last, whose time says nothing."""
 
 
-def admission_filters() -> Sequence[Mapping[str, Any]]:
-    """Envoy's HTTP filters, the first ones of its chain."""
+def admission_filters(topology: Topology) -> Sequence[Mapping[str, Any]]:
+    """Envoy's HTTP filters before a topology, the first ones of its chain."""
+    median_ms = GATEWAY_MS if topology.gateways else SERVICE_MS
     return [
-        _limit("admission.new", NEW_MS, skipped=[_lasting(), _is_under_way()]),
-        _limit("admission.all", UNDER_WAY_MS, skipped=[_lasting()]),
+        _limit("admission.new", median_ms, skipped=[_lasting(), _is_under_way()]),
+        _limit("admission.all", UNDER_WAY_TIMES * median_ms, skipped=[_lasting()]),
     ]
 
 
 def _limit(name: str, median_ms: int, skipped: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     gradient = {
-        "sample_aggregate_percentile": {"value": 50},
+        "sample_aggregate_percentile": {"value": PERCENTILE},
         "concurrency_limit_params": {
             "max_concurrency_limit": MOST,
             "concurrency_update_interval": _ms(UPDATE_MS),

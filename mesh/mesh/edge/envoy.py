@@ -89,7 +89,7 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     plugins = plugins_of(plan)
     filters = [plugin.envoy_filter for plugin in plugins if plugin.envoy_filter]
     if plan.admission:
-        filters = [*admission_filters(), *filters]
+        filters = [*admission_filters(topology), *filters]
     manager["http_filters"] = [*filters, buffer, *([compressor, transcoder] if topology.transcodes else []), router]
     manager["access_log"] += [plugin.envoy_log for plugin in plugins if plugin.envoy_log]
     for plugin in plugins:
