@@ -32,7 +32,7 @@ from google.api import annotations_pb2
 from google.api.http_pb2 import HttpRule
 from google.protobuf import duration_pb2
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
-from google.rpc import error_details_pb2  # type: ignore[import-untyped] # no stubs in any registry
+from google.rpc import error_details_pb2
 from grpc_tools import protoc
 
 PROTO = Path(__file__).resolve().parent

@@ -18,7 +18,7 @@ from hops.run.rows import FAILURES
 from hops.units import ALL
 
 NS_PER_S, NS_PER_MS = 1e9, 1e6
-WELL = 0.95
+WELL = 0.9
 """All is well in a second if so many of the journeys that arrived in it ended ok and within the objective."""
 MESSAGES = 3
 """Most frequent errors of each class that a step keeps in words."""

@@ -1,6 +1,6 @@
 """Refuses requests at the edge, early and at hardly any cost, when answers take longer than they should.
 
-Envoy's adaptive concurrency: of each tenth of a second's answers the median is compared with what it should be, and as
+Envoy's adaptive concurrency: of each fifth of a second's answers the median is compared with what it should be, and as
 many requests are let in at a time as keep it there. The others get a 503 at once. What belongs to something under way,
 a journey's later requests and checkouts, says so (RFC 9218) and is refused much later than what is new.
 """
@@ -8,6 +8,7 @@ a journey's later requests and checkouts, says so (RFC 9218) and is refused much
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mesh.description.topology import Topology
@@ -17,30 +18,47 @@ PRIORITY = "priority"
 """The header by which a client says how urgent a request is."""
 UNDER_WAY = "u=1"
 """Its value for what goes before new requests, whose urgency is 3 where the header is missing."""
-SERVICE_MS, GATEWAY_MS = 6, 20
-"""How long the median of a service's and of a gateway's answers may take while new requests are let in, in ms: somewhat
-more than where p99 of journeys is 100 ms."""
 UNDER_WAY_TIMES = 2
-"""As many times as long it may take while those under way are."""
-PERCENTILE, UPDATE_MS = 50, 100
-LEAST, MOST = 4, 40
-"""Requests that are let in at a time, whatever their answers take. An edge begins with the fewest, and doubles them
-with each tenth of a second in which answers are quick. With more than the most, a sudden peak would be a second's work
-of two cores before the first answer says so."""
+"""As many times as long the median of the answers may take while requests under way are let in."""
+PERCENTILE, UPDATE_MS = 50, 200
+MOST = 40
+"""Requests that are let in at a time when answers are quick. With more, a sudden peak would be a second's work of two
+cores before the first answer says so."""
 LASTING = "(/v1/.*/events|/graphql/stream|/shop\\.notification\\.v1\\.NotificationService/Watch.*)"
 """Paths of answers that last, whose time says nothing."""
 
 
+@dataclass(frozen=True)
+class Admission:
+    """What an edge lets in.
+
+    Attributes:
+        median_ms: How long the median of the answers may take while new requests are let in, in ms: somewhat more than
+            where p99 of journeys is 100 ms in services, and 250 ms in gateways.
+        least: Requests that are let in at a time, whatever their answers take. An edge begins with so many, and doubles
+            them with each `UPDATE_MS` in which answers are quick.
+    """
+
+    median_ms: int
+    least: int
+
+
+SERVICES = Admission(6, 4)
+GATEWAYS = Admission(20, 8)
+"""Gateways have longer answers among short ones, behind which others wait that nothing else delays."""
+
+
 def admission_filters(topology: Topology) -> Sequence[Mapping[str, Any]]:
     """Envoy's HTTP filters before a topology, the first ones of its chain."""
-    median_ms = GATEWAY_MS if topology.gateways else SERVICE_MS
+    admission = GATEWAYS if topology.gateways else SERVICES
+    under_way = replace(admission, median_ms=UNDER_WAY_TIMES * admission.median_ms)
     return [
-        _limit("admission.new", median_ms, skipped=[_lasting(), _is_under_way()]),
-        _limit("admission.all", UNDER_WAY_TIMES * median_ms, skipped=[_lasting()]),
+        _limit("admission.new", admission, skipped=[_lasting(), _is_under_way()]),
+        _limit("admission.all", under_way, skipped=[_lasting()]),
     ]
 
 
-def _limit(name: str, median_ms: int, skipped: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+def _limit(name: str, admission: Admission, skipped: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     gradient = {
         "sample_aggregate_percentile": {"value": PERCENTILE},
         "concurrency_limit_params": {
@@ -48,7 +66,11 @@ def _limit(name: str, median_ms: int, skipped: Sequence[Mapping[str, Any]]) -> M
             "concurrency_update_interval": _ms(UPDATE_MS),
         },
         # Fixed: to measure what is possible, Envoy would let in next to nothing for a while.
-        "min_rtt_calc_params": {"fixed_value": _ms(median_ms), "min_concurrency": LEAST, "buffer": {"value": 0}},
+        "min_rtt_calc_params": {
+            "fixed_value": _ms(admission.median_ms),
+            "min_concurrency": admission.least,
+            "buffer": {"value": 0},
+        },
     }
     config = {
         "@type": f"{TYPES}/envoy.extensions.filters.http.adaptive_concurrency.v3.AdaptiveConcurrency",

@@ -14,6 +14,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 IN_CHECKOUT = re.compile(
     r"`((?:services|graphql-gateway|rest-gateway|gateway|mesh|load|observability|proto|docs|images|compose)/[\w./-]+)`"
 )
+TEST = re.compile(r"`([\w./-]+\.py)::(\w+)`")
 PLACEHOLDER = re.compile(r"\b[A-Z]{4,}\b(?!\.md)")
 
 
@@ -34,6 +35,8 @@ def test_links_and_paths_lead_somewhere(page: Path) -> None:
         target = (page.parent / path).resolve() if path else page
         assert target.exists(), link
         assert not fragment or fragment in anchors(target), link
+    for file, test in TEST.findall(text):
+        assert f"def {test}(" in (ROOT / file).read_text(encoding="utf-8"), test
     for path in IN_CHECKOUT.findall(text):
         assert PLACEHOLDER.search(path) or (ROOT / path).exists(), path
 

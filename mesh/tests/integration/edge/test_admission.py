@@ -18,7 +18,7 @@ from google.rpc.status_pb2 import Status
 
 from mesh.description.ports import Ports
 from mesh.description.topology import load_topology
-from mesh.edge.admission import GATEWAY_MS, PRIORITY, UNDER_WAY, UNDER_WAY_TIMES
+from mesh.edge.admission import GATEWAYS, PRIORITY, UNDER_WAY, UNDER_WAY_TIMES
 from mesh.edge.component import ACCESS_LOG, edge_component
 from mesh.edge.plan import edge_plan
 from mesh.paths import RunFolder
@@ -29,10 +29,10 @@ pytestmark = pytest.mark.integration
 
 CUSTOMERS = 30
 """More than the edge lets in at a time when answers are slow, and fewer than when they are quick."""
-BETWEEN_S = (1 + UNDER_WAY_TIMES) / 2 * GATEWAY_MS / 1_000
+BETWEEN_S = (1 + UNDER_WAY_TIMES) / 2 * GATEWAYS.median_ms / 1_000
 """Too slow for new requests, and quick enough for others."""
 LEARNING_S, LOAD_S = 1.5, 3.0
-SLOW_S = 3 * UNDER_WAY_TIMES * GATEWAY_MS / 1_000
+SLOW_S = 3 * UNDER_WAY_TIMES * GATEWAYS.median_ms / 1_000
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 
 

@@ -458,3 +458,9 @@ def test_files_are_whole_and_secrets_are_kept(tmp_path: Path) -> None:
 def test_what_kubernetes_would_refuse_is_refused_with_a_valid_value(namespace: str, storage: str | None) -> None:
     with pytest.raises(SwitchError, match="is not valid"):
         cluster_options({}, namespace=namespace, storage=storage, istio_cni=False, replicas={}, seed=1)
+
+
+def test_the_edge_refuses_early_if_it_is_told_to() -> None:
+    told = json.dumps(manifests(load_topology("hybrid"), Switches(runtime="kubernetes", admission="on"), OPTIONS))
+    assert "adaptive_concurrency" in told
+    assert "adaptive_concurrency" not in json.dumps(made("hybrid", "plain"))

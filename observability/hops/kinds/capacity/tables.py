@@ -114,7 +114,7 @@ def _peaks_table(document: Document) -> Table:
             )
     caption = (
         "Each peak: journeys that ended ok while it lasted, their latencies, how many others failed, and after how "
-        "many seconds 95 % of each second's journeys ended ok within the objective again, at half of what it holds"
+        "many seconds 90 % of each second's journeys ended ok within the objective again, at half of what it holds"
     )
     return Table("peaks", caption, columns, rows, heads=2)
 
