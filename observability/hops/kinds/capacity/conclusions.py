@@ -79,15 +79,17 @@ def _most(document: Document, name: str) -> str:
 def _peak(document: Document, name: str) -> str:
     held, steps = document["results"][name]["rate"], claimed(document, name)
     if held is None or not steps:
-        return f"{name}: no rate was held, so that there is nothing to multiply."
+        objective = document["options"]["objective_ms"]
+        return (
+            f"{name} holds no rate with p99 under {objective:g} ms, so there is nothing to multiply; give a higher "
+            f"objective=, or capacity={name}:RATE."
+        )
     highest, latest = steps[-1], max(steps, key=lambda step: step["recovery_s"] or math.inf)
     goodput, p99 = 100 * highest["throughput_per_s"] / held, highest["latency_ms"]["p99"]
     waited = "none of them" if p99 is None else f"p99 of these {numbers.plain(p99)} ms"
-    over = (
-        "not over when the load ended"
-        if latest["recovery_s"] is None
-        else f"over within {latest['recovery_s']:g} s of each peak"
-    )
+    over = "not over when the load ended"
+    if latest["recovery_s"] is not None:
+        over = f"over within {latest['recovery_s']:g} s of each peak" if latest["recovery_s"] else "over with each peak"
     return (
         f"{name} holds {held:g} journeys a second; at {(highest['rate'] or 0.0) / held:g} times as many, "
         f"{goodput:.0f} % of what it holds end ok, {waited}; {over}."

@@ -113,6 +113,14 @@ def test_an_overload_shows_what_of_it_ended_ok_and_how_soon_it_was_over(tmp_path
     assert "at 5 times as many, 25 %" in " ".join(shown(overloaded).split())
 
 
+def test_an_overload_of_nothing_says_what_to_give(tmp_path: Path) -> None:
+    overloaded = synthetic_document("overload")
+    overloaded["results"]["rest"]["rate"] = None
+    report_of(overloaded, tmp_path)
+    said = "rest holds no rate with p99 under 100 ms, so there is nothing to multiply; give a higher objective=, or"
+    assert said in (tmp_path / "report.md").read_text()
+
+
 def test_an_interrupted_run_is_never_shown_without_the_word(swept: Document, tmp_path: Path) -> None:
     swept["complete"] = False
     report_of(swept, tmp_path)
