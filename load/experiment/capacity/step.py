@@ -15,9 +15,9 @@ from hops.analysis.topology import latency_figures
 from hops.kinds.capacity.document import PEAK_BEGINS, PEAK_PARTS, STAIRS, Phase, Step
 from hops.run.documents.trial import TrialRecord
 from hops.run.rows import FAILURES
-from hops.units import ALL
+from hops.units import ALL, NS_PER_MS
 
-NS_PER_S, NS_PER_MS = 1e9, 1e6
+NS_PER_S = 1e9
 WELL = 0.9
 """All is well in a second if so many of the journeys that arrived in it ended ok and within the objective."""
 MESSAGES = 3
@@ -73,10 +73,8 @@ def step_of(plan: StepPlan, trial: Trial, record: TrialRecord, broken: list[str]
         objective_ms: How long a journey may take when all is well, ms; counts in an overload only.
     """
     journeys, duration_s, rate = trial.journeys, plan.duration_s, plan.rate
-    errors = {name: trial.generator["outcomes"][name] for name in FAILURES}
     if plan.factor:
         journeys, duration_s, rate = in_peak(journeys, plan), PEAK_PARTS * plan.part_s, plan.factor * plan.rate
-        errors = {name: journeys.filter(pl.col("outcome") == name).height for name in FAILURES}
     labelled = journeys.with_columns(pl.lit(record["block"], pl.Int32).alias("block"))
     figures = latency_figures(list(latencies_of(labelled).cells[ALL].values()), seed=0)
     return Step(
@@ -88,7 +86,7 @@ def step_of(plan: StepPlan, trial: Trial, record: TrialRecord, broken: list[str]
         throughput_per_s=_ended_in_time(journeys, duration_s) / duration_s,
         latency_ms=figures["latency_ms"],
         latency_ci95=figures["latency_ci95"],
-        errors=errors,
+        errors={name: journeys.filter(pl.col("outcome") == name).height for name in FAILURES},
         messages=_messages(journeys),
         under_way_most=most_under_way(journeys["started_ns"].to_numpy(), journeys["ended_ns"].to_numpy()),
         broken=broken,
@@ -116,11 +114,9 @@ def recovery_s(journeys: pl.DataFrame, plan: StepPlan, objective_ms: float) -> f
         Whole seconds; None if it was not in the load's last one.
     """
     since = (_arrived_s() - (PEAK_BEGINS + PEAK_PARTS) * plan.part_s).floor().cast(pl.Int64)
-    took_ms = (pl.col("ended_ns") - pl.col("intended_ns")) / NS_PER_MS
+    well = (pl.col("outcome") == "ok") & (pl.col("latency_ns") <= objective_ms * NS_PER_MS)
     seconds = (
-        journeys.with_columns(
-            since.alias("second"), ((pl.col("outcome") == "ok") & (took_ms <= objective_ms)).alias("well")
-        )
+        journeys.with_columns(since.alias("second"), well.alias("well"))
         .filter(pl.col("second") >= 0)
         .group_by("second")
         .agg(pl.col("well").mean())
@@ -150,7 +146,7 @@ def most_under_way(started_ns: npt.NDArray[np.int64], ended_ns: npt.NDArray[np.i
 
 
 def _ended_in_time(journeys: pl.DataFrame, duration_s: float) -> int:
-    over = pl.col("intended_ns").min() + int(duration_s * NS_PER_S)
+    over = pl.col("started_ns").min() + int(duration_s * NS_PER_S)
     return journeys.filter((pl.col("outcome") == "ok") & (pl.col("ended_ns") <= over)).height
 
 
