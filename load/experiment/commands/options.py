@@ -30,6 +30,7 @@ Edges = Annotated[
 ]
 Rate = Annotated[str | None, typer.Option(help="Journeys per second of an open loop (default: the profile's rate).")]
 Seed = Annotated[str, typer.Option(help="Seed of the tape and of everything else random, an integer ≥ 0.")]
+Objective = Annotated[str, typer.Option(help="Latency objective that p99 must stay under, 1ms to 5s.")]
 Workload = Annotated[str, typer.Option(help="Workload: a name in load/workloads/, or the path of a YAML file.")]
 Vus = Annotated[
     str | None, typer.Option(help="Run a closed loop with this many virtual users instead of an open loop at a rate.")

@@ -88,7 +88,7 @@ def command(
             help="Journeys per second that topologies hold, such as rest:90,grpc:120 (default: searched first)."
         ),
     ] = None,
-    objective: Annotated[str, typer.Option(help="Latency objective that p99 must stay under, 1ms to 5s.")] = "100ms",
+    objective: options.Objective = "100ms",
     profile: Annotated[
         str, typer.Option(help=f"Profile that sets the duration of the loads: {', '.join(PROFILES)}.")
     ] = "quick",

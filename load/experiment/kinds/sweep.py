@@ -123,7 +123,7 @@ class Sweep:
 def command(
     *,
     topologies: options.Topologies = options.COMPARED,
-    objective: Annotated[str, typer.Option(help="Latency objective that p99 must stay under, 1ms to 5s.")] = "100ms",
+    objective: options.Objective = "100ms",
     profile: Annotated[
         str, typer.Option(help=f"Profile that sets the duration of the steps: {', '.join(PROFILES)}.")
     ] = "quick",

@@ -24,8 +24,8 @@ PERCENTILE, UPDATE_MS = 50, 200
 MOST = 40
 """Requests that are let in at a time when answers are quick. With more, a sudden peak would be a second's work of two
 cores before the first answer says so."""
-LASTING = "(/v1/.*/events|/graphql/stream|/shop\\.notification\\.v1\\.NotificationService/Watch.*)"
-"""Paths of answers that last, whose time says nothing."""
+NEW, ALL = "admission.new", "admission.all"
+"""Names of the two limits' filters."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,15 @@ def admission_filters(topology: Topology) -> Sequence[Mapping[str, Any]]:
     """Envoy's HTTP filters before a topology, the first ones of its chain."""
     admission = GATEWAYS if topology.gateways else SERVICES
     under_way = replace(admission, median_ms=UNDER_WAY_TIMES * admission.median_ms)
-    return [
-        _limit("admission.new", admission, skipped=[_lasting(), _is_under_way()]),
-        _limit("admission.all", under_way, skipped=[_lasting()]),
-    ]
+    return [_but_under_way(_limit(NEW, admission)), _limit(ALL, under_way)]
 
 
-def _limit(name: str, admission: Admission, skipped: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+def without_admission() -> Mapping[str, Any]:
+    """A route's `typed_per_filter_config` for answers that last, whose time says nothing."""
+    return {name: {"@type": f"{TYPES}/envoy.config.route.v3.FilterConfig", "disabled": True} for name in (NEW, ALL)}
+
+
+def _limit(name: str, admission: Admission) -> Mapping[str, Any]:
     gradient = {
         "sample_aggregate_percentile": {"value": PERCENTILE},
         "concurrency_limit_params": {
@@ -76,30 +78,26 @@ def _limit(name: str, admission: Admission, skipped: Sequence[Mapping[str, Any]]
         "@type": f"{TYPES}/envoy.extensions.filters.http.adaptive_concurrency.v3.AdaptiveConcurrency",
         "gradient_controller_config": gradient,
     }
+    return {"name": name, "typed_config": config}
+
+
+def _but_under_way(limit: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A limit that requests which are under way pass by."""
+    read = {"@type": f"{TYPES}/envoy.type.matcher.v3.HttpRequestHeaderMatchInput", "header_name": PRIORITY}
+    is_under_way = {"input": {"name": PRIORITY, "typed_config": read}, "value_match": {"exact": UNDER_WAY}}
     skip = {"@type": f"{TYPES}/envoy.extensions.filters.common.matcher.action.v3.SkipFilter"}
-    predicate = skipped[0] if len(skipped) == 1 else {"or_matcher": {"predicate": list(skipped)}}
-    matcher = {"predicate": predicate, "on_match": {"action": {"name": "skip", "typed_config": skip}}}
+    matcher = {
+        "predicate": {"single_predicate": is_under_way},
+        "on_match": {"action": {"name": "skip", "typed_config": skip}},
+    }
     return {
-        "name": name,
+        "name": limit["name"],
         "typed_config": {
             "@type": f"{TYPES}/envoy.extensions.common.matching.v3.ExtensionWithMatcher",
             "xds_matcher": {"matcher_list": {"matchers": [matcher]}},
-            "extension_config": {"name": "envoy.filters.http.adaptive_concurrency", "typed_config": config},
+            "extension_config": limit,
         },
     }
-
-
-def _lasting() -> Mapping[str, Any]:
-    return _header(":path", {"safe_regex": {"google_re2": {}, "regex": f"{LASTING}(\\?.*)?"}})
-
-
-def _is_under_way() -> Mapping[str, Any]:
-    return _header(PRIORITY, {"exact": UNDER_WAY})
-
-
-def _header(name: str, value: Mapping[str, Any]) -> Mapping[str, Any]:
-    read = {"@type": f"{TYPES}/envoy.type.matcher.v3.HttpRequestHeaderMatchInput", "header_name": name}
-    return {"single_predicate": {"input": {"name": name, "typed_config": read}, "value_match": value}}
 
 
 def _ms(milliseconds: int) -> str:

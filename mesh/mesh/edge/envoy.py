@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mesh.description.places import Place
-from mesh.description.topology import GATEWAYS, Protocol, Topology
+from mesh.description.topology import GATEWAYS, Protocol
 from mesh.edge import limits
-from mesh.edge.admission import admission_filters
+from mesh.edge.admission import admission_filters, without_admission
 from mesh.edge.plan import EdgePlan, Upstream
 from mesh.edge.plugins import plugins_of
 from mesh.edge.replies import GRAPHQL, GRAPHQL_TYPE, REPLIES, Reply
@@ -78,7 +78,7 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     action = {**host.pop("upstream_action"), "timeout": f"{limits.ANSWER_S}s"}
     host["routes"] += [
         *map(_refusal, limits.CHECKED),
-        *(_route(route, action, upstream, topology) for route in table for upstream in plan.leads_to(route.component)),
+        *(_route(route, action, upstream, plan) for route in table for upstream in plan.leads_to(route.component)),
     ]
     buffer, compressor, transcoder, router = manager["http_filters"]
     buffer["typed_config"]["max_request_bytes"] = limits.LARGEST_BODY
@@ -178,13 +178,15 @@ def _refusal(header: limits.Checked) -> dict[str, Any]:
     }
 
 
-def _route(route: Route, action: Mapping[str, Any], upstream: Upstream, topology: Topology) -> dict[str, Any]:
+def _route(route: Route, action: Mapping[str, Any], upstream: Upstream, plan: EdgePlan) -> dict[str, Any]:
     rendered: dict[str, Any] = {
         "match": MATCHES[route.match](route.path),
         "route": {"cluster": upstream.name, **action},
     }
     if route.streams:
         rendered["route"] |= {"timeout": "0s", "idle_timeout": f"{limits.WATCH_IDLE_S}s"}
+        if plan.admission:
+            rendered["typed_per_filter_config"] = {**without_admission()}
     if route.sockets:
         rendered["route"]["upgrade_configs"] = [{"upgrade_type": WEBSOCKET}]
     if upstream.journey:
@@ -200,10 +202,11 @@ def _route(route: Route, action: Mapping[str, Any], upstream: Upstream, topology
         # gRPC resets a call without it, which would be UNAVAILABLE to the client.
         trailers = {"header": {"key": "te", "value": "trailers"}, "append_action": OVERWRITE}
         rendered["request_headers_to_add"] = [trailers]
-    if topology.transcodes and route.component in GATEWAYS:
+    if plan.topology.transcodes and route.component in GATEWAYS:
         # A gateway compresses its own answers, as it does where there is no transcoder.
         per_route = "envoy.extensions.filters.http.compressor.v3.CompressorPerRoute"
-        rendered["typed_per_filter_config"] = {COMPRESSOR: {"@type": f"{TYPES}/{per_route}", "disabled": True}}
+        whole = {COMPRESSOR: {"@type": f"{TYPES}/{per_route}", "disabled": True}}
+        rendered["typed_per_filter_config"] = {**rendered.get("typed_per_filter_config", {}), **whole}
     return rendered
 
 

@@ -234,8 +234,8 @@ def _protocols(plan: EdgePlan, protocol: str) -> list[str]:
 
 
 def _reply(reply: Reply) -> dict[str, Any]:
-    made = {**asdict(reply), "type": reply.type, "extensions": reply.extensions}
-    return made | ({"grpc_details": reply.grpc_details} if reply.retry_after_s else {"retry_after_s": None})
+    told = {"type": reply.type, "extensions": reply.extensions, "grpc_details": reply.grpc_details}
+    return {**asdict(reply), **told}
 
 
 def _edge_lua() -> str:

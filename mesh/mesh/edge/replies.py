@@ -29,7 +29,7 @@ class Reply:
         title: Title of the problem.
         grpc_status: Number of the status over gRPC.
         detail: Message for the client; None for the edge's own reason, such as which header it refuses.
-        retry_after_s: After how many seconds the same request may work; 0 where time alone changes nothing.
+        retry_after_s: After how many seconds the same request may work; None where time alone changes nothing.
     """
 
     least: int
@@ -38,7 +38,7 @@ class Reply:
     title: str
     grpc_status: int
     detail: str | None
-    retry_after_s: int = 0
+    retry_after_s: int | None = None
 
     @property
     def type(self) -> str:
@@ -51,16 +51,19 @@ class Reply:
         return {"code": self.code} | ({"retryAfter": self.retry_after_s} if self.retry_after_s else {})
 
     @property
-    def grpc_details(self) -> str:
-        """The status with its reason and when to call again, as the services send it: `grpc-status-details-bin`."""
+    def grpc_details(self) -> str | None:
+        """The status with its reason and when to call again, as the services send it in `grpc-status-details-bin`; None
+        where it does not say when.
+        """
+        if self.retry_after_s is None:
+            return None
         from google.protobuf.any_pb2 import Any as Packed
         from google.protobuf.duration_pb2 import Duration
         from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
         from google.rpc.status_pb2 import Status
 
-        told = [ErrorInfo(reason=self.code, domain=DOMAIN)]
-        if self.retry_after_s:
-            told.append(RetryInfo(retry_delay=Duration(seconds=self.retry_after_s)))
+        again = RetryInfo(retry_delay=Duration(seconds=self.retry_after_s))
+        told = [ErrorInfo(reason=self.code, domain=DOMAIN), again]
         details = [Packed() for _ in told]
         for packed, one in zip(details, told, strict=True):
             packed.Pack(one)

@@ -45,7 +45,7 @@ class EdgeRun(Run):
 
     def components(self) -> list[Component]:
         """The edge."""
-        plan = edge_plan(load_topology("hybrid"), self.ports, self.logs / ACCESS_LOG, admission=True)
+        plan = edge_plan(load_topology("hybrid", updates="on"), self.ports, self.logs / ACCESS_LOG, admission=True)
         return [edge_component("envoy", plan, self.folder, os.environ)]
 
 
