@@ -89,6 +89,10 @@ watch: setup ## Let customers wait for news of their orders, by streams and by p
 overload: setup ## Load topologies with factors=1,2,5,10 times what they hold: what still works, how late, how soon it is over
 	@$(RUN) -m experiment overload $(options)
 
+.PHONY: chaos
+chaos: setup .tools/toxiproxy.stamp ## Kill, stop, cut off and restart components under load: what fails, how soon it is over, what the data say; faults=kill,cut
+	@$(RUN) -m experiment chaos $(options)
+
 .PHONY: connections
 connections: setup ## Hold 0, 10, 100 and 1,000 open connections and print the memory of each component
 	@$(RUN) -m experiment connections $(options)
@@ -153,6 +157,10 @@ prove-account: setup ## Turn the event loops' account on and off in a running sh
 .PHONY: prove-resume
 prove-resume: setup ## Kill an experiment kills=10 times at random moments, resume it, and check that nothing was lost
 	@$(RUN) -m experiment prove resume $(options)
+
+.PHONY: prove-sagas
+prove-sagas: setup ## Kill order and notification kills=200 times during checkouts, then check the shop's invariants; replicas=order:2
+	@$(RUN) -m chaos.prove_sagas $(options)
 
 .PHONY: prove-cache
 prove-cache: setup ## Let races=10000 changes of products race their readers while the cache is killed kills=20 times
@@ -220,10 +228,6 @@ test-unit: $(ENVIRONMENT) ## Tests that start no processes
 .PHONY: test-e2e
 test-e2e: setup ## End-to-end tests: the make targets, as a user runs them
 	@$(VENV)/pytest -q -m e2e
-
-.PHONY: chaos
-chaos: setup ## Kill an order or notification process kills=200 times during checkouts, then check the shop's invariants; replicas=order:2
-	@$(RUN) -m chaos $(options)
 
 # What make asks of commands is what they have.
 .PHONY: lint-settings

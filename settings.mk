@@ -12,6 +12,7 @@ SETTINGS_stress := topologies users think profile seed workload tls admission tr
 SETTINGS_overload := topologies factors capacity objective profile seed workload admission
 SETTINGS_connections := topologies connections blocks seed edge tls http
 SETTINGS_watch := topologies ways watchers channel interval duration rate blocks seed edge tls mesh mtls replicas trace http
+SETTINGS_chaos := topologies faults blocks rate seed workload edge tls mesh mtls admission replicas cache trace resume
 SETTINGS_compare-runs := a b threshold metrics allow-suspect out
 SETTINGS_decide := run workload rate watchers lateness network rtt bandwidth
 SETTINGS_parity := topologies samples seed workload edge plugins tls mesh mtls canary admission replicas apart updates cache payload http reuse persisted client_cache
@@ -27,15 +28,15 @@ SETTINGS_prove-account := topologies pairs seed
 SETTINGS_prove-resume := kills blocks seed
 SETTINGS_prove-statistics := experiments seed
 SETTINGS_prove-cache := races kills seed
-SETTINGS_chaos := kills replicas customers seed
+SETTINGS_prove-sagas := kills replicas customers seed
 SETTINGS_up := topology edge plugins tls mesh mtls canary admission replicas apart store updates cache tracing scale http delay hold abort seed
 SETTINGS_manifests := topology edge plugins mesh mtls canary admission replicas updates scale delay hold abort namespace storage seed out
 SETTINGS_compose := topology updates scale seed out
 
-SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary admission replicas apart store updates cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users factors capacity ways watchers channel interval duration a b threshold metrics allow-suspect out run lateness samples experiments draws traces hops sizes pairs kills races customers namespace storage
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary admission replicas apart store updates cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users factors capacity ways watchers channel interval duration faults a b threshold metrics allow-suspect out run lateness samples experiments draws traces hops sizes pairs kills races customers namespace storage
 
 #? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
-#? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, rtt.
+#? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, chaos, rtt.
 #? bench rate - Journeys per second of an open loop (default: the profile's rate).
 #? bench seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
 #? bench workload default Workload: a name in load/workloads/, or the path of a YAML file.
@@ -74,7 +75,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? compare topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
 #? compare blocks 12 Number of blocks, 1 to 100; each runs every arm once.
 #? compare precision - Run as many blocks as it takes until the 95 % interval of the ratio of any two topologies' p50, over all journeys, reaches no farther than this from the ratio, such as 5%; the first `blocks` decide how many. Exit code 4 if that is more than can be run.
-#? compare profile compare Profile that sets a trial's duration and rate: smoke, compare, quick, full, rtt.
+#? compare profile compare Profile that sets a trial's duration and rate: smoke, compare, quick, full, chaos, rtt.
 #? compare rate - Journeys per second of an open loop (default: the profile's rate).
 #? compare seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
 #? compare workload default Workload: a name in load/workloads/, or the path of a YAML file.
@@ -116,7 +117,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? ladder topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? ladder steps - Arms to run, comma-separated: no-edge, edge, sidecars, mtls, istio, untraced, sdk, memory, cluster, cluster-istio; by default, all that need no cluster.
 #? ladder blocks 8 Number of blocks, 1 to 100; each runs every arm once.
-#? ladder profile compare Profile that sets a trial's duration and rate: smoke, compare, quick, full, rtt.
+#? ladder profile compare Profile that sets a trial's duration and rate: smoke, compare, quick, full, chaos, rtt.
 #? ladder rate - Journeys per second of an open loop (default: the profile's rate).
 #? ladder seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
 #? ladder workload default Workload: a name in load/workloads/, or the path of a YAML file.
@@ -128,7 +129,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? rtt topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
 #? rtt rtts 0,20,50,100 Round-trip times between customer and edge, comma-separated: 0,20,50,100 (ms), or 0ms,1s.
 #? rtt blocks 5 Number of blocks, 1 to 100; each runs every arm once.
-#? rtt profile rtt Profile that sets a trial's duration and rate: smoke, compare, quick, full, rtt.
+#? rtt profile rtt Profile that sets a trial's duration and rate: smoke, compare, quick, full, chaos, rtt.
 #? rtt rate - Journeys per second of an open loop (default: the profile's rate).
 #? rtt seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
 #? rtt workload default Workload: a name in load/workloads/, or the path of a YAML file.
@@ -142,7 +143,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? rates topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
 #? rates rates 10,20,30,40,60 Rates, comma-separated: journeys a second for all topologies alike (10,20,40), or percent of what each of them holds by the newest `make sweep` (20%,40%,60%,80%).
 #? rates blocks 4 Number of blocks, 1 to 100; each runs every arm once.
-#? rates profile rtt Profile that sets a trial's duration and rate: smoke, compare, quick, full, rtt.
+#? rates profile rtt Profile that sets a trial's duration and rate: smoke, compare, quick, full, chaos, rtt.
 #? rates seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
 #? rates workload default Workload: a name in load/workloads/, or the path of a YAML file.
 #? rates edge envoy Edge proxy in front of the topology: envoy or kong or none.
@@ -161,7 +162,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? isolate topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? isolate journey bulk_lines Kind of journey to take away from beside the others.
 #? isolate blocks 6 Number of blocks, 1 to 100; each runs every arm once.
-#? isolate profile compare Profile that sets a trial's duration and rate: smoke, compare, quick, full, rtt.
+#? isolate profile compare Profile that sets a trial's duration and rate: smoke, compare, quick, full, chaos, rtt.
 #? isolate rate - Journeys per second of an open loop (default: the profile's rate).
 #? isolate seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
 #? isolate workload default Workload: a name in load/workloads/, or the path of a YAML file.
@@ -242,6 +243,21 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? watch replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? watch trace 0.2 Share of journeys to trace, 0 to 1.
 #? watch http 2 HTTP version between client and edge: 1 or 2 or 3.
+#? chaos topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
+#? chaos faults kill,crash,restart,readonly,rolling Faults, comma-separated: all, kinds, or kinds at a target, such as kill:order or cut:order-payment; kinds: kill, freeze, crash, cut, reset, slow, pool, restart, readonly, clock, rolling.
+#? chaos blocks 1 Number of blocks, 1 to 100; each runs every arm once.
+#? chaos rate - Journeys per second of an open loop (default: the profile's rate).
+#? chaos seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
+#? chaos workload chaos Workload: a name in load/workloads/, or the path of a YAML file.
+#? chaos edge envoy Edge proxy in front of the topology: envoy or kong or none.
+#? chaos tls off TLS 1.3 between client and edge: off or on.
+#? chaos mesh none Sidecar mesh: none or envoy or istio.
+#? chaos mtls off Mutual TLS between sidecars: off or on.
+#? chaos admission off Whether the edge refuses requests when answers take longer than they should: off or on.
+#? chaos replicas - Processes to run per component, such as graphql-gateway:2,product:2.
+#? chaos cache none What products and users are read from before the database: none or valkey.
+#? chaos trace 0 Share of journeys to trace, 0 to 1.
+#? chaos resume - Interrupted experiment to resume: latest, or its name.
 #? compare-runs a - Baseline run: the name of a folder in results/, or a path.
 #? compare-runs b latest Run to compare with the baseline: latest, a name or a path.
 #? compare-runs threshold - Exit with code 4 if b is slower than a by more than this, such as 10%.
@@ -307,10 +323,10 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? prove-cache races 10000 Number of changes that race readers.
 #? prove-cache kills 20 Number of times that the cache is killed, and frozen.
 #? prove-cache seed 1 Seed of who reads when, an integer ≥ 0.
-#? chaos kills 200 Number of kills; 200 take about 4 minutes.
-#? chaos replicas - Processes to run per component, such as graphql-gateway:2,product:2.
-#? chaos customers 8 Number of customers who check out at the same time.
-#? chaos seed 1 Seed of the kill times and the purchases, an integer ≥ 0.
+#? prove-sagas kills 200 Number of kills; 200 take about 4 minutes.
+#? prove-sagas replicas - Processes to run per component, such as graphql-gateway:2,product:2.
+#? prove-sagas customers 8 Number of customers who check out at the same time.
+#? prove-sagas seed 1 Seed of the kill times and the purchases, an integer ≥ 0.
 #? up topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? up edge envoy Edge proxy in front of the topology: envoy or kong or none.
 #? up plugins none What the edge does besides routing: none or typical or all.

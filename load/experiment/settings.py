@@ -28,7 +28,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
     },
     "prove-statistics": ("experiment.cli", "prove", "coverage"),
     "prove-cache": ("chaos.prove_cache",),
-    "chaos": ("chaos.__main__",),
+    "prove-sagas": ("chaos.prove_sagas", "kill"),
     **{name: ("mesh.cli", name) for name in ("up", "manifests", "compose")},
 }
 """The command behind each target that has settings: its module, and its name there."""

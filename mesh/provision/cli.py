@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 
-from provision import environment, golang, graphiql, images, istio, jaeger, kube_score
+from provision import environment, golang, graphiql, images, istio, jaeger, tools
 from provision.errors import SetupError
 
 STEPS: dict[str, Callable[[], None]] = {
@@ -17,7 +17,8 @@ STEPS: dict[str, Callable[[], None]] = {
     "graphiql": graphiql.fetch,
     "istio": istio.build,
     "images": images.build,
-    "kube-score": kube_score.build,
+    "kube-score": tools.KUBE_SCORE.build,
+    "toxiproxy": tools.TOXIPROXY.build,
     "lock": environment.lock,
 }
 

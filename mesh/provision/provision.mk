@@ -60,6 +60,13 @@ kube-score: .tools/kube-score.stamp ## Build kube-score, with which make lint th
 	@$(PROVISION) kube-score
 	@touch $@
 
+.PHONY: toxiproxy
+toxiproxy: .tools/toxiproxy.stamp ## Build Toxiproxy, with which make chaos disturbs what passes between components
+
+.tools/toxiproxy.stamp: load/toxiproxy/go.mod load/toxiproxy/go.sum $(if $(realpath .tools/bin/toxiproxy-server),,missing)
+	@$(PROVISION) toxiproxy
+	@touch $@
+
 .PHONY: lint-manifests
 lint-manifests: $(ENVIRONMENT)
 	@$(RUN) -m mesh.kubernetes

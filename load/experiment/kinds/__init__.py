@@ -52,6 +52,11 @@ KINDS = {
         "Let customers wait for news of their orders, by streams and by polling: how late it is, what waiting costs. "
         "Exit code 3 if SUSPECT.",
     ),
+    "chaos": (
+        "chaos",
+        "Put topologies under faults: what fails meanwhile, how soon all is right again, and what the data say. Exit "
+        "code 1 if something was lost or doubled, 3 if SUSPECT.",
+    ),
     "compare-runs": (
         "two_runs",
         "Compare two runs of one tape. Exit code 4 if b is shown to be slower by more than the threshold.",

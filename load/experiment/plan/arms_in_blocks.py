@@ -43,6 +43,7 @@ class Arm:
         rate: Journeys a second of its tape; None for the profile's.
         without: Kind of journey that its tape lacks; empty for none.
         load: A load of its own; None for the plan's.
+        fault: What is done to it during the load; empty for nothing.
     """
 
     label: str
@@ -51,6 +52,7 @@ class Arm:
     rate: float | None = None
     without: str = ""
     load: OwnLoad | None = None
+    fault: str = ""
 
     @property
     def tape(self) -> str:
@@ -109,7 +111,8 @@ class Plan:
         for name in (self.name, *labels):
             require_folder_name(name)
         refuse_twice(labels)
-        if not 1 <= len(labels) <= MOST_ARMS:
+        # Faults are not compared with each other.
+        if not labels or (len(labels) > MOST_ARMS and not any(arm.fault for arm in self.arms)):
             raise UsageError(f"{len(labels)} topologies are too many: give from 1 to {MOST_ARMS}")
         if not 1 <= self.blocks <= MOST_BLOCKS:
             raise UsageError(f"blocks={self.blocks} is out of range: give an integer from 1 to {MOST_BLOCKS}")

@@ -37,6 +37,8 @@ PROFILES = {
         Profile("compare", warmup_s=4, duration_s=20, rate=DEFAULT_RATE, parity_samples=10),
         Profile("quick", warmup_s=6, duration_s=60, rate=DEFAULT_RATE, parity_samples=10),
         Profile("full", warmup_s=15, duration_s=300, rate=DEFAULT_RATE, parity_samples=50),
+        # Short trials, as `make chaos` has one for each topology and fault.
+        Profile("chaos", warmup_s=2, duration_s=16, rate=DEFAULT_RATE, parity_samples=1),
         # Short trials, as `make rtt` has an arm for each topology and distance.
         Profile("rtt", warmup_s=3, duration_s=11, rate=DEFAULT_RATE, parity_samples=3),
     )

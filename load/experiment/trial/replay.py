@@ -19,7 +19,7 @@ from experiment.trial.edge_log import at_edge, read_edge_log
 from experiment.trial.exemplars import save
 from experiment.trial.outcome import EXEMPLARS, GENERATOR, JOURNEYS, Clock, Trial
 from experiment.trial.resources import CLIENT
-from experiment.trial.sender import sender_of
+from experiment.trial.sender import Sender, sender_of
 from experiment.trial.sidecars import sidecars_of
 from experiment.trial.span_costs import Spans, spans_of, tracing_record
 from hops.budget.bands import exemplars
@@ -51,6 +51,7 @@ class Replay:
         folder: Folder for the replay's files.
         clock: Notes how long each phase takes.
         reference: SHA-256 of the right answers, by seq; None if only the parity sample was compared.
+        sender: What sends the load; None for what usually does.
 
     Raises:
         ComponentDiedError: A component ended during the load.
@@ -69,6 +70,7 @@ class Replay:
         folder: Path,
         clock: Clock,
         reference: Mapping[str, str] | None = None,
+        sender: Sender | None = None,
     ) -> None:
         self._reference = reference
         self.audited = system.switches.store == "postgres"
@@ -88,7 +90,7 @@ class Replay:
         self._sidecars: Sidecars | None = None
         self._clock_offset_ms: float | None = None
         began_s = time.time()
-        self._resources = sender_of(system, shopload).replay(load, folder)
+        self._resources = (sender or sender_of(system, shopload)).replay(load, folder)
         self._load_s = began_s, time.time()
         self._journeys = read_journeys(folder / JOURNEYS)
         self._generator = json.loads((folder / GENERATOR).read_text(encoding="utf-8"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -37,10 +37,12 @@ class LocalSender:
     Attributes:
         system: System to send to.
         shopload: The generator.
+        meanwhile: What to do to the system from the begin of a replay on.
     """
 
     system: Runtime
     shopload: Shopload
+    meanwhile: Callable[[], None] = lambda: None
 
     def warm_up(self, load: Load, out: Path) -> None:
         self.shopload.warm_up(load, self.system.target, out)
@@ -52,6 +54,7 @@ class LocalSender:
         try:
             with ResourceSampler(lambda: {**system.pids(), **pids}) as sampler:
                 load_over = time.monotonic() + load.duration_s
+                self.meanwhile()
                 while process.poll() is None and time.monotonic() < load_over:
                     system.check()
                     time.sleep(min(WATCH_S, max(0.0, load_over - time.monotonic())))

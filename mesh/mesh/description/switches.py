@@ -38,7 +38,7 @@ SHORTEST_ISTIO_DELAY_MS = 1.0
 UP, MANIFESTS, COMPOSE, PARITY = "up", "manifests", "compose", "parity"
 LADDER, RTT, ISOLATE, SWEEP, STRESS = "ladder", "rtt", "isolate", "sweep", "stress"
 DECIDE, CHAOS, RATES, CONNECTIONS, WATCH = "decide", "chaos", "rates", "connections", "watch"
-OVERLOAD = "overload"
+OVERLOAD, PROVE_SAGAS = "overload", "prove-sagas"
 SET_UP = (UP, MANIFESTS, PARITY)
 """Commands that start a system, or write down how it is started, and measure nothing."""
 
@@ -62,7 +62,7 @@ class Switches:
         "envoy",
         choice("Edge proxy in front of the topology", "envoy", "kong", "none"),
         layer="edge",
-        commands=(*SET_UP, RTT, RATES, ISOLATE, CONNECTIONS, WATCH),
+        commands=(*SET_UP, RTT, RATES, ISOLATE, CONNECTIONS, WATCH, CHAOS),
     )
     plugins: str = entry(
         "none",
@@ -75,17 +75,20 @@ class Switches:
         "off",
         choice("TLS 1.3 between client and edge", "off", "on"),
         layer="edge",
-        commands=(UP, PARITY, ISOLATE, SWEEP, STRESS, CONNECTIONS, WATCH),
+        commands=(UP, PARITY, ISOLATE, SWEEP, STRESS, CONNECTIONS, WATCH, CHAOS),
         needs=AN_EDGE,
     )
     mesh: str = entry(
-        "none", choice("Sidecar mesh", "none", "envoy", "istio"), layer="sidecars", commands=(*SET_UP, RATES, WATCH)
+        "none",
+        choice("Sidecar mesh", "none", "envoy", "istio"),
+        layer="sidecars",
+        commands=(*SET_UP, RATES, WATCH, CHAOS),
     )
     mtls: str = entry(
         "off",
         choice("Mutual TLS between sidecars", "off", "on"),
         layer="sidecars",
-        commands=(*SET_UP, RATES, WATCH),
+        commands=(*SET_UP, RATES, WATCH, CHAOS),
         needs=A_MESH,
     )
     canary: int = entry(
@@ -99,7 +102,7 @@ class Switches:
         "off",
         choice("Whether the edge refuses requests when answers take longer than they should", "off", "on"),
         layer="edge",
-        commands=(UP, PARITY, MANIFESTS, SWEEP, STRESS, OVERLOAD),
+        commands=(UP, PARITY, MANIFESTS, SWEEP, STRESS, OVERLOAD, CHAOS),
         needs=Need(
             lambda given: given.edge == "envoy", "edge=envoy; Kong has nothing that adapts to how long answers take"
         ),
@@ -112,7 +115,7 @@ class Switches:
             replicas,
         ),
         layer="components",
-        commands=(*SET_UP, CHAOS, RATES, ISOLATE, WATCH),
+        commands=(*SET_UP, PROVE_SAGAS, RATES, ISOLATE, WATCH, CHAOS),
     )
     apart: str = entry(
         "",
@@ -141,7 +144,7 @@ class Switches:
         "none",
         choice("What products and users are read from before the database", "none", "valkey"),
         layer="services",
-        commands=(UP, PARITY, RATES),
+        commands=(UP, PARITY, RATES, CHAOS),
     )
     runtime: str = entry(
         "native",
@@ -158,7 +161,7 @@ class Switches:
         0.2,
         Values("Share of journeys to trace, 0 to 1.", "0 to 1", share),
         layer="tracing",
-        commands=(LADDER, RTT, RATES, ISOLATE, SWEEP, STRESS, WATCH),
+        commands=(LADDER, RTT, RATES, ISOLATE, SWEEP, STRESS, WATCH, CHAOS),
     )
     tracing: str = entry(
         "lean",

@@ -96,6 +96,14 @@ class System(Run):
         self._istio: IstioMesh | None = None
         self._certificate: Certificate | None = None
 
+    def with_settings(self, settings: Mapping[str, Mapping[str, str]]) -> System:
+        """The same system, not begun, with more settings of components, by their names."""
+        extra = {name: {**self._extra.get(name, {}), **settings.get(name, {})} for name in {*self._extra, *settings}}
+        topology, switches, ports, trial = self.topology, self.switches, self.ports, self.trial
+        return System(
+            topology, switches, ports, trial, data=self._data, environ=self._environ, extra=extra, folder=self.folder
+        )
+
     @property
     def target(self) -> Path:
         return self.folder.target

@@ -123,6 +123,10 @@ class Run:
                     processes += [child.pid for child in psutil.Process(pid).children(recursive=True)]
         return pids
 
+    def processes(self) -> list[str]:
+        """The names of the components that run, each replica by its own."""
+        return list(self._supervisor.pids())
+
     def kill(self, component: str) -> None:
         """Kills a component with SIGKILL, as a crash would."""
         self._supervisor.kill(component)

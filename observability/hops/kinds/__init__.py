@@ -38,6 +38,7 @@ DOCUMENTS = {
     "verdicts": "studies",
     "connections": "connections",
     "watch": "watch",
+    "chaos": "chaos",
 }
 
 

@@ -1,4 +1,4 @@
-"""Runs the kill test: `python -m chaos --kills 200`; exit code 0 if nothing was lost, done twice or left half done."""
+"""The kill test, `python -m chaos.prove_sagas`; exit code 0 if nothing was lost, done twice or left half done."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from chaos.kills import Outcome, run_kills
 from chaos.shop import TOPOLOGY, Shop
 from mesh.description.options import Given, Json, takes_switches
 from mesh.description.ports import load_ports
-from mesh.description.switches import parse_switches
+from mesh.description.switches import PROVE_SAGAS, parse_switches
 from mesh.errors import SwitchError
 from mesh.paths import RunFolder
 from mesh.supervisor.reporting import reported
@@ -25,7 +25,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 @app.command()
-@takes_switches("chaos")
+@takes_switches(PROVE_SAGAS)
 def kill(
     *,
     kills: Annotated[int, typer.Option(help="Number of kills; 200 take about 4 minutes.", min=1)] = 200,
@@ -41,7 +41,7 @@ def kill(
         with Shop(ports, folder) as shop:
             outcome = run_kills(
                 shop,
-                folder.path / "chaos.jsonl",
+                folder.path / "sagas.jsonl",
                 kills=kills,
                 customers=customers,
                 seed=seed,

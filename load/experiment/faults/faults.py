@@ -1,0 +1,209 @@
+"""The faults: to which parts of a topology each can be done, and how."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+
+from experiment.errors import UsageError
+from experiment.faults.clock import stepped
+from experiment.faults.links import linked, links_of
+from experiment.faults.strike import LASTS_S, Around, Strike, Wait
+from mesh.components.postgres import POSTGRES
+from mesh.components.shop_processes import TRIAL_DATABASE
+from mesh.components.valkey import VALKEY
+from mesh.description.switches import Switches
+from mesh.description.topology import EDGE, Topology
+from mesh.native.system import System
+
+JAEGER, ISTIOD = "jaeger", "istiod"
+LIFE_S = 0.4
+"""The longest life between two crashes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A kind of fault.
+
+    Attributes:
+        about: What is done, in words that fit behind a target.
+        targets: The targets that it has in a topology with these switches.
+        around: Prepares it.
+    """
+
+    about: str
+    targets: Callable[[Topology, Switches], Sequence[str]]
+    around: Around
+
+
+def parts_of(topology: Topology, switches: Switches) -> list[str]:
+    """Every component that runs, the database and the trace store included."""
+    meshed = [f"{name}-sidecar" for name in (*topology.components, EDGE)] if switches.meshed else []
+    edge = [EDGE] if switches.has_edge else []
+    stores = [*([VALKEY] if switches.cache != "none" else []), POSTGRES, JAEGER]
+    return [*topology.components, *edge, *meshed, *([ISTIOD] if switches.mesh == "istio" else []), *stores]
+
+
+def _services(topology: Topology, switches: Switches) -> Sequence[str]:  # noqa: ARG001 - all targets are asked alike
+    return topology.services
+
+
+def _database(topology: Topology, switches: Switches) -> Sequence[str]:  # noqa: ARG001 - all targets are asked alike
+    return [POSTGRES]
+
+
+def _everything(topology: Topology, switches: Switches) -> Sequence[str]:  # noqa: ARG001 - all targets are asked alike
+    return ["all"]
+
+
+def _plain(strike: Callable[[System, str, Wait], None]) -> Around:
+    @contextmanager
+    def around(system: System, target: str, folder: Path) -> Iterator[tuple[System, Strike]]:  # noqa: ARG001 - no files
+        yield system, lambda wait: strike(system, target, wait)
+
+    return around
+
+
+def _kill(system: System, target: str, wait: Wait) -> None:  # noqa: ARG001 - it is started again at once
+    system.kill(target)
+    system.restart(target)
+
+
+def _crash(system: System, target: str, wait: Wait) -> None:
+    chance, left_s = random.Random(target), 2 * LASTS_S
+    while left_s > 0:
+        _kill(system, target, wait)
+        life_s = chance.uniform(0, LIFE_S)
+        wait(life_s)
+        left_s -= life_s
+
+
+def _restart(system: System, target: str, wait: Wait) -> None:  # noqa: ARG001 - it ends with the restart
+    system.restart(target)
+
+
+def _roll(system: System, target: str, wait: Wait) -> None:  # noqa: ARG001 - there is one target
+    stores = (POSTGRES, VALKEY, JAEGER)
+    for name in [name for name in system.processes() if name not in stores]:
+        system.restart(name)
+        wait(0.1)
+
+
+def _freeze(system: System, target: str, wait: Wait) -> None:
+    pids = system.pids()[target]
+    try:
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        wait(LASTS_S)
+    finally:
+        for pid in pids:
+            with suppress(ProcessLookupError):  # the run is being stopped
+                os.kill(pid, signal.SIGCONT)
+
+
+def _lock(system: System, target: str, wait: Wait) -> None:
+    tables = "SELECT tablename FROM pg_tables WHERE schemaname = %s"
+    schema = f"shop_{target}"
+    with psycopg.connect(system.database.admin_url_of(TRIAL_DATABASE), connect_timeout=5) as connection:
+        for (table,) in connection.execute(tables, [schema]).fetchall():
+            connection.execute(sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE").format(sql.Identifier(schema, table)))
+        wait(LASTS_S)
+        connection.rollback()
+
+
+def _refuse_writes(system: System, target: str, wait: Wait) -> None:  # noqa: ARG001 - there is one database
+    with closing(psycopg.connect(system.database.admin_url, autocommit=True, connect_timeout=5)) as connection:
+        connection.execute("ALTER SYSTEM SET default_transaction_read_only = on")
+        connection.execute("SELECT pg_reload_conf()")
+        try:
+            wait(LASTS_S)
+        finally:
+            connection.execute("SET default_transaction_read_only = off")
+            connection.execute("ALTER SYSTEM RESET default_transaction_read_only")
+            connection.execute("SELECT pg_reload_conf()")
+
+
+FAULTS = {
+    "kill": Fault("killed (SIGKILL), started again at once", parts_of, _plain(_kill)),
+    "freeze": Fault(f"stopped (SIGSTOP) for {LASTS_S:g} s", parts_of, _plain(_freeze)),
+    "crash": Fault("killed again and again at random moments of its life", _services, _plain(_crash)),
+    "cut": Fault(f"no byte gets through for {LASTS_S:g} s", links_of, linked("timeout", {"timeout": 0})),
+    "reset": Fault(f"connections are reset for {LASTS_S:g} s", links_of, linked("reset_peer", {"timeout": 0})),
+    "slow": Fault(
+        f"everything comes 400 to 600 ms later for {LASTS_S:g} s",
+        links_of,
+        linked("latency", {"latency": 500, "jitter": 100}),
+    ),
+    "pool": Fault(f"its tables are locked for {LASTS_S:g} s, so that its whole pool waits", _services, _plain(_lock)),
+    "restart": Fault("stopped and started again", _database, _plain(_restart)),
+    "readonly": Fault(f"refuses to write for {LASTS_S:g} s", _database, _plain(_refuse_writes)),
+    "clock": Fault(f"its clock is an hour ahead for {LASTS_S:g} s", _services, stepped),
+    "rolling": Fault("components but the stores are restarted one by one", _everything, _plain(_roll)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """One fault at one target, written `kill:order`."""
+
+    kind: str
+    target: str
+
+    @classmethod
+    def named(cls, name: str) -> Chosen:
+        """The fault of this name."""
+        kind, _, target = name.partition(":")
+        return cls(kind, target)
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.target}"
+
+    @property
+    def about(self) -> str:
+        """What is done, in words."""
+        return FAULTS[self.kind].about
+
+
+def possible(topology: Topology, switches: Switches) -> list[Chosen]:
+    """Every fault that a topology with these switches can have."""
+    return [Chosen(kind, target) for kind, fault in FAULTS.items() for target in fault.targets(topology, switches)]
+
+
+def chosen(given: str, topologies: Sequence[Topology], switches: Switches) -> dict[str, list[Chosen]]:
+    """Reads which faults each topology shall have.
+
+    Args:
+        given: `all`, or faults, comma-separated: kinds (`kill`) or kinds at a target (`kill:order`).
+        topologies: The topologies.
+        switches: What they run with.
+
+    Returns:
+        The faults of each topology, by its name, in the order of `FAULTS`.
+
+    Raises:
+        UsageError: One is unknown, or no topology has its target; names the valid ones.
+    """
+    has = {topology.name: possible(topology, switches) for topology in topologies}
+    every = {str(one) for of in has.values() for one in of}
+    parts = [part.strip() for part in given.split(",")]
+    for part in parts:
+        kind, colon, target = part.partition(":")
+        if part != "all" and kind not in FAULTS:
+            raise UsageError(f"faults={given}: {part!r} is unknown; valid: all, {', '.join(FAULTS)}")
+        if part != "all" and not any(one == part or (not colon and one.startswith(f"{kind}:")) for one in every):
+            targets = sorted(one.partition(":")[2] for one in every if one.startswith(f"{kind}:"))
+            raise UsageError(
+                f"faults={given}: {kind} has no target {target!r} here; it has: {', '.join(targets) or 'none'}"
+            )
+    return {
+        name: [one for one in of if "all" in parts or one.kind in parts or str(one) in parts]
+        for name, of in has.items()
+    }

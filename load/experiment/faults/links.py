@@ -1,0 +1,133 @@
+"""Faults between two components, or between a service and its database: Toxiproxy stands between them."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from experiment.errors import UsageError
+from experiment.faults.strike import LASTS_S, Around, Strike, Wait
+from experiment.generator.shopload import stop
+from mesh.components.shop_processes import SCHEMES, TRIAL_DATABASE, role_name
+from mesh.description.ports import HOST
+from mesh.description.switches import Switches
+from mesh.description.topology import Topology, port_name
+from mesh.native.system import System
+from mesh.paths import ROOT
+from mesh.supervisor.processes import guarded
+from mesh.supervisor.readiness import tcp
+
+BINARY = ROOT / ".tools" / "bin" / "toxiproxy-server"
+DATABASE = "database"
+START_S = 10.0
+ANSWER_S = 5.0
+POLL_S = 0.01
+
+
+def links_of(topology: Topology, switches: Switches) -> Sequence[str]:
+    """Who calls whom, `order-payment`, and each service and its database; none with a mesh, whose sidecars call."""
+    if switches.meshed:
+        return []
+    calls = [f"{caller}-{callee}" for caller, callees in topology.links.items() for callee in callees]
+    return [*calls, *(f"{service}-{DATABASE}" for service in topology.services if switches.store == "postgres")]
+
+
+def linked(toxic: str, attributes: Mapping[str, int]) -> Around:
+    """A fault of a link, by one of Toxiproxy's toxics.
+
+    Args:
+        toxic: Its type.
+        attributes: Its attributes.
+    """
+
+    @contextmanager
+    def around(system: System, target: str, folder: Path) -> Iterator[tuple[System, Strike]]:
+        caller, variable, url = _address(system, target)
+        parts = urlsplit(url)
+        before, at, hosts = parts.netloc.rpartition("@")
+        with _toxiproxy(folder) as proxy:
+            through = {f"link-{place}": upstream for place, upstream in enumerate(hosts.split(","), start=1)}
+            listening = [proxy.add(name, upstream) for name, upstream in through.items()]
+            replaced = urlunsplit(parts._replace(netloc=f"{before}{at}{','.join(listening)}"))
+
+            def strike(wait: Wait) -> None:
+                with proxy.poisoned(through, toxic, attributes):
+                    wait(LASTS_S)
+
+            yield system.with_settings({caller: {variable: replaced}}), strike
+
+    return around
+
+
+def _address(system: System, target: str) -> tuple[str, str, str]:
+    """Who calls, the setting that says whom, and its value."""
+    topology = system.topology
+    for caller, callees in topology.links.items():
+        for callee, protocol in callees.items():
+            if target == f"{caller}-{callee}":
+                reached = ",".join(map(str, system.ports.reached(port_name(callee, protocol))))
+                return caller, f"SHOP_PEER_{callee.upper()}", f"{SCHEMES[protocol]}://{reached}"
+    service = target.removesuffix(f"-{DATABASE}")
+    return service, "SHOP_DATABASE_URL", system.database.url(role_name(service), TRIAL_DATABASE)
+
+
+class _Toxiproxy:
+    """A running Toxiproxy, by its HTTP API (its README, "HTTP API")."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    def add(self, name: str, upstream: str) -> str:
+        """Stands before an address, and returns where."""
+        made = self._ask("POST", "/proxies", {"name": name, "listen": f"{HOST}:0", "upstream": upstream})
+        return str(made["listen"])
+
+    @contextmanager
+    def poisoned(self, names: Mapping[str, str], toxic: str, attributes: Mapping[str, int]) -> Iterator[None]:
+        """Does something to both directions of links while the context lasts."""
+        added = [(name, stream) for name in names for stream in ("upstream", "downstream")]
+        for name, stream in added:
+            told = {"name": stream, "type": toxic, "stream": stream, "attributes": dict(attributes)}
+            self._ask("POST", f"/proxies/{name}/toxics", told)
+        try:
+            yield
+        finally:
+            for name, stream in added:
+                self._ask("DELETE", f"/proxies/{name}/toxics/{stream}", None)
+
+    def _ask(self, method: str, path: str, body: Any) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self._url + path, data=data, method=method)  # noqa: S310 - our own process
+        with urllib.request.urlopen(request, timeout=ANSWER_S) as answer:  # noqa: S310 - our own process
+            text = answer.read()
+        return json.loads(text) if text else None
+
+
+@contextmanager
+def _toxiproxy(folder: Path) -> Iterator[_Toxiproxy]:
+    if not BINARY.is_file():
+        raise UsageError("faults of links need Toxiproxy, which is not built: run `make toxiproxy`")
+    with closing(socket.create_server((HOST, 0))) as free:
+        port = free.getsockname()[1]
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "toxiproxy.log").open("wb") as log:
+        command = guarded([str(BINARY), "-host", HOST, "-port", str(port)], signal.SIGKILL)
+        process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)  # noqa: S603 - a pinned tool
+        try:
+            listening, give_up_at = tcp(port), time.monotonic() + START_S
+            while not listening():
+                if process.poll() is not None or time.monotonic() > give_up_at:
+                    raise UsageError(f"Toxiproxy did not start; see {log.name}")
+                time.sleep(POLL_S)
+            yield _Toxiproxy(f"http://{HOST}:{port}")
+        finally:
+            stop(process)

@@ -1,0 +1,20 @@
+"""What every fault is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from mesh.native.system import System
+
+LASTS_S = 3.0
+"""How long a fault lasts that does not end by itself."""
+Wait = Callable[[float], None]
+"""Waits for some seconds, during which the other components must stay alive."""
+Strike = Callable[[Wait], None]
+"""Does a fault and undoes it."""
+Prepared = AbstractContextManager[tuple[System, Strike]]
+"""A system to begin, and what will be done to it."""
+Around = Callable[[System, str, Path], Prepared]
+"""Prepares a fault of a system that has not begun, at a target, with files in a folder."""

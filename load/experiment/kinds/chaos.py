@@ -1,0 +1,145 @@
+"""`make chaos`: topologies under faults: what fails meanwhile, how soon all is right again, and what their data say."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+
+from experiment.arguments import topologies_of
+from experiment.blocks import expected_s
+from experiment.commands import in_blocks, options
+from experiment.commands.in_blocks import Common, refuse_beside_resume
+from experiment.faults.faults import FAULTS, chosen
+from experiment.plan.arms_in_blocks import DATA_SEED, PLAN, Arm, Plan, in_comparison
+from experiment.plan.resume import take_up
+from experiment.progress import minutes
+from experiment.results.folder import RESULTS, ResultsFolder, read_json
+from experiment.results.manifest import manifest_of, now
+from experiment.runner import begin, run_trials
+from experiment.trial.files import RECORD
+from hops.conclusions.wording import plural
+from hops.kinds.chaos.document import Document, Struck
+from hops.run.documents import SCHEMA
+from mesh.description.options import Given, Json, takes_switches
+from mesh.description.ports import load_ports
+from mesh.description.switches import parse_switches
+
+KIND = "chaos"
+USUAL = "kill,crash,restart,readonly,rolling"
+FAILED = 1
+"""Exit code if something was lost, doubled or left half done."""
+
+
+@takes_switches(KIND, trace="0")
+def command(
+    *,
+    given: typer.Context,
+    topologies: options.Topologies = options.COMPARED,
+    faults: Annotated[
+        str,
+        typer.Option(
+            help="Faults, comma-separated: all, kinds, or kinds at a target, such as kill:order or cut:order-payment; "
+            f"kinds: {', '.join(FAULTS)}."
+        ),
+    ] = USUAL,
+    blocks: in_blocks.Blocks = "1",
+    rate: options.Rate = None,
+    seed: options.Seed = "1",
+    workload: options.Workload = "chaos",
+    switches: Given,
+    resume: in_blocks.Resume = "",
+    as_json: Json = False,
+) -> None:
+    """The command `chaos`; `experiment.cli` has its help."""
+    with options.reported_errors():
+        if resume:
+            refuse_beside_resume(given)
+            folder, plan = take_up(RESULTS, resume, KIND)
+        else:
+            common = Common(KIND, blocks=blocks, profile=KIND, seed=seed, workload=workload, rate=rate)
+            plan = common.plan(KIND, arms_of_faults(topologies, faults, switches))
+            folder = begin(plan, RESULTS)
+        typer.echo(
+            f"{plural(len(plan.trials()), 'fault')} of {plural(len(_topologies(plan)), 'topology')}, in random order, "
+            f"{minutes(expected_s(plan))}. Ctrl-C keeps what was measured.",
+            err=True,
+        )
+        _carry_out(plan, folder, as_json=as_json)
+
+
+def arms_of_faults(topologies: str, faults: str, switches: Mapping[str, str | None]) -> tuple[Arm, ...]:
+    """An arm for each topology and fault, such as `rest-kill-order`.
+
+    Raises:
+        UsageError: A topology, a fault or a switch has a value that it cannot have.
+    """
+    struck, parsed = topologies_of(topologies, updates="on"), parse_switches(**switches, updates="on")
+    return tuple(
+        Arm(
+            f"{topology.name}-{fault.kind}-{fault.target}",
+            topology,
+            in_comparison(topology, parsed, struck),
+            fault=str(fault),
+        )
+        for topology in struck
+        for fault in chosen(faults, struck, parsed)[topology.name]
+    )
+
+
+def _carry_out(plan: Plan, folder: ResultsFolder, *, as_json: bool) -> None:
+    from experiment.faults.trial import run_struck
+    from hops.kinds.chaos.report import doubts, elements, wrong
+    from hops.terminal.render import rendered
+
+    def conclude() -> tuple[Document, Path]:
+        from hops.kinds import make_report
+
+        document = document_of(plan, folder)
+        folder.write_json(f"{KIND}.json", document)
+        make_report(folder.path)
+        return document, folder.publish(latest=False)  # `latest` is what `make trace` looks at: a run with traces
+
+    document, path = run_trials(plan, folder, load_ports(os.environ), conclude=conclude, run=run_struck)
+    if as_json:
+        options.print_file(path / f"{KIND}.json")
+    else:
+        out = options.console()
+        out.print(rendered(elements(document)))
+        for reason in (*wrong(document), *doubts(document)):
+            out.print(f"SUSPECT: {reason}.")
+        options.print_places(out, path)
+    if wrong(document):
+        raise SystemExit(FAILED)
+    options.end(valid=not doubts(document))
+
+
+def document_of(plan: Plan, folder: ResultsFolder) -> Document:
+    """What the trials of a plan left, in the order of topologies and faults."""
+    from experiment.faults.trial import STRUCK
+
+    seeds = {"tape": plan.seed, "order": plan.seed, "data": DATA_SEED}
+    made_of = manifest_of(KIND, folder.final.name, _topologies(plan), plan.arms[0].switches, plan.workload, seeds)
+    began = read_json(folder.path / PLAN)["began"]
+    struck = []
+    for arm in plan.arms:
+        for block in range(1, plan.blocks + 1):
+            trial = folder.path / "trials" / f"{block}-{arm.label}"
+            gates = [gate["name"] for gate in read_json(trial / RECORD)["gates"] if not gate["ok"]]
+            one = {"block": block, "topology": arm.topology.name, **read_json(trial / STRUCK), "doubts": gates}
+            struck.append(cast("Struck", one))
+    return Document(
+        schema=SCHEMA,
+        name=folder.final.name,
+        manifest={**made_of, "began": began, "ended": now()},
+        blocks=plan.blocks,
+        rate=plan.profile.rate,
+        struck=struck,
+    )
+
+
+def _topologies(plan: Plan) -> dict[str, Any]:
+    return {arm.topology.name: arm.topology for arm in plan.arms}

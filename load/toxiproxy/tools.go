@@ -1,0 +1,6 @@
+//go:build tools
+
+// Package tools pins Toxiproxy, which disturbs what passes between two components.
+package tools
+
+import _ "github.com/Shopify/toxiproxy/v2/cmd/server"

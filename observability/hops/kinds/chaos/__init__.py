@@ -1,0 +1,1 @@
+"""How a topology's customers and data come through faults."""
