@@ -107,23 +107,37 @@ class _Moments:
             time.sleep(min(WATCH_S, left_s))
 
     def figures(self, journeys: pl.DataFrame) -> dict[str, Any]:
-        """What the fault did to a load's journeys: the figures of `hops.kinds.chaos.document.Struck`."""
-        began, ended, arrived = self._began_ns, self._ended_ns, pl.col("intended_ns")
-        ok, failed = journeys.filter(pl.col("outcome") == "ok"), journeys.filter(pl.col("outcome") != "ok")
-        last_failed = int(failed["intended_ns"].max() or 0)  # type: ignore[arg-type] # a column of integers
-        during = arrived.is_between(began, ended + LAST_S * NS_PER_S)
-        messages = failed.select(pl.col("error").fill_null("")).to_series().value_counts(sort=True).head(MESSAGES)
-        return {
-            "journeys": journeys.height,
-            "failed": _counts(failed, "outcome"),
-            "failed_journeys": _counts(failed, "journey"),
-            "messages": dict(messages.iter_rows()),
-            "lasted_s": (ended - began) / NS_PER_S,
-            "failing_s": max(0.0, (last_failed - began) / NS_PER_S),
-            "over": last_failed < int(journeys["intended_ns"].max()) - LAST_S * NS_PER_S,  # type: ignore[arg-type]
-            "before_ms": _latency_ms(ok.filter(arrived < began)),
-            "during_ms": _latency_ms(ok.filter(during)),
-        }
+        """What the fault did to a load's journeys."""
+        return figures_of(journeys, self._began_ns, self._ended_ns)
+
+
+def figures_of(journeys: pl.DataFrame, began: int, ended: int) -> dict[str, Any]:
+    """What a fault did to a load's journeys.
+
+    Args:
+        journeys: Rows of `hops.run.rows.JOURNEYS`.
+        began: When it began, in nanoseconds of the Unix epoch.
+        ended: When it ended.
+
+    Returns:
+        Figures of `hops.kinds.chaos.document.Struck`.
+    """
+    arrived = pl.col("intended_ns")
+    ok, failed = journeys.filter(pl.col("outcome") == "ok"), journeys.filter(pl.col("outcome") != "ok")
+    last_failed = int(failed["intended_ns"].max() or 0)  # type: ignore[arg-type] # a column of integers
+    during = arrived.is_between(began, ended + LAST_S * NS_PER_S)
+    messages = failed.select(pl.col("error").fill_null("")).to_series().value_counts(sort=True).head(MESSAGES)
+    return {
+        "journeys": journeys.height,
+        "failed": _counts(failed, "outcome"),
+        "failed_journeys": _counts(failed, "journey"),
+        "messages": dict(messages.iter_rows()),
+        "lasted_s": (ended - began) / NS_PER_S,
+        "failing_s": max(0.0, (last_failed - began) / NS_PER_S),
+        "over": last_failed < int(journeys["intended_ns"].max()) - LAST_S * NS_PER_S,  # type: ignore[arg-type]
+        "before_ms": _latency_ms(ok.filter(arrived < began)),
+        "during_ms": _latency_ms(ok.filter(during)),
+    }
 
 
 def _counts(rows: pl.DataFrame, column: str) -> dict[str, int]:

@@ -107,8 +107,8 @@ def faults_table(document: Document) -> Table:
     caption = (
         f"Faults at {document['rate']:g} journeys a second: how long each lasted (a kill, until the component was "
         "ready again), journeys that failed and for how long from its begin on they did, latency of those that did "
-        "not, before it and during it and the second after, purchases that customers were told of and those that they had "
-        f"to repeat; {plural(document['blocks'], 'block')}"
+        "not, before it and during it and the second after, purchases that customers were told of and those that they "
+        f"had to repeat; {plural(document['blocks'], 'block')}"
     )
     return Table("faults", caption, columns, rows, heads=2)
 

@@ -1,0 +1,57 @@
+"""`make chaos`, short: real faults under load, and what a user gets of it; `make chaos faults=all` is the long version."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from experiment.cli import app
+from experiment.faults.links import BINARY as TOXIPROXY
+from experiment.generator.shopload import BINARY
+from experiment.kinds import chaos
+from mesh.description.ports import Ports
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.timeout(300),
+    pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`"),
+]
+
+
+def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, base: int, **settings: str) -> dict[str, dict[str, object]]:
+    """What each fault of a run did, by its name."""
+    monkeypatch.setattr(chaos, "RESULTS", tmp_path)
+    arguments = [part for name, value in settings.items() for part in (f"--{name}", value)]
+    done = CliRunner(env={"SHOP_PORT_BASE": str(base)}).invoke(app, ["chaos", *arguments, "--json"])
+    # A busy machine makes latencies suspect (3); that anything is lost or doubled is 1.
+    assert done.exit_code in (0, 3), done.stderr
+    assert "Traceback" not in done.stderr
+    return {one["fault"]: one for one in json.loads(done.stdout)["struck"]}
+
+
+def test_crashes_of_the_saga_lose_and_double_nothing_and_are_seen_by_who_buys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_ports: Callable[[], Ports]
+) -> None:
+    struck = ran(tmp_path, monkeypatch, free_ports().base, topologies="hybrid", faults="crash:order")
+    crash = struck["crash:order"]
+    assert crash["broken"] == []
+    assert (crash["unanswered"], crash["unsettled"], crash["over"]) == (0, 0, True)
+    assert crash["repeated"] > 10
+    assert crash["failed_journeys"]["checkout"] == crash["repeated"]
+    assert crash["checkouts"] > 100
+    assert 0 < crash["failing_s"] < crash["lasted_s"] + 5
+
+
+@pytest.mark.skipif(not TOXIPROXY.is_file(), reason="Toxiproxy is not built: run `make toxiproxy`")
+def test_a_link_that_is_cut_fails_those_who_need_it_and_no_one_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_ports: Callable[[], Ports]
+) -> None:
+    struck = ran(tmp_path, monkeypatch, free_ports().base, topologies="grpc", faults="reset:order-payment")
+    reset = struck["reset:order-payment"]
+    assert set(reset["failed_journeys"]) == {"checkout"}
+    assert reset["failed_journeys"]["checkout"] == reset["repeated"] > 10
+    assert (reset["broken"], reset["unanswered"], reset["unsettled"]) == ([], 0, 0)

@@ -1,0 +1,127 @@
+"""`make chaos`: which faults a user can choose, what a load's rows say of one, and what customers ask for once more."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from experiment.errors import UsageError
+from experiment.faults.faults import FAULTS, Chosen, chosen, possible
+from experiment.faults.repetition import acknowledged, repetition
+from experiment.faults.trial import figures_of
+from experiment.generator.shopload import Tape
+from experiment.kinds.chaos import USUAL, arms_of_faults
+from mesh.description.switches import parse_switches
+from mesh.description.topology import load_topology
+
+HYBRID, REST = (load_topology(name, updates="on") for name in ("hybrid", "rest"))
+PLAIN = parse_switches()
+MS = 1_000_000
+
+
+def test_every_part_of_a_topology_can_be_killed_and_every_link_cut() -> None:
+    faults = set(map(str, possible(HYBRID, PLAIN)))
+    parts = {*HYBRID.components, "edge", "postgres", "jaeger"}
+    assert {one for one in faults if one.startswith("kill:")} == {f"kill:{part}" for part in parts}
+    assert {"cut:order-payment", "reset:order-database", "slow:graphql-gateway-product", "rolling:all"} <= faults
+
+
+def test_sidecars_and_their_control_plane_are_parts_and_stand_where_links_are_cut() -> None:
+    faults = set(map(str, possible(HYBRID, parse_switches(mesh="istio"))))
+    assert {"kill:order-sidecar", "freeze:edge-sidecar", "kill:istiod"} <= faults
+    assert not any(one.startswith(("cut:", "reset:", "slow:")) for one in faults)
+
+
+def test_a_kind_stands_for_all_its_targets_and_a_topology_without_one_has_the_others() -> None:
+    both = chosen("pool,kill:graphql-gateway", [HYBRID, REST], PLAIN)
+    assert [str(one) for one in both["hybrid"]] == [
+        "kill:graphql-gateway",
+        *(f"pool:{service}" for service in HYBRID.services),
+    ]
+    assert {one.kind for one in both["rest"]} == {"pool"}
+    assert chosen("all", [HYBRID], PLAIN)["hybrid"] == possible(HYBRID, PLAIN)
+    assert set(USUAL.split(",")) <= set(FAULTS)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("nope", "faults=nope: 'nope' is unknown; valid: all, kill, freeze"),
+        ("", "faults=: '' is unknown"),
+        ("kill:moon", "kill has no target 'moon' here; it has: edge, graphql-gateway, jaeger"),
+        ("kill:", "kill has no target ''"),
+        ("cut:payment-order", "cut has no target 'payment-order' here; it has: graphql-gateway-"),
+    ],
+)
+def test_other_faults_are_refused(given: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        chosen(given, [HYBRID], PLAIN)
+
+
+def test_each_topology_and_fault_is_an_arm() -> None:
+    arms = arms_of_faults("grpc,hybrid", "kill:order", {"edge": "kong"})
+    assert [(arm.label, arm.fault, arm.switches.edge) for arm in arms] == [
+        ("grpc-kill-order", "kill:order", "kong"),
+        ("hybrid-kill-order", "kill:order", "kong"),
+    ]
+    assert Chosen.named(arms[0].fault) == Chosen("kill", "order")
+
+
+def test_what_a_fault_did_is_read_off_the_rows() -> None:
+    second = 1_000 * MS
+    rows = [(0, "ok", "browse", 10), (1, "ok", "browse", 30), (4, "server", "checkout", 5), (5, "timeout", "browse", 9)]
+    rows += [(6, "ok", "browse", 400), (8, "ok", "browse", 10), (15, "ok", "browse", 10)]
+    journeys = pl.DataFrame(
+        {
+            "intended_ns": [at * second for at, *_ in rows],
+            "outcome": [outcome for _, outcome, *_ in rows],
+            "journey": [journey for _, _, journey, _ in rows],
+            "latency_ns": [ms * MS for *_, ms in rows],
+            "error": ["" if outcome == "ok" else f"{outcome}!" for _, outcome, *_ in rows],
+        }
+    )
+    figures = figures_of(journeys, int(3.5 * second), 6 * second)
+    assert figures["failed"] == {"server": 1, "timeout": 1}
+    assert figures["failed_journeys"] == {"checkout": 1, "browse": 1}
+    assert figures["messages"] == {"server!": 1, "timeout!": 1}
+    assert (figures["lasted_s"], figures["failing_s"], figures["over"]) == (2.5, 1.5, True)
+    assert (figures["before_ms"]["p99"], figures["during_ms"]["p50"]) == (30.0, 400.0)
+    ends_badly = journeys.with_columns(outcome=pl.Series(["ok"] * 6 + ["server"]))
+    assert not figures_of(ends_badly, int(3.5 * second), 6 * second)["over"]
+    assert figures_of(journeys.filter(pl.col("outcome") == "ok"), 9 * second, 10 * second)["failing_s"] == 0
+
+
+def test_what_failed_is_asked_for_with_the_same_key_and_only_what_customers_were_told_counts(tmp_path: Path) -> None:
+    path = tmp_path / "tape.jsonl"
+    entries = [
+        {"seq": seq, "at_ns": seq * MS, "journey": "checkout", "params": {"user_id": seq, "idempotency_key": f"k{seq}"}}
+        for seq in range(4)
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in [{"journeys": 4, "rate": 9.0}, *entries]))
+    again = repetition(Tape(path, "", 4, 1), {1, 3}, tmp_path / "again.jsonl")
+    header, *lines = (tmp_path / "again.jsonl").read_text().splitlines(keepends=True)
+    assert [json.loads(line)["params"]["idempotency_key"] for line in lines] == ["k1", "k3"]
+    assert [json.loads(line)["seq"] for line in lines] == [0, 1]
+    assert json.loads(header)["body_sha256"] == hashlib.sha256("".join(lines).encode()).hexdigest()
+    assert (again.tape.journeys, json.loads(header)["journeys"]) == (2, 2)
+    rows = tmp_path / "rows.jsonl"
+    told = [(0, "ok", "checkout"), (1, "server", "checkout"), (2, "ok", "browse")]
+    rows.write_text(
+        "".join(
+            json.dumps({"seq": seq, "outcome": outcome, "journey": journey, "order_id": 70 + seq}) + "\n"
+            for seq, outcome, journey in told
+        )
+    )
+    assert acknowledged([(rows, path)], tmp_path / "told.jsonl") == 1
+    (line,) = (tmp_path / "told.jsonl").read_text().splitlines()
+    assert json.loads(line) == {
+        "journey": "checkout",
+        "outcome": "ok",
+        "order_id": 70,
+        "user_id": 0,
+        "idempotency_key": "k0",
+    }
