@@ -1,4 +1,4 @@
-"""`make chaos`, short: real faults under load, and what a user gets of it; `make chaos faults=all` is the long version."""
+"""`make chaos`, short: real faults under load, and what a user gets of it; `faults=all` is the long version."""
 
 from __future__ import annotations
 
