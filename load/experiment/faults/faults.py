@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import psycopg
 from psycopg import sql
 
 from experiment.errors import UsageError
+from experiment.faults.certificates import expire, holders
 from experiment.faults.clock import stepped
 from experiment.faults.links import linked, links_of
 from experiment.faults.strike import LASTS_S, Around, Strike, Wait
@@ -27,6 +29,9 @@ from mesh.native.system import System
 JAEGER, ISTIOD = "jaeger", "istiod"
 LIFE_S = 0.4
 """The longest life between two crashes."""
+LEAVE_S, READY_S = 1, 3.0
+"""In a rolling restart, how long clients have to leave who is asked to stop, and how long who was restarted must have
+been ready before the next one: its callers look again at intervals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +65,12 @@ def _database(topology: Topology, switches: Switches) -> Sequence[str]:  # noqa:
     return [POSTGRES]
 
 
-def _everything(topology: Topology, switches: Switches) -> Sequence[str]:  # noqa: ARG001 - all targets are asked alike
-    return ["all"]
+def _shop(topology: Topology, switches: Switches) -> Sequence[str]:  # noqa: ARG001 - all targets are asked alike
+    return ["shop"]
+
+
+def _alone(topology: Topology, switches: Switches) -> Sequence[str]:  # noqa: ARG001 - all targets are asked alike
+    return [*([EDGE] if switches.has_edge else []), POSTGRES]
 
 
 def _plain(strike: Callable[[System, str, Wait], None]) -> Around:
@@ -78,23 +87,27 @@ def _kill(system: System, target: str, wait: Wait) -> None:  # noqa: ARG001 - it
 
 
 def _crash(system: System, target: str, wait: Wait) -> None:
-    chance, left_s = random.Random(target), 2 * LASTS_S
-    while left_s > 0:
+    chance, until = random.Random(target), time.monotonic() + 2 * LASTS_S
+    while time.monotonic() < until:
         _kill(system, target, wait)
-        life_s = chance.uniform(0, LIFE_S)
-        wait(life_s)
-        left_s -= life_s
+        wait(chance.uniform(0, LIFE_S))
 
 
 def _restart(system: System, target: str, wait: Wait) -> None:  # noqa: ARG001 - it ends with the restart
     system.restart(target)
 
 
-def _roll(system: System, target: str, wait: Wait) -> None:  # noqa: ARG001 - there is one target
-    stores = (POSTGRES, VALKEY, JAEGER)
-    for name in [name for name in system.processes() if name not in stores]:
-        system.restart(name)
-        wait(0.1)
+@contextmanager
+def _rolling(system: System, target: str, folder: Path) -> Iterator[tuple[System, Strike]]:  # noqa: ARG001 - no files
+    # As in a cluster, who is asked to stop lets its clients leave first.
+    ours = system.with_settings({name: {"SHOP_DRAIN_S": f"{LEAVE_S}"} for name in system.topology.components})
+
+    def strike(wait: Wait) -> None:
+        for name in [name for name in ours.processes() if name not in (EDGE, ISTIOD, POSTGRES, VALKEY, JAEGER)]:
+            ours.restart(name)
+            wait(READY_S)
+
+    yield ours, strike
 
 
 def _freeze(system: System, target: str, wait: Wait) -> None:
@@ -143,10 +156,19 @@ FAULTS = {
         linked("latency", {"latency": 500, "jitter": 100}),
     ),
     "pool": Fault(f"its tables are locked for {LASTS_S:g} s, so that its whole pool waits", _services, _plain(_lock)),
-    "restart": Fault("stopped and started again", _database, _plain(_restart)),
+    "restart": Fault("stopped and started again", _alone, _plain(_restart)),
     "readonly": Fault(f"refuses to write for {LASTS_S:g} s", _database, _plain(_refuse_writes)),
+    "expire": Fault(
+        f"its certificate has expired, and it starts again with it; {LASTS_S:g} s later with a new one",
+        holders,
+        _plain(expire),
+    ),
     "clock": Fault(f"its clock is an hour ahead for {LASTS_S:g} s", _services, stepped),
-    "rolling": Fault("components but the stores are restarted one by one", _everything, _plain(_roll)),
+    "rolling": Fault(
+        f"gateways, services and sidecars are restarted one by one, {READY_S:g} s after the one before was ready",
+        _shop,
+        _rolling,
+    ),
 }
 
 

@@ -134,7 +134,7 @@ def figures_of(journeys: pl.DataFrame, began: int, ended: int) -> dict[str, Any]
         "messages": dict(messages.iter_rows()),
         "lasted_s": (ended - began) / NS_PER_S,
         "failing_s": max(0.0, (last_failed - began) / NS_PER_S),
-        "over": last_failed < int(journeys["intended_ns"].max()) - LAST_S * NS_PER_S,  # type: ignore[arg-type]
+        "over": max(last_failed, ended) < int(journeys["intended_ns"].max()) - LAST_S * NS_PER_S,  # type: ignore[arg-type]
         "before_ms": _latency_ms(ok.filter(arrived < began)),
         "during_ms": _latency_ms(ok.filter(during)),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -13,8 +14,10 @@ from experiment.arguments import topologies_of
 from experiment.blocks import expected_s
 from experiment.commands import in_blocks, options
 from experiment.commands.in_blocks import Common, refuse_beside_resume
-from experiment.faults.faults import FAULTS, chosen
+from experiment.faults.faults import FAULTS, Chosen, chosen
 from experiment.plan.arms_in_blocks import DATA_SEED, PLAN, Arm, Plan, in_comparison
+from experiment.plan.mix import mix_of
+from experiment.plan.own_load import OwnLoad
 from experiment.plan.resume import take_up
 from experiment.progress import minutes
 from experiment.results.folder import RESULTS, ResultsFolder, read_json
@@ -30,6 +33,8 @@ from mesh.description.switches import parse_switches
 
 KIND = "chaos"
 USUAL = "kill,crash,restart,readonly,rolling"
+ROLLING_S = 8.0
+"""How long a restart of a rolling one may take, its wait included."""
 FAILED = 1
 """Exit code if something was lost, doubled or left half done."""
 
@@ -61,10 +66,10 @@ def command(
             folder, plan = take_up(RESULTS, resume, KIND)
         else:
             common = Common(KIND, blocks=blocks, profile=KIND, seed=seed, workload=workload, rate=rate)
-            plan = common.plan(KIND, arms_of_faults(topologies, faults, switches))
+            plan = with_long_loads(common.plan(KIND, arms_of_faults(topologies, faults, switches)))
             folder = begin(plan, RESULTS)
         typer.echo(
-            f"{plural(len(plan.trials()), 'fault')} of {plural(len(_topologies(plan)), 'topology')}, in random order, "
+            f"{plural(len(plan.trials()), 'fault')} of {', '.join(_topologies(plan))}, in random order, "
             f"{minutes(expected_s(plan))}. Ctrl-C keeps what was measured.",
             err=True,
         )
@@ -88,6 +93,21 @@ def arms_of_faults(topologies: str, faults: str, switches: Mapping[str, str | No
         for topology in struck
         for fault in chosen(faults, struck, parsed)[topology.name]
     )
+
+
+def with_long_loads(plan: Plan) -> Plan:
+    """The plan with a longer load for faults that take longer than its profile's."""
+    mix = tuple((*pair, weight) for pair, weight in mix_of(plan.workload).items())
+
+    def longer(arm: Arm) -> Arm:
+        if Chosen.named(arm.fault).kind != "rolling":
+            return arm
+        processes = sum(arm.switches.replicas.get(name, 1) for name in arm.topology.components)
+        processes *= 2 if arm.switches.meshed else 1
+        sending = replace(plan.sending(arm), duration_s=plan.profile.duration_s + ROLLING_S * processes)
+        return replace(arm, load=OwnLoad(f"{processes}-restarts", mix, sending))
+
+    return replace(plan, arms=tuple(map(longer, plan.arms)))
 
 
 def _carry_out(plan: Plan, folder: ResultsFolder, *, as_json: bool) -> None:

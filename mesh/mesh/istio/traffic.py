@@ -10,7 +10,7 @@ from mesh.description.switches import Switches
 from mesh.description.topology import Protocol, Topology
 from mesh.istio.resource import NATIVE, Naming, Resource
 from mesh.istio.services import IDLE_TIMEOUT, SPOKEN
-from mesh.sidecars.envoy import EJECTED_FOR, FAILURES_IN_A_ROW, LOOKED_AT_EVERY, REPEATED_WHEN, TIMEOUT
+from mesh.sidecars.envoy import EJECTED_FOR, FAILURES_IN_A_ROW, LOOKED_AT_EVERY, MOST_EJECTED, REPEATED_WHEN, TIMEOUT
 from mesh.sidecars.retries import repeatable_paths
 from mesh.sidecars.workloads import Inbound, Workload, callers, lasting_paths, link_of, weights
 
@@ -71,7 +71,7 @@ def _policy(inbound: Inbound, switches: Switches, *, lasts: bool) -> dict[str, A
             "consecutive5xxErrors": 0,
             "interval": LOOKED_AT_EVERY,
             "baseEjectionTime": EJECTED_FOR,
-            "maxEjectionPercent": 100,
+            "maxEjectionPercent": MOST_EJECTED,
         },
     }
 

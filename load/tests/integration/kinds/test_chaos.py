@@ -46,6 +46,18 @@ def test_crashes_of_the_saga_lose_and_double_nothing_and_are_seen_by_who_buys(
     assert 0 < crash["failing_s"] < crash["lasted_s"] + 5
 
 
+def test_a_service_that_answers_for_another_one_which_is_away_is_not_taken_for_away_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_ports: Callable[[], Ports]
+) -> None:
+    base, fault = free_ports().base, "expire:payment-sidecar"
+    struck = ran(tmp_path, monkeypatch, base, topologies="hybrid", faults=fault, mesh="envoy", mtls="on")
+    assert struck[fault]["repeated"] > 10
+    assert {
+        message for message in struck[fault]["messages"] if "payment service does not answer" not in message
+    } == set()
+    assert (struck[fault]["broken"], struck[fault]["unanswered"], struck[fault]["over"]) == ([], 0, True)
+
+
 @pytest.mark.skipif(not TOXIPROXY.is_file(), reason="Toxiproxy is not built: run `make toxiproxy`")
 def test_a_link_that_is_cut_fails_those_who_need_it_and_no_one_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_ports: Callable[[], Ports]

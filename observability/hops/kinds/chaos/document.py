@@ -19,7 +19,7 @@ class Struck(TypedDict):
         messages: The most frequent errors, and how often each came.
         lasted_s: How long the fault lasted; of a kill, until the component was ready again.
         failing_s: From the begin of the fault to the arrival of the last journey that failed; 0 if none did.
-        over: Whether no journey failed in the last second of the load.
+        over: Whether the fault had ended, and no journey failed, in the last second of the load.
         before_ms: Latency of the journeys that ended ok and arrived before the fault, by name of a percentile: `p50`.
         during_ms: The same of those that arrived during it and in the second after it; empty if none ended ok.
         checkouts: Purchases that customers were told of, repeated ones included.
