@@ -93,6 +93,10 @@ overload: setup ## Load topologies with factors=1,2,5,10 times what they hold: w
 chaos: setup .tools/toxiproxy.stamp ## Kill, stop, cut off and restart components under load: what fails, how soon it is over, what the data say; faults=kill,cut
 	@$(RUN) -m experiment chaos $(options)
 
+.PHONY: soak
+soak: setup ## Keep a topology under load for minutes=60 and say what grows: memory, descriptors, threads, connections, latency
+	@$(RUN) -m experiment soak $(options)
+
 .PHONY: connections
 connections: setup ## Hold 0, 10, 100 and 1,000 open connections and print the memory of each component
 	@$(RUN) -m experiment connections $(options)

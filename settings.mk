@@ -13,6 +13,7 @@ SETTINGS_overload := topologies factors capacity objective profile seed workload
 SETTINGS_connections := topologies connections blocks seed edge tls http
 SETTINGS_watch := topologies ways watchers channel interval duration rate blocks seed edge tls mesh mtls replicas trace http
 SETTINGS_chaos := topologies faults blocks rate seed workload edge tls mesh mtls admission replicas cache trace resume
+SETTINGS_soak := topologies minutes rate seed workload edge tls mesh mtls replicas updates cache trace
 SETTINGS_compare-runs := a b threshold metrics allow-suspect out
 SETTINGS_decide := run workload rate watchers lateness network rtt bandwidth
 SETTINGS_parity := topologies samples seed workload edge plugins tls mesh mtls canary admission replicas apart updates cache payload http reuse persisted client_cache
@@ -33,7 +34,7 @@ SETTINGS_up := topology edge plugins tls mesh mtls canary admission replicas apa
 SETTINGS_manifests := topology edge plugins mesh mtls canary admission replicas updates scale delay hold abort namespace storage seed out
 SETTINGS_compose := topology updates scale seed out
 
-SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary admission replicas apart store updates cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users factors capacity ways watchers channel interval duration faults a b threshold metrics allow-suspect out run lateness samples experiments draws traces hops sizes pairs kills races customers namespace storage
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary admission replicas apart store updates cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users factors capacity ways watchers channel interval duration faults minutes a b threshold metrics allow-suspect out run lateness samples experiments draws traces hops sizes pairs kills races customers namespace storage
 
 #? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, chaos, rtt.
@@ -244,7 +245,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? watch trace 0.2 Share of journeys to trace, 0 to 1.
 #? watch http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? chaos topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
-#? chaos faults kill,crash,restart,readonly,rolling Faults, comma-separated: all, kinds, or kinds at a target, such as kill:order or cut:order-payment; kinds: kill, freeze, crash, cut, reset, slow, pool, restart, readonly, clock, rolling.
+#? chaos faults kill,crash,restart,readonly,rolling Faults, comma-separated: all, kinds, or kinds at a target, such as kill:order or cut:order-payment; kinds: kill, freeze, crash, cut, reset, slow, pool, restart, readonly, expire, clock, rolling.
 #? chaos blocks 1 Number of blocks, 1 to 100; each runs every arm once.
 #? chaos rate - Journeys per second of an open loop (default: the profile's rate).
 #? chaos seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
@@ -258,6 +259,19 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? chaos cache none What products and users are read from before the database: none or valkey.
 #? chaos trace 0 Share of journeys to trace, 0 to 1.
 #? chaos resume - Interrupted experiment to resume: latest, or its name.
+#? soak topologies hybrid Topologies, comma-separated names or paths.
+#? soak minutes 60 Minutes of load on each topology, 1 to 1440.
+#? soak rate 20 Journeys per second of an open loop (default: the profile's rate).
+#? soak seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
+#? soak workload default Workload: a name in load/workloads/, or the path of a YAML file.
+#? soak edge envoy Edge proxy in front of the topology: envoy or kong or none.
+#? soak tls off TLS 1.3 between client and edge: off or on.
+#? soak mesh none Sidecar mesh: none or envoy or istio.
+#? soak mtls off Mutual TLS between sidecars: off or on.
+#? soak replicas - Processes to run per component, such as graphql-gateway:2,product:2.
+#? soak updates on Whether customers are told of changes of their orders, by a notification service: off or on.
+#? soak cache none What products and users are read from before the database: none or valkey.
+#? soak trace 0 Share of journeys to trace, 0 to 1.
 #? compare-runs a - Baseline run: the name of a folder in results/, or a path.
 #? compare-runs b latest Run to compare with the baseline: latest, a name or a path.
 #? compare-runs threshold - Exit with code 4 if b is slower than a by more than this, such as 10%.

@@ -40,7 +40,7 @@ def setup_of(kind: str, topologies: str, seed: str, workload: str, **switches: s
     parsed = parse_switches(**switches)
     require_fitting(file, parsed)
     return Setup(
-        topologies=tuple(topologies_of(topologies)),
+        topologies=tuple(topologies_of(topologies, updates=parsed.updates)),
         switches=parsed,
         workload=file,
         seed=checked_seed(seed),

@@ -57,6 +57,11 @@ KINDS = {
         "Put topologies under faults: what fails meanwhile, how soon all is right again, and what the data say. Exit "
         "code 1 if something was lost or doubled, 3 if SUSPECT.",
     ),
+    "soak": (
+        "soak",
+        "Keep topologies under load for long, and say what grows: memory, descriptors, threads, connections, latency. "
+        "Exit code 3 if something does.",
+    ),
     "compare-runs": (
         "two_runs",
         "Compare two runs of one tape. Exit code 4 if b is shown to be slower by more than the threshold.",

@@ -38,7 +38,7 @@ SHORTEST_ISTIO_DELAY_MS = 1.0
 UP, MANIFESTS, COMPOSE, PARITY = "up", "manifests", "compose", "parity"
 LADDER, RTT, ISOLATE, SWEEP, STRESS = "ladder", "rtt", "isolate", "sweep", "stress"
 DECIDE, CHAOS, RATES, CONNECTIONS, WATCH = "decide", "chaos", "rates", "connections", "watch"
-OVERLOAD, PROVE_SAGAS = "overload", "prove-sagas"
+OVERLOAD, PROVE_SAGAS, SOAK = "overload", "prove-sagas", "soak"
 SET_UP = (UP, MANIFESTS, PARITY)
 """Commands that start a system, or write down how it is started, and measure nothing."""
 
@@ -62,7 +62,7 @@ class Switches:
         "envoy",
         choice("Edge proxy in front of the topology", "envoy", "kong", "none"),
         layer="edge",
-        commands=(*SET_UP, RTT, RATES, ISOLATE, CONNECTIONS, WATCH, CHAOS),
+        commands=(*SET_UP, RTT, RATES, ISOLATE, CONNECTIONS, WATCH, CHAOS, SOAK),
     )
     plugins: str = entry(
         "none",
@@ -75,20 +75,20 @@ class Switches:
         "off",
         choice("TLS 1.3 between client and edge", "off", "on"),
         layer="edge",
-        commands=(UP, PARITY, ISOLATE, SWEEP, STRESS, CONNECTIONS, WATCH, CHAOS),
+        commands=(UP, PARITY, ISOLATE, SWEEP, STRESS, CONNECTIONS, WATCH, CHAOS, SOAK),
         needs=AN_EDGE,
     )
     mesh: str = entry(
         "none",
         choice("Sidecar mesh", "none", "envoy", "istio"),
         layer="sidecars",
-        commands=(*SET_UP, RATES, WATCH, CHAOS),
+        commands=(*SET_UP, RATES, WATCH, CHAOS, SOAK),
     )
     mtls: str = entry(
         "off",
         choice("Mutual TLS between sidecars", "off", "on"),
         layer="sidecars",
-        commands=(*SET_UP, RATES, WATCH, CHAOS),
+        commands=(*SET_UP, RATES, WATCH, CHAOS, SOAK),
         needs=A_MESH,
     )
     canary: int = entry(
@@ -115,7 +115,7 @@ class Switches:
             replicas,
         ),
         layer="components",
-        commands=(*SET_UP, PROVE_SAGAS, RATES, ISOLATE, WATCH, CHAOS),
+        commands=(*SET_UP, PROVE_SAGAS, RATES, ISOLATE, WATCH, CHAOS, SOAK),
     )
     apart: str = entry(
         "",
@@ -138,13 +138,13 @@ class Switches:
         "off",
         choice("Whether customers are told of changes of their orders, by a notification service", "off", "on"),
         layer="services",
-        commands=(UP, MANIFESTS, COMPOSE, PARITY),
+        commands=(UP, MANIFESTS, COMPOSE, PARITY, SOAK),
     )
     cache: str = entry(
         "none",
         choice("What products and users are read from before the database", "none", "valkey"),
         layer="services",
-        commands=(UP, PARITY, RATES, CHAOS),
+        commands=(UP, PARITY, RATES, CHAOS, SOAK),
     )
     runtime: str = entry(
         "native",
@@ -161,7 +161,7 @@ class Switches:
         0.2,
         Values("Share of journeys to trace, 0 to 1.", "0 to 1", share),
         layer="tracing",
-        commands=(LADDER, RTT, RATES, ISOLATE, SWEEP, STRESS, WATCH, CHAOS),
+        commands=(LADDER, RTT, RATES, ISOLATE, SWEEP, STRESS, WATCH, CHAOS, SOAK),
     )
     tracing: str = entry(
         "lean",

@@ -39,6 +39,7 @@ DOCUMENTS = {
     "connections": "connections",
     "watch": "watch",
     "chaos": "chaos",
+    "soak": "soak",
 }
 
 

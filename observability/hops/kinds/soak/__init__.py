@@ -1,0 +1,1 @@
+"""Whether anything grows while a topology is under load for long."""
