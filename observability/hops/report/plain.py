@@ -11,6 +11,7 @@ from hops.report import chart
 from hops.report.facts import machine_facts
 from hops.report.sections.setup import setup_table
 from hops.report.write import Page, write_page
+from hops.run.switches import switches_text
 
 
 def write_plain(
@@ -41,6 +42,8 @@ def write_plain(
     """
     chart.restart_ids()
     facts = dict(machine_facts(document["manifest"]))
+    if switches := document["manifest"].get("switches"):
+        facts |= {"workload": document["manifest"]["workload"], "switches": switches_text(switches)}
     page = Page(
         name=document["name"],
         kind=kind,
