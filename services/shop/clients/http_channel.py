@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
 
 import aiohttp
 from opentelemetry.trace import StatusCode
@@ -18,6 +20,7 @@ from shop.errors import Internal, ShopError, Unavailable, away, late
 from shop.instrument.tracing import CLIENT
 from shop.platform.config import split_address
 from shop.platform.deadline import DEADLINE_HEADER, DEFAULT_S, remaining
+from shop.platform.telemetry.metering import METERS, metered
 from shop.platform.telemetry.trace_context import trace_headers
 from shop.platform.telemetry.tracing import UNTRACED, Ending, begin, note_busy, sampled_parent
 
@@ -31,6 +34,7 @@ PAUSES_S = (0.05, 0.1)
 """Pauses between the tries of a read: three tries, as in the gRPC channels, if the service is briefly away."""
 
 _LOG = logging.getLogger(__name__)
+_METER = attrgetter("http_client")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +105,22 @@ class HttpChannel:
         pauses = PAUSES_S if again else ()
         for pause in pauses:
             try:
-                return await self._once(method, path, body, headers, name, attributes)
+                return await self._measured(method, path, body, headers, name, attributes)
             except Unavailable:
                 await asyncio.sleep(min(pause, remaining() or pause))
-        return await self._once(method, path, body, headers, name, attributes)
+        return await self._measured(method, path, body, headers, name, attributes)
+
+    def _measured(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        headers: Mapping[str, str] | None,
+        name: str,
+        attributes: Mapping[str, AttributeValue] | None,
+    ) -> Coroutine[Any, Any, Answer]:
+        call = self._once(method, path, body, headers, name, attributes)
+        return metered(_METER, (method, self.peer, name), call, _ended, _failed) if METERS else call
 
     async def lines(self, path: str, body: bytes, headers: Mapping[str, str]) -> AsyncGenerator[bytes]:
         """Sends a request whose answer lasts, and yields its lines as they come.
@@ -208,6 +224,15 @@ class HttpChannel:
                     span.set_attribute("error.type", str(answer.status))
                     span.set_status(StatusCode.ERROR)
             return answer
+
+
+def _ended(answer: Answer) -> tuple[str, ...]:
+    status = str(answer.status)
+    return status, status if answer.status >= 400 else ""
+
+
+def _failed(error: BaseException) -> tuple[str, ...]:
+    return "", type(error).__qualname__
 
 
 async def _next_line(content: aiohttp.StreamReader) -> bytes:

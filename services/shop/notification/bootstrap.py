@@ -16,6 +16,7 @@ from shop.platform.database.listening import listening_to
 from shop.platform.database.pool import connect_database
 from shop.platform.process.lifecycle import stop_signal
 from shop.platform.serve import Protocols, protocols_of, servers
+from shop.platform.telemetry.metering import METERS
 
 EXAMPLE_URL = "postgresql://shop_notification:…@127.0.0.1:18060/shop_trial"
 
@@ -41,6 +42,8 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[NotificationParts]:
     try:
         store = PostgresNotifications(database)
         watchers = Watchers(store)
+        for meters in METERS:
+            meters.gauge("shop.notification.watchers", "Streams that wait for news.", lambda: watchers.count)
 
         def heard(user: str | None) -> None:
             watchers.wake(None if user is None else int(user))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from shop.clients.connect import connect
 from shop.clients.ports import Clients
 from shop.order.background import Background
+from shop.order.backlog import Backlog
 from shop.order.grpc import register
 from shop.order.memory import MemoryTables
 from shop.order.postgres_orders import PostgresOrders
@@ -29,6 +30,7 @@ from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.process.beside import beside
 from shop.platform.process.lifecycle import stop_signal
 from shop.platform.serve import Protocols, listening, protocols_of, servers
+from shop.platform.telemetry.metering import METERS
 
 EXAMPLE_URL = "postgresql://shop_order:…@127.0.0.1:18060/shop_trial"
 DRAIN_S = 1.5
@@ -63,8 +65,10 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[OrderParts]:
     driver = Driver(f"{socket.gethostname()}/{instance}", str(uuid.uuid4()))
 
     told = Telling() if NOTIFICATION in config.peers else SILENCE
+    measured: list[Database] = []
 
     def in_postgres(database: Database) -> tuple[PostgresOrders, PostgresCheckouts, PostgresCancellations]:
+        measured.append(database)
         return (
             PostgresOrders(database, told),
             PostgresCheckouts(database, driver, told),
@@ -74,6 +78,8 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[OrderParts]:
     async with AsyncExitStack() as stack:
         stores = await stack.enter_async_context(opened_store(config, EXAMPLE_URL, in_postgres, MemoryTables.load))
         orders, checkout_store, cancellation_store = stores
+        for database in measured if METERS else ():
+            await stack.enter_async_context(beside(Backlog(database, METERS[0]).run()))
         clients = await stack.enter_async_context(connect(config.peers, config.component, config.sockets))
         checkouts = CheckoutSaga(
             checkout_store, orders, product=clients.product, user=clients.user, payment=clients.payment
@@ -90,7 +96,7 @@ async def _relay(config: ServiceConfig, clients: Clients, stack: AsyncExitStack)
     """Opens what the relay needs, connections of its own among it: a delivery keeps no request waiting for one."""
     url = required(config.database_url, "SHOP_DATABASE_URL", EXAMPLE_URL)
     # Deletions that a crash of the database takes back are deliveries made again, which do no harm.
-    database = await connect_database(url, 1, settings={"synchronous_commit": "off"})
+    database = await connect_database(url, 1, settings={"synchronous_commit": "off"}, name="relay")
     stack.push_async_callback(database.close)
     relay = Relay(PostgresOutbox(database), clients.notification)
     await stack.enter_async_context(listening_to(CHANNEL, url, relay.wake))

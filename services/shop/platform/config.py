@@ -53,6 +53,7 @@ class ServiceConfig:
         listen_thrift_entrance: The same for framed Thrift, for callers that all are clients: no edge marks their calls.
         listen_thrift_json: The same for Thrift's TJSON over HTTP.
         listen_http: The same for a gateway; None in a service.
+        listen_metrics: "host:port" to serve metrics on; None to measure nothing.
         database_url: PostgreSQL URL; None in a gateway.
         database_pool: Connections to keep open.
         store: Where a service keeps its data: in the database, or in memory that is filled from it at the start.
@@ -95,6 +96,7 @@ class ServiceConfig:
     listen_thrift_entrance: str | None = None
     listen_thrift_json: str | None = None
     listen_http: str | None = None
+    listen_metrics: str | None = None
     database_url: str | None = None
     database_pool: int = DEFAULT_POOL
     store: str = "postgres"
@@ -147,6 +149,7 @@ class ServiceConfig:
             listen_thrift_entrance=_address(env, "SHOP_LISTEN_THRIFT_ENTRANCE"),
             listen_thrift_json=_address(env, "SHOP_LISTEN_THRIFT_JSON"),
             listen_http=_address(env, "SHOP_LISTEN_HTTP"),
+            listen_metrics=_port(env, "SHOP_LISTEN_METRICS"),
             database_url=_url(env, "SHOP_DATABASE_URL", ("postgresql", "postgres")),
             database_pool=_whole(env, "SHOP_DATABASE_POOL", DEFAULT_POOL, 1, LARGEST_POOL),
             store=_choice(env, "SHOP_STORE", STORES, "postgres"),
@@ -243,6 +246,13 @@ def _address(env: Mapping[str, str], name: str) -> str | None:
             "or unix:/absolute/path.sock"
         )
     return text
+
+
+def _port(env: Mapping[str, str], name: str) -> str | None:
+    address = _address(env, name)
+    if address is not None and socket_path(address) is not None:
+        raise ConfigError(f"{name} is {address!r}; valid: host:port, as 127.0.0.1:18026")
+    return address
 
 
 def _require_socket_path(path: str, name: str, text: str) -> None:

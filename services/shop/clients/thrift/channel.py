@@ -9,7 +9,8 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from asyncio import StreamReader, StreamWriter
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
+from operator import attrgetter
 from types import ModuleType
 from typing import Any
 
@@ -17,11 +18,12 @@ import msgspec
 
 from shop.clients.http_channel import KEEP_ALIVE_S, PAUSES_S, HttpChannel
 from shop.clients.services import Service
-from shop.errors import Internal, Unavailable, away, late
+from shop.errors import Internal, ShopError, Unavailable, away, late
 from shop.instrument.tracing import CLIENT
 from shop.platform.config import split_address
 from shop.platform.deadline import DEADLINE_HEADER, DEFAULT_S, remaining
 from shop.platform.errors import error_for_code
+from shop.platform.telemetry.metering import METERS, metered
 from shop.platform.telemetry.trace_context import trace_headers
 from shop.platform.telemetry.tracing import UNTRACED, Ending, begin, note_busy, sampled_parent
 from shop.platform.thrift.encoding import CALL, COMPACT, EXCEPTION, JSON, LARGEST_ANSWER, encoded, opened
@@ -30,6 +32,7 @@ from shop.platform.thrift.processor import TracedMethod, attributes_of
 from shop.platform.thrift.server import LENGTH
 
 _LOG = logging.getLogger(__name__)
+_METER = attrgetter("rpc_client")
 
 
 class _Problem(msgspec.Struct):
@@ -177,10 +180,14 @@ class FramedPeer(ThriftPeer):
     async def call(self, method: str, request: Any) -> Any:
         for pause in PAUSES_S if method in self.service.reads else ():
             try:
-                return await self._once(method, request)
+                return await self._measured(method, request)
             except Unavailable:
                 await asyncio.sleep(min(pause, remaining() or pause))
-        return await self._once(method, request)
+        return await self._measured(method, request)
+
+    def _measured(self, method: str, request: Any) -> Coroutine[Any, Any, Any]:
+        call = self._once(method, request)
+        return metered(_METER, ("thrift", f"{self._name}/{method}"), call, _ended, _failed) if METERS else call
 
     async def close(self) -> None:
         """Closes the connections that carry no call."""
@@ -237,3 +244,12 @@ class FramedPeer(ThriftPeer):
         if self._socket is not None:
             return address, _Connection(*await asyncio.open_unix_connection(self._socket))
         return address, _Connection(*await asyncio.open_connection(*split_address(address)))
+
+
+def _ended(_: object) -> tuple[str, ...]:
+    return "OK", ""
+
+
+def _failed(error: BaseException) -> tuple[str, ...]:
+    code = error.code.value if isinstance(error, ShopError) else "CANCELLED"
+    return code, code

@@ -7,7 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import asyncpg
 from asyncpg.pool import PoolConnectionProxy
@@ -17,7 +17,11 @@ from shop.instrument.tracing import INTERNAL
 from shop.platform.database.statement_tracing import TracedConnection
 from shop.platform.deadline import passed, remaining
 from shop.platform.errors import StartError
+from shop.platform.telemetry.metering import METERS
 from shop.platform.telemetry.tracing import UNTRACED, Ending, begin, sampled_parent
+
+if TYPE_CHECKING:
+    from shop.platform.database.metered_pool import MeteredPool
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +45,7 @@ _PASSED = "the deadline of the request passed in the database"
 class Database:
     """The connections of one service."""
 
-    def __init__(self, pool: asyncpg.Pool[asyncpg.Record]) -> None:
+    def __init__(self, pool: asyncpg.Pool[asyncpg.Record] | MeteredPool) -> None:
         self._pool = pool
         self._returning: set[asyncio.Task[None]] = set()
 
@@ -118,7 +122,12 @@ class Database:
 
 
 async def connect_database(
-    url: str, pool_size: int, *, limit_s: float = CONNECT_LIMIT_S, settings: Mapping[str, str] = NO_SETTINGS
+    url: str,
+    pool_size: int,
+    *,
+    limit_s: float = CONNECT_LIMIT_S,
+    settings: Mapping[str, str] = NO_SETTINGS,
+    name: str = "requests",
 ) -> Database:
     """Opens the connections of a service, waiting for a database that is still starting.
 
@@ -127,6 +136,7 @@ async def connect_database(
         pool_size: Connections to keep open.
         limit_s: How long to try, in seconds.
         settings: Further settings of the sessions.
+        name: Name of these connections among those of the process.
 
     Raises:
         StartError: The database did not answer in time, or refused the role.
@@ -134,13 +144,21 @@ async def connect_database(
     give_up_at = asyncio.get_running_loop().time() + limit_s
     while True:
         try:
-            return Database(await _open(url, pool_size, settings))
+            pool = await _open(url, pool_size, settings)
+            return Database(_metered(pool, name) if METERS else pool)
         except (OSError, TimeoutError, asyncpg.CannotConnectNowError) as error:
             if asyncio.get_running_loop().time() >= give_up_at:
                 raise StartError(f"the database at {_place(url)} does not answer: {error}; is it running?") from error
             await asyncio.sleep(CONNECT_PAUSE_S)
         except (asyncpg.PostgresError, ValueError) as error:
             raise StartError(f"the database at {_place(url)} refuses SHOP_DATABASE_URL: {error}") from error
+
+
+def _metered(pool: asyncpg.Pool[asyncpg.Record], name: str) -> MeteredPool:
+    # Here, so that a process that measures nothing loads nothing for it.
+    from shop.platform.database.metered_pool import MeteredPool
+
+    return MeteredPool(pool, name, METERS[0])
 
 
 def _open(url: str, pool_size: int, settings: Mapping[str, str]) -> asyncpg.Pool[asyncpg.Record]:

@@ -11,12 +11,14 @@ import re
 import time
 from collections.abc import Coroutine
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import asyncpg
 
 from shop.instrument.tracing import CLIENT, Parent, SharedAttributes, shared
 from shop.platform.deadline import remaining
+from shop.platform.telemetry.metering import METERS, metered
 from shop.platform.telemetry.tracing import note, sampled_parent
 
 T = TypeVar("T")
@@ -56,6 +58,7 @@ def _named_after(query: str) -> tuple[str, str]:
     return operation, table[1] if table else ""
 
 
+_METER = attrgetter("statements")
 ENDINGS = ("COMMIT", "ROLLBACK")
 END_LIMIT_S = 2.0
 
@@ -104,8 +107,10 @@ def _limit(timeout: float | None) -> float | None:
 
 
 def traced(query: str, call: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
-    """Traces a statement if the request is traced."""
+    """Traces a statement if the request is traced, and measures it if anything is measured."""
     parent = sampled_parent()
+    if METERS:
+        call = metered(_METER, ("postgresql", _noted(query)[0]), call)
     return call if parent is None else _in_span(query, parent, call)
 
 

@@ -21,11 +21,12 @@ from shop.platform.graphql.documents import Documents, Measure, is_mutation
 from shop.platform.graphql.error_format import graphql_errors, not_found_by_hash, shop_error
 from shop.platform.graphql.errors import PersistedQueryNotFound, Refused, RequestError
 from shop.platform.graphql.internals import core_schema
-from shop.platform.graphql.limits import name_of
+from shop.platform.graphql.limits import first_field, name_of
 from shop.platform.graphql.request import GraphQLRequest, from_json, from_query_string, read_body
 from shop.platform.graphql.schema import RequestContext, Schema
 from shop.platform.graphql.tracing import Receive, Scope, Send, name_operation, note_error
 from shop.platform.http.compression import SMALLEST_BYTES, accepts_gzip, gzip
+from shop.platform.telemetry.metering import tell
 from shop.platform.telemetry.tracing import child_span
 
 ROUTE = "/graphql"
@@ -144,6 +145,7 @@ class Endpoint:
                 if method == "GET" and is_mutation(operation):
                     raise _bad_method("mutations need POST", b"POST")
                 name_operation(operation.operation.value, name_of(operation))
+                tell(operation=first_field(operation))
                 with child_span("graphql.execute"):
                     result = await self._schema.execute(
                         None, request.variables, context, operation_name=request.operation_name

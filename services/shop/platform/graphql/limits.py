@@ -135,6 +135,12 @@ def name_of(operation: OperationDefinitionNode) -> str:
     return operation.name.value if operation.name else ""
 
 
+def first_field(operation: OperationDefinitionNode) -> str:
+    """Returns the name in the schema of the first field that an operation asks for; empty if a fragment comes first."""
+    first = operation.selection_set.selections[0]
+    return first.name.value if isinstance(first, FieldNode) else ""
+
+
 def fragments_of(document: DocumentNode) -> dict[str, FragmentDefinitionNode]:
     """Returns the named fragments of a document."""
     return {node.name.value: node for node in document.definitions if isinstance(node, FragmentDefinitionNode)}

@@ -15,6 +15,7 @@ from opentelemetry.trace import INVALID_SPAN_CONTEXT, NonRecordingSpan, Span, Sp
 from shop.instrument.tracing import SERVER
 from shop.platform.errors import SERVER_FAULTS
 from shop.platform.process.injected_delay import pause
+from shop.platform.telemetry.metering import tell
 from shop.platform.telemetry.trace_context import caller_of
 from shop.platform.telemetry.tracing import Current, begin, note_busy
 
@@ -45,6 +46,7 @@ class Traced:
         if scope["type"] != "http" or scope["path"] != self._route:
             await self._app(scope, receive, send)
             return
+        tell(route=self._route)
         caller = _caller(scope)
         if not caller.is_valid:
             await self._delayed(scope, receive, send)
@@ -102,6 +104,8 @@ def name_operation(kind: str, name: str) -> None:
 
 def note_error(code: str) -> None:
     """Records on the request's span the error of its answer, since its HTTP status does not tell."""
+    if code in _SERVER_FAULTS:
+        tell(error=code)
     span = trace.get_current_span()
     if span.is_recording():
         span.set_attribute("error.type", code)

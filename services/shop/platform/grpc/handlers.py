@@ -24,6 +24,7 @@ from shop.platform.errors import row
 from shop.platform.grpc.errors import status_of
 from shop.platform.grpc.tracing import TRACEPARENT, Metadata, TracedMethod, end, server_span
 from shop.platform.process.injected_delay import INJECTED, pause
+from shop.platform.telemetry.metering import METERS, asked
 from shop.platform.telemetry.tracing import note_busy
 
 log = logging.getLogger(__name__)
@@ -64,6 +65,8 @@ def guarded(handler: Handler, method: str, authenticator: Authenticator) -> Hand
 
     async def answer(raw: bytes, context: Context) -> bytes | None:
         metadata: Metadata = dict(context.invocation_metadata() or ())  # type: ignore[arg-type]
+        request = asked(metadata.get(TRACEPARENT)) if METERS else None
+        ended = grpc.StatusCode.CANCELLED
         span = server_span(metadata, traced) if TRACEPARENT in metadata else None
         note_busy(span)
         try:
@@ -72,17 +75,23 @@ def guarded(handler: Handler, method: str, authenticator: Authenticator) -> Hand
                     await pause()
                 admit(access, metadata.get("authorization"), metadata.get(origin))
                 message = await work(raw, context)
+            ended = grpc.StatusCode.OK
             if span is not None:
                 end(span)
             return message
         except Exception as error:
             failure = _failure(error, span)
+            ended = row(failure).grpc
         except BaseException:
             if span is not None:
                 end(span, grpc.StatusCode.CANCELLED)
             raise
         finally:
             note_busy()
+            if request is not None:
+                error_type = ended.name if ended in _SERVER_FAULTS else ""
+                values = ("grpc", traced.name, ended.name, error_type)
+                METERS[0].rpc_server.note(values, request.seconds, request.trace_id)
         return await context.abort_with_status(status_of(failure))
 
     if handler.response_streaming:

@@ -7,6 +7,7 @@ calls that are not traced too.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import TracebackType
@@ -18,6 +19,7 @@ from opentelemetry import trace
 from opentelemetry.trace import Span, StatusCode
 
 from shop.instrument.tracing import CLIENT, SERVER, SharedAttributes, shared
+from shop.platform.telemetry.metering import METERS, note_since
 from shop.platform.telemetry.trace_context import UNTRACED_CALLER, sampled_caller, trace_headers
 from shop.platform.telemetry.tracing import begin, note_busy, sampled_parent
 
@@ -137,7 +139,41 @@ class Untraced:
         """Does nothing."""
 
 
-def client_span(method: TracedMethod) -> ClientSpan | Untraced:
+class Measured:
+    """The time of a call, around its span."""
+
+    __slots__ = ("_began", "_call", "_code", "_method")
+
+    def __init__(self, call: ClientSpan | Untraced, method: TracedMethod) -> None:
+        self._call = call
+        self._method = method.name
+        self._code: grpc.StatusCode | None = None
+
+    def __enter__(self) -> Self:
+        self._began = time.perf_counter()
+        self._call.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, stack: TracebackType | None
+    ) -> None:
+        self._call.__exit__(kind, error, stack)
+        code = "OK" if error is None else (self._code or grpc.StatusCode.CANCELLED).name
+        values = ("grpc", self._method, code, "" if error is None else code)
+        note_since(METERS[0].rpc_client, values, self._began)
+
+    @property
+    def metadata(self) -> tuple[tuple[str, str], ...]:
+        """What tells the callee of the trace."""
+        return self._call.metadata
+
+    def failed(self, code: grpc.StatusCode) -> None:
+        """Records the status that the callee, or gRPC in its place, ended the call with."""
+        self._code = code
+        self._call.failed(code)
+
+
+def client_span(method: TracedMethod) -> ClientSpan | Untraced | Measured:
     """Opens the CLIENT span of a call, if the request in hand is traced.
 
     Returns:
@@ -145,4 +181,5 @@ def client_span(method: TracedMethod) -> ClientSpan | Untraced:
     """
     note_busy()
     span = begin(method.name, CLIENT, sampled_parent(), None, method.attributes)
-    return Untraced(tuple(trace_headers(None).items())) if span is None else ClientSpan(span)
+    call = Untraced(tuple(trace_headers(None).items())) if span is None else ClientSpan(span)
+    return Measured(call, method) if METERS else call

@@ -20,6 +20,7 @@ from shop.platform.errors import ConfigError, StartError
 from shop.platform.process.injected_delay import injected_delay, injected_hold
 from shop.platform.process.logs import configure_logging
 from shop.platform.telemetry.exporting import telemetry
+from shop.platform.telemetry.metering import metering
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +70,7 @@ def leave(code: int) -> NoReturn:
 
 
 async def _traced(serve: Callable[[ServiceConfig], Coroutine[Any, Any, None]], config: ServiceConfig) -> None:
-    async with telemetry(config):
+    async with telemetry(config), metering(config):
         await serve(config)
 
 

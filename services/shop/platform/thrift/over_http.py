@@ -19,6 +19,7 @@ from shop.platform.http.compression import SMALLEST_BYTES, accepts_gzip, gzip
 from shop.platform.rest.call import Call as HttpCall
 from shop.platform.rest.problems import answer_http_error, answer_shop_error
 from shop.platform.rest.serving import Serving
+from shop.platform.telemetry.metering import tell
 from shop.platform.thrift.encoding import JSON
 from shop.platform.thrift.processor import Processor
 
@@ -46,6 +47,7 @@ def http_app(service: str, processor: Processor, authenticator: Authenticator) -
             return _response(received, call)
         span = trace.get_current_span()
         span.update_name(call.traced.name)
+        tell(route=path_of(service), operation=call.traced.name)
         names = len(call.traced.attributes) // 2
         span.set_attributes(dict(zip(call.traced.attributes[:names], call.traced.attributes[names:], strict=True)))  # type: ignore[arg-type]
         origin = received.last_header(authenticator.origin_header.encode())

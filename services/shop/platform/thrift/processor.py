@@ -14,6 +14,7 @@ from shop.errors import Internal, ShopError
 from shop.instrument.tracing import SharedAttributes, shared
 from shop.platform.access.rules import Access, Authenticator
 from shop.platform.errors import SERVER_FAULTS, row
+from shop.platform.telemetry.metering import tell
 from shop.platform.thrift.encoding import EXCEPTION, MOST_ROWS, REPLY, encoded, opened, read_whole, unknown_method
 from shop.platform.validation import size
 from shop.stubs.thrift.ttypes import ShopError as Failure
@@ -109,6 +110,8 @@ class Call:
             span.set_attribute("error.type", failure.code.value)
             if failure.code in SERVER_FAULTS:
                 span.set_status(StatusCode.ERROR, failure.message)
+        if failure.code in SERVER_FAULTS:
+            tell(error=failure.code.value)
         told = Failure(row(failure).thrift, failure.message, failure.field or None, failure.retry_after_s or None)
         return self._reply(self._result(error=told))
 

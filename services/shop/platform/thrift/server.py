@@ -25,6 +25,7 @@ from shop.platform.http.body import MOST_BYTES, MOST_S
 from shop.platform.http.server import BACKLOG, KEEP_ALIVE_S
 from shop.platform.process.injected_delay import INJECTED, pause
 from shop.platform.process.unix_socket import bind_unix, unlink
+from shop.platform.telemetry.metering import METERS, asked
 from shop.platform.telemetry.trace_context import UNTRACED_CALLER, sampled_caller
 from shop.platform.telemetry.tracing import begin, note_busy
 from shop.platform.thrift.encoding import COMPACT, Undecodable
@@ -103,6 +104,7 @@ class FramedServer:
         if isinstance(call, bytes):
             return call
         headers = call.headers
+        request = asked(headers.get(_TRACEPARENT))
         span = _server_span(call) if _TRACEPARENT in headers else None
         note_busy(span)
         try:
@@ -117,6 +119,9 @@ class FramedServer:
             if span is not None:
                 span.end()
             note_busy()
+            if request is not None:
+                values = ("thrift", call.traced.name, request.error or "OK", request.error)
+                METERS[0].rpc_server.note(values, request.seconds, request.trace_id)
 
 
 def _server_span(call: Call) -> Span | None:

@@ -1,0 +1,125 @@
+"""What a process counts and times besides its spans: metrics of OpenTelemetry's conventions, in Prometheus' formats.
+
+Names are the conventions' own, as Prometheus writes them: dots become underscores, and a time's name ends with its unit
+(https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/). Those for which there is no
+convention begin with `shop`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.gc_collector import GCCollector
+from prometheus_client.process_collector import ProcessCollector
+
+BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
+"""Of requests and calls, as the conventions advise."""
+SHORT_BUCKETS_S = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
+"""Of what is done for them, as the conventions advise for statements."""
+
+
+class Timing:
+    """A histogram of durations.
+
+    Args:
+        registry: Where it is registered.
+        name: Name by the conventions, without the unit: "http.server.request.duration".
+        about: What it measures, in one sentence.
+        attributes: Names of its attributes, each with few values.
+        buckets: Upper bounds, in seconds.
+    """
+
+    def __init__(
+        self, registry: CollectorRegistry, name: str, about: str, attributes: Sequence[str], buckets: Sequence[float]
+    ) -> None:
+        labels = [written(attribute) for attribute in attributes]
+        self._histogram = Histogram(written(name), about, labels, unit="seconds", registry=registry, buckets=buckets)
+        self._series: dict[tuple[str, ...], Histogram] = {}
+
+    def note(self, values: tuple[str, ...], seconds: float, trace_id: str = "") -> None:
+        """Counts one duration.
+
+        Args:
+            values: Values of the attributes, in their order.
+            seconds: The duration.
+            trace_id: The trace that shows it, in hexadecimal digits; empty if there is none.
+        """
+        series = self._series.get(values)
+        if series is None:
+            series = self._histogram.labels(*values) if values else self._histogram
+            self._series[values] = series
+        series.observe(seconds, {"trace_id": trace_id} if trace_id else None)
+
+
+class Meters:
+    """All that a process measures."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        GCCollector(registry=self.registry)
+        self._gauges: dict[str, Gauge] = {}
+        status = ("http.response.status_code", "error.type")
+        self.http_server = self._timing(
+            "http.server.request.duration",
+            "HTTP requests that were answered.",
+            ("http.request.method", "http.route", "shop.operation", *status),
+        )
+        self.http_client = self._timing(
+            "http.client.request.duration",
+            "HTTP requests to other components.",
+            ("http.request.method", "server.address", "shop.operation", *status),
+        )
+        rpc = ("rpc.system.name", "rpc.method", "rpc.response.status_code", "error.type")
+        self.rpc_server = self._timing("rpc.server.call.duration", "Calls that were answered.", rpc)
+        self.rpc_client = self._timing("rpc.client.call.duration", "Calls of other components.", rpc)
+        self.statements = self._timing(
+            "db.client.operation.duration",
+            "Statements of the database.",
+            ("db.system.name", "db.query.summary", "error.type"),
+            SHORT_BUCKETS_S,
+        )
+        pool = ("db.client.connection.pool.name",)
+        self.waits = self._timing(
+            "db.client.connection.wait_time", "Waits for a connection of the pool.", pool, SHORT_BUCKETS_S
+        )
+        self.uses = self._timing(
+            "db.client.connection.use_time", "From when a connection was lent to its return.", pool, SHORT_BUCKETS_S
+        )
+        self.timeouts = Counter(
+            written("db.client.connection.timeouts"),
+            "Waits for a connection that were given up.",
+            [written(name) for name in pool],
+            registry=self.registry,
+        )
+        self.loop_delay = self._timing(
+            "shop.event_loop.delay", "How much later than it should the event loop takes up its work.", ()
+        )
+
+    def gauge(
+        self, name: str, about: str, read: Callable[[], float], *, unit: str = "", attributes: Sequence[str] = ()
+    ) -> None:
+        """Has a value shown as it is when somebody asks.
+
+        Args:
+            name: Name by the conventions, without the unit.
+            about: What it shows, in one sentence.
+            read: Reads it; called on another thread.
+            unit: Its unit, "seconds"; empty for a number of things.
+            attributes: Names, then values, of its attributes.
+        """
+        middle = len(attributes) // 2
+        gauge = self._gauges.get(name)
+        if gauge is None:
+            labels = [written(attribute) for attribute in attributes[:middle]]
+            gauge = self._gauges[name] = Gauge(written(name), about, labels, unit=unit, registry=self.registry)
+        (gauge.labels(*attributes[middle:]) if attributes else gauge).set_function(read)
+
+    def _timing(self, name: str, about: str, attributes: Sequence[str], buckets: Sequence[float] = BUCKETS_S) -> Timing:
+        return Timing(self.registry, name, about, attributes, buckets)
+
+
+def written(name: str) -> str:
+    """Returns a name of the conventions as Prometheus writes it."""
+    return name.replace(".", "_")

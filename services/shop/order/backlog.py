@@ -1,0 +1,77 @@
+"""What waits in the order service's tables, for metrics: sagas that have not ended, events that are not delivered."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from shop.errors import ShopError
+from shop.platform.database.pool import Database
+from shop.platform.deadline import own_deadline
+
+if TYPE_CHECKING:
+    from shop.instrument.meters import Meters
+
+log = logging.getLogger(__name__)
+
+LOOK_S = 5.0
+"""Pause between two looks, in seconds."""
+LIMIT_S = 2.0
+"""How long a look may take, in seconds."""
+SAGAS = (("checkout", "RUNNING"), ("checkout", "UNDOING"), ("cancellation", "RUNNING"))
+OUTBOX = ("outbox", "")
+# The age of a saga counts from its last step; retries leave that time as it is.
+WAITING = """
+    SELECT 'checkout' AS queue, state, count(*) AS things, extract(epoch FROM now() - min(updated_at)) AS age_s
+    FROM checkout WHERE state IN ('RUNNING', 'UNDOING') GROUP BY state
+    UNION ALL SELECT 'cancellation', state, count(*), extract(epoch FROM now() - min(updated_at))
+    FROM cancellation WHERE state = 'RUNNING' GROUP BY state
+    UNION ALL SELECT 'outbox', '', count(*), coalesce(extract(epoch FROM now() - min(happened_at)), 0) FROM outbox
+"""
+
+
+class Backlog:
+    """Shows what waits, as the tables say every few seconds: the same at each replica.
+
+    Args:
+        database: Connections whose search_path is the service's schema.
+        meters: What shows it.
+    """
+
+    def __init__(self, database: Database, meters: Meters) -> None:
+        self._database = database
+        self._rows: dict[tuple[str, str], tuple[float, float]] = {}
+        for queue in SAGAS:
+            self._show(meters, queue, "shop.saga", "Sagas that have not ended", ("shop.saga.name", "shop.saga.state"))
+        self._show(meters, OUTBOX, "shop.outbox", "Events that are not delivered")
+
+    def _show(
+        self, meters: Meters, queue: tuple[str, str], name: str, things: str, attributes: tuple[str, ...] = ()
+    ) -> None:
+        labels = (*attributes, *queue[: len(attributes)])
+        meters.gauge(f"{name}.waiting", f"{things}.", lambda: self._of(queue)[0], attributes=labels)
+        oldest = f"{things}: how long the oldest one has waited."
+        meters.gauge(f"{name}.oldest_age", oldest, lambda: self._of(queue)[1], unit="seconds", attributes=labels)
+
+    def _of(self, queue: tuple[str, str]) -> tuple[float, float]:
+        return self._rows.get(queue, (0, 0))
+
+    async def look(self) -> None:
+        """Reads the tables.
+
+        Raises:
+            ShopError: The database does not answer.
+        """
+        with own_deadline(LIMIT_S):
+            rows = await self._database.fetch(WAITING)
+        self._rows = {(row["queue"], row["state"]): (row["things"], float(row["age_s"])) for row in rows}
+
+    async def run(self) -> None:
+        """Looks until it is cancelled; no failure of the database ends it."""
+        while True:
+            try:
+                await self.look()
+            except ShopError as error:
+                log.warning("what waits could not be counted: %s", error.message)
+            await asyncio.sleep(LOOK_S)

@@ -1,0 +1,64 @@
+"""A pool whose waits and loans are measured (https://opentelemetry.io/docs/specs/semconv/database/database-metrics/)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Coroutine
+from typing import Any
+
+import asyncpg
+from asyncpg.pool import PoolConnectionProxy
+
+from shop.instrument.meters import Meters
+from shop.platform.telemetry.metering import note_since
+
+_POOL, _STATE = "db.client.connection.pool.name", "db.client.connection.state"
+
+
+class MeteredPool:
+    """Stands before a pool, with the methods of it that are used.
+
+    Args:
+        pool: The pool.
+        name: Its name among those of the process.
+        meters: What measures.
+    """
+
+    def __init__(self, pool: asyncpg.Pool[asyncpg.Record], name: str, meters: Meters) -> None:
+        self.close, self.terminate = pool.close, pool.terminate
+        self._pool = pool
+        self._labels = (name,)
+        self._meters = meters
+        self._pending = 0
+        self._lent: dict[Any, float] = {}
+
+        def show(what: str, about: str, read: Any, *more: str) -> None:
+            middle = len(more) // 2
+            attributes = (_POOL, *more[:middle], name, *more[middle:])
+            meters.gauge(f"db.client.connection.{what}", about, read, attributes=attributes)
+
+        show("count", "Connections that are open.", pool.get_idle_size, _STATE, "idle")
+        show("count", "", lambda: pool.get_size() - pool.get_idle_size(), _STATE, "used")
+        show("max", "Connections that there may be.", pool.get_max_size)
+        show("pending_requests", "Requests that wait for a connection.", lambda: self._pending)
+
+    async def acquire(self) -> PoolConnectionProxy[asyncpg.Record]:
+        """Lends a connection."""
+        began = time.perf_counter()
+        self._pending += 1
+        try:
+            connection = await self._pool.acquire()
+        except (TimeoutError, asyncio.CancelledError):
+            self._meters.timeouts.labels(*self._labels).inc()
+            raise
+        finally:
+            self._pending -= 1
+            note_since(self._meters.waits, self._labels, began)
+        self._lent[connection] = time.perf_counter()
+        return connection
+
+    def release(self, connection: Any, **how: Any) -> Coroutine[Any, Any, None]:
+        """Takes a connection back."""
+        note_since(self._meters.uses, self._labels, self._lent.pop(connection))
+        return self._pool.release(connection, **how)

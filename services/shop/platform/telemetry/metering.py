@@ -1,0 +1,196 @@
+"""Where a process measures requests, calls, statements and queues, if it is asked to; else it does not do a thing.
+
+Times and counts are of all requests, traced or not. One that is traced leaves the trace's id beside its time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from shop.platform.config import ServiceConfig, split_address
+from shop.platform.errors import StartError
+from shop.platform.telemetry.tracing import sampled_traceparent
+
+if TYPE_CHECKING:
+    from shop.instrument.meters import Meters, Timing
+
+T = TypeVar("T")
+
+METERS: list[Meters] = []
+"""What measures, if anything is to be measured: a list, which costs those that look at it no call."""
+LOOK_S = 0.1
+"""Pause between two looks at how late the event loop is."""
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_SAMPLED = "-01"
+
+
+class Asked:
+    """A request that is being answered.
+
+    Attributes:
+        began: When it came, by `time.perf_counter`.
+        trace_id: Its trace, in hexadecimal digits; empty if it is not traced.
+        route: The template of its route; empty if there is none.
+        operation: What it asks for, where no route tells; one of a small number of names.
+        error: What failed in this process or behind it, where no status tells; empty for nothing.
+    """
+
+    __slots__ = ("began", "error", "operation", "route", "trace_id")
+
+    def __init__(self, traceparent: str) -> None:
+        self.began = time.perf_counter()
+        self.trace_id = trace_id_of(traceparent)
+        self.route = self.operation = self.error = ""
+
+    @property
+    def seconds(self) -> float:
+        """How long it has taken until now, in seconds."""
+        return time.perf_counter() - self.began
+
+
+_ASKED: ContextVar[Asked | None] = ContextVar("shop.asked", default=None)
+
+
+def trace_id_of(traceparent: str | None) -> str:
+    """Returns the trace of a sampled context (W3C), in hexadecimal digits; empty for any other."""
+    return traceparent[3:35] if traceparent and traceparent.endswith(_SAMPLED) else ""
+
+
+def asked(traceparent: str | None) -> Asked | None:
+    """Begins to measure a request that came in; it ends with the task.
+
+    Args:
+        traceparent: Its caller's trace context (W3C), if it brings one.
+
+    Returns:
+        The request; None if nothing is measured.
+    """
+    if not METERS:
+        return None
+    request = Asked(traceparent or "")
+    _ASKED.set(request)
+    return request
+
+
+def tell(*, route: str = "", operation: str = "", error: str = "") -> None:
+    """Says of the request in hand what its path and status do not; arguments as the attributes of `Asked`."""
+    request = _ASKED.get() if METERS else None
+    if request is not None:
+        request.route = route or request.route
+        request.operation = operation or request.operation
+        request.error = error or request.error
+
+
+def metered_app(app: Any) -> Any:
+    """Returns an ASGI application whose requests are measured; the application itself if nothing is."""
+    if not METERS:
+        return app
+    timing = METERS[0].http_server
+
+    async def measured(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http" or scope["path"] == "/healthz":
+            await app(scope, receive, send)
+            return
+        status = 0
+
+        def noting(message: Any) -> Any:
+            nonlocal status
+            status = message.get("status", status)
+            return send(message)
+
+        header = next((value for name, value in scope["headers"] if name == b"traceparent"), b"")
+        request = Asked(header.decode("latin-1"))
+        _ASKED.set(request)
+        try:
+            await app(scope, receive, noting)
+        finally:
+            route = request.route or getattr(scope.get("route"), "path_format", "")
+            error = request.error or (str(status) if status >= 500 else "" if status else "cancelled")
+            method = scope["method"] if scope["method"] in _METHODS else "_OTHER"
+            values = (method, route, request.operation, str(status or ""), error)
+            timing.note(values, request.seconds, request.trace_id)
+
+    return measured
+
+
+async def metered(
+    which: Callable[[Meters], Timing],
+    values: tuple[str, ...],
+    work: Coroutine[Any, Any, T],
+    ending: Callable[[T], tuple[str, ...]] = lambda _: ("",),
+    failing: Callable[[BaseException], tuple[str, ...]] = lambda error: (type(error).__qualname__,),
+) -> T:
+    """Does work that a request waits for, and measures it; to be called only where something is measured.
+
+    Args:
+        which: Says by what.
+        values: Values of the attributes that are known before.
+        work: The work.
+        ending: Returns the values of the others, from the result.
+        failing: Returns them from what ended the work early.
+    """
+    timing, began = which(METERS[0]), time.perf_counter()
+    try:
+        result = await work
+    except BaseException as error:
+        note_since(timing, (*values, *failing(error)), began)
+        raise
+    note_since(timing, (*values, *ending(result)), began)
+    return result
+
+
+def note_since(timing: Timing, values: tuple[str, ...], began: float) -> None:
+    """Counts what began then, by `time.perf_counter`, and ends now, with the trace of the request in hand."""
+    timing.note(values, time.perf_counter() - began, trace_id_of(sampled_traceparent()))
+
+
+@asynccontextmanager
+async def metering(config: ServiceConfig) -> AsyncIterator[None]:
+    """Measures, and serves what is measured, for as long as the context lasts; does nothing where nobody listens.
+
+    A thread answers those who ask, so that no request waits for it longer than for another thread's turn.
+
+    Args:
+        config: Says where to serve it.
+
+    Raises:
+        StartError: The port is in use.
+    """
+    if config.listen_metrics is None:
+        yield
+        return
+    # Here, so that a process that measures nothing loads nothing for it.
+    from prometheus_client import start_http_server
+
+    from shop.instrument.meters import Meters
+
+    meters = Meters()
+    host, port = split_address(config.listen_metrics)
+    try:
+        server, thread = start_http_server(port, host, meters.registry)
+    except OSError as error:
+        raise StartError(
+            f"cannot listen on {config.listen_metrics}: {error.strerror}; free the port, or set another SHOP_PORT_BASE"
+        ) from error
+    METERS.append(meters)
+    looking = asyncio.create_task(_loop_delay(meters))
+    try:
+        yield
+    finally:
+        looking.cancel()
+        METERS.remove(meters)
+        await asyncio.to_thread(server.shutdown)
+        server.server_close()
+        thread.join()
+
+
+async def _loop_delay(meters: Meters) -> None:
+    while True:
+        began = time.perf_counter()
+        await asyncio.sleep(LOOK_S)
+        meters.loop_delay.note((), max(0.0, time.perf_counter() - began - LOOK_S))

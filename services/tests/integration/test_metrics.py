@@ -1,0 +1,145 @@
+"""What a process measures, as Prometheus reads it, over each protocol; the client is in the same process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from typing import Any
+
+import httpx
+import pytest
+from opentelemetry.semconv._incubating.metrics import db_metrics, http_metrics, rpc_metrics
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
+
+from shop.clients.connect import connect
+from shop.clients.ports import Clients, ProductClient
+from shop.errors import NotFound
+from shop.instrument.meters import Meters, written
+from shop.platform.config import ServiceConfig
+from shop.platform.database.pool import connect_database
+from shop.platform.errors import StartError
+from shop.platform.telemetry.metering import METERS, metering
+from shop.product.bootstrap import bootstrap
+
+pytestmark = pytest.mark.integration
+NOWHERE = 2**62
+OPEN_METRICS = {"accept": "application/openmetrics-text; version=1.0.0"}
+SERVED = {
+    "rest": ("http_server_request_duration_seconds", {"http_route": "/v1/products/{product_id}"}),
+    "graphql": ("http_server_request_duration_seconds", {"http_route": "/graphql", "shop_operation": "product"}),
+    "grpc": ("rpc_server_call_duration_seconds", {"rpc_method": "shop.product.v1.ProductService/GetProduct"}),
+    "thrift": ("rpc_server_call_duration_seconds", {"rpc_method": "ProductService/GetProduct"}),
+}
+
+
+@pytest.fixture(scope="module", params=sorted(SERVED))
+def protocol(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+async def scraped(free_address: str) -> AsyncIterator[Callable[[], list[Sample]]]:
+    """Has this process measure; reads all that it shows."""
+
+    def read() -> list[Sample]:
+        answer = httpx.get(f"http://{free_address}/metrics", headers=OPEN_METRICS, trust_env=False)
+        return [one for family in text_string_to_metric_families(answer.text) for one in family.samples]
+
+    async with metering(ServiceConfig(component="product", listen_metrics=free_address)):
+        yield read
+
+
+@pytest.fixture
+async def clients(
+    scraped: Any, protocol: str, role_url: Callable[[str], str], served: Callable[..., Any]
+) -> AsyncIterator[Clients]:
+    """The product service, measured."""
+    config = ServiceConfig(component="product", database_url=role_url("product"), database_pool=2)
+    async with AsyncExitStack() as stack:
+        service = await stack.enter_async_context(bootstrap(config))
+        address = await stack.enter_async_context(served("product", protocol, service))
+        yield await stack.enter_async_context(connect({"product": address}, "test"))
+
+
+def of(samples: list[Sample], name: str, **labels: str) -> list[Sample]:
+    return [one for one in samples if one.name == name and labels.items() <= one.labels.items()]
+
+
+async def test_a_call_is_measured_on_both_sides_and_leads_to_its_trace(
+    clients: Clients, scraped: Callable[[], list[Sample]], protocol: str, traces: Any
+) -> None:
+    with traces.journey() as root, pytest.raises(NotFound):
+        await clients.product.get_product(NOWHERE)
+    with pytest.raises(NotFound):
+        await clients.product.get_product(NOWHERE)
+    await asyncio.sleep(0.05)
+    samples = await asyncio.to_thread(scraped)
+    trace = {"trace_id": f"{root.trace_id:032x}"}
+    server, labels = SERVED[protocol]
+    for name in (server, server.replace("server", "client")):
+        asked = labels if "server" in name else {}
+        (count,) = of(samples, f"{name}_count", **asked)
+        # A GraphQL client learns once that its document is not known yet.
+        assert count.value == 2 + (name.startswith("http_client") and protocol == "graphql")
+        shown = [one.exemplar for one in of(samples, f"{name}_bucket", **asked) if one.exemplar]
+        assert shown
+        assert all(exemplar.labels == trace for exemplar in shown)
+        # A caller who asks for what is not there is no failure of the server.
+        assert "client" in name or count.labels["error_type"] == ""
+    statement = {"db_query_summary": "SELECT product", "error_type": ""}
+    (statements,) = of(samples, "db_client_operation_duration_seconds_count", **statement)
+    assert statements.value == 2
+    pool = {"db_client_connection_pool_name": "requests"}
+    states = of(samples, "db_client_connection_count", **pool)
+    assert {one.labels["db_client_connection_state"]: one.value for one in states} == {"idle": 2, "used": 0}
+    for time in ("wait_time", "use_time"):
+        assert of(samples, f"db_client_connection_{time}_seconds_count", **pool)[0].value == 2
+
+
+@pytest.mark.parametrize("protocol", ["grpc"], indirect=True)
+async def test_who_waits_for_a_connection_is_counted(
+    clients: Clients, scraped: Callable[[], list[Sample]], role_url: Callable[[str], str]
+) -> None:
+    async with AsyncExitStack() as stack:
+        database = await connect_database(role_url("product"), 1, name="alone")
+        stack.push_async_callback(database.close)
+        async with database.acquire():
+            waiting = asyncio.create_task(database.fetch("SELECT 1"))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            samples = await asyncio.to_thread(scraped)
+            pool = {"db_client_connection_pool_name": "alone"}
+            assert [one.value for one in of(samples, "db_client_connection_pending_requests", **pool)] == [1]
+            waiting.cancel()
+        samples = await asyncio.to_thread(scraped)
+        assert [one.value for one in of(samples, "db_client_connection_pending_requests", **pool)] == [0]
+        assert [one.value for one in of(samples, "db_client_connection_timeouts_total", **pool)] == [1]
+
+
+@pytest.mark.parametrize("protocol", ["grpc"], indirect=True)
+async def test_nothing_is_measured_unless_asked_for(product: ProductClient) -> None:
+    with pytest.raises(NotFound):
+        await product.get_product(NOWHERE)
+    assert METERS == []
+
+
+async def test_a_port_in_use_is_named(scraped: Any, free_address: str) -> None:
+    with pytest.raises(StartError, match=free_address):
+        async with metering(ServiceConfig(component="product", listen_metrics=free_address)):
+            pass
+
+
+def test_names_are_those_of_the_conventions() -> None:
+    shown = {family.name for family in Meters().registry.collect()}
+    conventions = {
+        value
+        for module in (db_metrics, http_metrics, rpc_metrics)
+        for name, value in vars(module).items()
+        if name.isupper() and isinstance(value, str)
+    }
+    known = {written(name) for name in conventions}
+    ours = {name.removesuffix("_seconds") for name in shown if name.startswith(("db", "http", "rpc"))}
+    assert len(ours) == 8
+    assert ours <= known
