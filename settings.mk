@@ -1,7 +1,7 @@
 # Made by `make settings` from the options of the commands: do not edit.
 
-SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls canary admission replicas apart store updates cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think
-SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls canary admission replicas apart store updates cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort edges vus think resume retry
+SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls canary admission replicas apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think
+SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls canary admission replicas apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort edges vus think resume retry
 SETTINGS_ladder := topology steps blocks profile rate seed workload trace payload http resume retry
 SETTINGS_rtt := topologies rtts blocks profile rate seed workload edge trace payload http bandwidth resume retry
 SETTINGS_rates := topologies rates blocks profile seed workload edge mesh mtls replicas cache trace payload http reuse persisted client_cache resume retry
@@ -30,11 +30,11 @@ SETTINGS_prove-resume := kills blocks seed
 SETTINGS_prove-statistics := experiments seed
 SETTINGS_prove-cache := races kills seed
 SETTINGS_prove-sagas := kills replicas customers seed
-SETTINGS_up := topology edge plugins tls mesh mtls canary admission replicas apart store updates cache tracing scale http delay hold abort seed
+SETTINGS_up := topology edge plugins tls mesh mtls canary admission replicas apart store updates cache tracing metrics scale http delay hold abort seed monitor
 SETTINGS_manifests := topology edge plugins mesh mtls canary admission replicas updates scale delay hold abort namespace storage seed out
 SETTINGS_compose := topology updates scale seed out
 
-SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary admission replicas apart store updates cache runtime load_nodes trace tracing scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users factors capacity ways watchers channel interval duration faults minutes a b threshold metrics allow-suspect out run lateness samples experiments draws traces hops sizes pairs kills races customers namespace storage
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary admission replicas apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users factors capacity ways watchers channel interval duration faults minutes a b threshold allow-suspect out run lateness samples experiments draws traces hops sizes pairs kills races customers monitor namespace storage
 
 #? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, chaos, rtt.
@@ -57,6 +57,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? bench load_nodes 1 Load generators in the cluster that share the tape, 1 to 32.
 #? bench trace 0.2 Share of journeys to trace, 0 to 1.
 #? bench tracing lean What records the components' spans: the instrument, or OpenTelemetry's SDK: lean or sdk.
+#? bench metrics off Whether the components measure what they do, and show it to whoever asks at a port: off or on.
 #? bench scale 1 Scale of the generated data, in units of 10,000 users, products and orders, 1 to 100.
 #? bench payload 1KB Size of what the journey document reads: 100B or 1KB or 10KB or 100KB or 1MB.
 #? bench http 2 HTTP version between client and edge: 1 or 2 or 3.
@@ -96,6 +97,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? compare load_nodes 1 Load generators in the cluster that share the tape, 1 to 32.
 #? compare trace 0.2 Share of journeys to trace, 0 to 1.
 #? compare tracing lean What records the components' spans: the instrument, or OpenTelemetry's SDK: lean or sdk.
+#? compare metrics off Whether the components measure what they do, and show it to whoever asks at a port: off or on.
 #? compare scale 1 Scale of the generated data, in units of 10,000 users, products and orders, 1 to 100.
 #? compare payload 1KB Size of what the journey document reads: 100B or 1KB or 10KB or 100KB or 1MB.
 #? compare http 2 HTTP version between client and edge: 1 or 2 or 3.
@@ -116,7 +118,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? compare resume - Interrupted experiment to resume: latest, or its name.
 #? compare retry 0 Times to repeat a SUSPECT trial, 0 to 5.
 #? ladder topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
-#? ladder steps - Arms to run, comma-separated: no-edge, edge, sidecars, mtls, istio, untraced, sdk, memory, cluster, cluster-istio; by default, all that need no cluster.
+#? ladder steps - Arms to run, comma-separated: no-edge, edge, sidecars, mtls, istio, untraced, sdk, memory, metrics, cluster, cluster-istio; by default, all that need no cluster.
 #? ladder blocks 8 Number of blocks, 1 to 100; each runs every arm once.
 #? ladder profile compare Profile that sets a trial's duration and rate: smoke, compare, quick, full, chaos, rtt.
 #? ladder rate - Journeys per second of an open loop (default: the profile's rate).
@@ -275,7 +277,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? compare-runs a - Baseline run: the name of a folder in results/, or a path.
 #? compare-runs b latest Run to compare with the baseline: latest, a name or a path.
 #? compare-runs threshold - Exit with code 4 if b is slower than a by more than this, such as 10%.
-#? compare-runs metrics - Metrics that the threshold applies to (default: p50,p99).
+#? compare-runs metrics off Metrics that the threshold applies to (default: p50,p99).
 #? compare-runs allow-suspect no Whether to compare SUSPECT runs as well: yes or no.
 #? compare-runs out - File to write the comparison to, as Markdown.
 #? decide run latest Run: latest, the name of a folder in results/, or a path.
@@ -355,12 +357,14 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? up updates off Whether customers are told of changes of their orders, by a notification service: off or on.
 #? up cache none What products and users are read from before the database: none or valkey.
 #? up tracing lean What records the components' spans: the instrument, or OpenTelemetry's SDK: lean or sdk.
+#? up metrics off Whether the components measure what they do, and show it to whoever asks at a port: off or on.
 #? up scale 1 Scale of the generated data, in units of 10,000 users, products and orders, 1 to 100.
 #? up http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? up delay - Delay to inject per component, such as payment:2ms,user:500us.
 #? up hold - Component to keep busy at every Nth request, such as order:20ms/10.
 #? up abort - Share of calls to fail per component, such as payment:1%.
 #? up seed 1 Seed of the generated data, an integer ≥ 0.
+#? up monitor off Whether Prometheus runs beside it, with alerts; on needs it installed: off or on.
 #? manifests topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? manifests edge envoy Edge proxy in front of the topology: envoy or kong or none.
 #? manifests plugins none What the edge does besides routing: none or typical or all.

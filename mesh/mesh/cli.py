@@ -24,7 +24,7 @@ from mesh.description.options import Given, Json, TopologyName, takes_switches
 from mesh.description.ports import load_ports
 from mesh.description.switches import aborts_in_words, delays_in_words, parse_switches
 from mesh.description.topology import load_topology, names
-from mesh.errors import InputError
+from mesh.errors import InputError, SwitchError
 from mesh.kubernetes.manifests.bundle import BENCH
 from mesh.kubernetes.manifests.bundle import manifests as cluster_manifests
 from mesh.kubernetes.manifests.files import make_secrets, write
@@ -55,10 +55,14 @@ def up(
     detach: Annotated[
         bool, typer.Option("--detach", help="Leave the topology running and return once it is ready.")
     ] = False,
+    monitor: Annotated[
+        str, typer.Option(help="Whether Prometheus runs beside it, with alerts; on needs it installed: off or on.")
+    ] = "off",
     as_json: Json = False,
 ) -> None:
     """Start a topology and keep it running until Ctrl-C."""
     with reported():
+        switches = monitored(switches, monitor)
         given = parse_switches(**switches)
         loaded = load_topology(topology, updates=given.updates)
         chosen = as_it_runs(loaded, given)
@@ -66,12 +70,12 @@ def up(
         ports = load_ports(os.environ)
         folder = RunFolder.of(ports.base)
         if detach:
-            options = ["--topology", topology, "--seed", str(seed)]
+            options = ["--topology", topology, "--seed", str(seed), "--monitor", monitor]
             options += [f"--{name}={value}" for name, value in switches.items() if value is not None]
             _show(start_detached(options, folder), as_json, how_to_stop="make down")
             return
         trial = f"up-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}"
-        system = System(loaded, chosen, ports, trial, data=Data(chosen.scale, seed))
+        system = System(loaded, chosen, ports, trial, data=Data(chosen.scale, seed), monitor=monitor == "on")
         with system:
             state = State(
                 topology=loaded.name,
@@ -93,6 +97,21 @@ def up(
                     time.sleep(WATCH_S)
             finally:
                 folder.state.unlink(missing_ok=True)
+
+
+def monitored(switches: Given, monitor: str) -> Given:
+    """Returns the switches of a topology that is monitored or not.
+
+    Raises:
+        SwitchError: `monitor` is neither on nor off, or it is on and there would be nothing to look at.
+    """
+    if monitor not in ("off", "on"):
+        raise SwitchError(f"monitor={monitor}: valid: off, on.")
+    if monitor == "off":
+        return switches
+    if switches["metrics"] == "off":
+        raise SwitchError("monitor=on with metrics=off: Prometheus would find nothing; leave metrics out, or give on.")
+    return {**switches, "metrics": "on"}
 
 
 @app.command()

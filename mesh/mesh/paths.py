@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TOPOLOGIES = ROOT / "mesh" / "topologies"
 PORTS_FILE = ROOT / "mesh" / "ports.yaml"
 JAEGER_CONFIG = ROOT / "observability" / "jaeger" / "config.yaml"
+ALERT_RULES = ROOT / "observability" / "prometheus" / "rules.yaml"
 GRAPHIQL = ROOT / ".tools" / "graphiql"
 """GraphiQL's files, if set-up could fetch them."""
 RUNS = ".run"
@@ -43,6 +44,7 @@ class RunFolder:
         lock: File that is locked for as long as a run lives.
         processes: File that names the processes of the run, for the next run to clean up after a crash.
         state: File that `status` and `down` read of a system that was left running.
+        prometheus: Prometheus' data, kept between runs.
         istio_resources: Folder that istiod reads its resources from.
         sockets: Folder of Unix domain sockets, which only the run's user may enter; outside of the checkout, whose
             path may be longer than a socket's may be.
@@ -60,6 +62,7 @@ class RunFolder:
         self.lock = path / "lock"
         self.processes = path / "processes.json"
         self.state = path / "state.json"
+        self.prometheus = path / "prometheus"
         self.istio_resources = path / "istio" / "resources"
         owned_by = f"hopwise-{os.getuid()}-{hashlib.sha256(bytes(path.absolute())).hexdigest()[:12]}"
         self.sockets = Path(tempfile.gettempdir()) / owned_by
@@ -140,6 +143,23 @@ def kong(environ: Mapping[str, str]) -> Path:
         raise NotInstalledError(
             f"Kong: `{path} version` says {version or 'nothing'!r} and not a version of Kong 3. Set KONG_BIN to a "
             "program of Kong Gateway 3, or choose edge=envoy."
+        )
+    return Path(path)
+
+
+def prometheus(environ: Mapping[str, str]) -> Path:
+    """The Prometheus program: `PROMETHEUS_BIN`, else `prometheus` on PATH.
+
+    Raises:
+        NotInstalledError: It is not there.
+    """
+    given = environ.get("PROMETHEUS_BIN", "")
+    path = shutil.which(Path(given).expanduser() if given else "prometheus", path=environ.get("PATH"))
+    if path is None:
+        cause = f"PROMETHEUS_BIN={given} is not a program" if given else "there is no prometheus on PATH"
+        raise NotInstalledError(
+            f"Prometheus: {cause}. Install it (Debian and Ubuntu: apt-get install prometheus; others: "
+            "https://prometheus.io/download/), or set PROMETHEUS_BIN to a prometheus program. metrics=on needs none."
         )
     return Path(path)
 

@@ -22,6 +22,7 @@ SWITCHES: Mapping[str, Mapping[str, str]] = {
     ladder.UNTRACED: {"trace": "0"},
     ladder.SDK: {"tracing": "sdk"},
     ladder.MEMORY: {"store": "memory"},
+    ladder.METRICS: {"metrics": "on"},
     ladder.CLUSTER: {"runtime": "kubernetes"},
     ladder.CLUSTER_ISTIO: {"runtime": "kubernetes", "mesh": "istio", "mtls": "on"},
 }

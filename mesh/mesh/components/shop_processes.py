@@ -59,6 +59,7 @@ class Surroundings:
         tracing: What records the processes' spans: "lean" or "sdk".
         telemetry: Folder in which every process accounts for its spans; None for no account.
         cache: What is read before the database; None for no cache.
+        metrics: Whether every process measures what it does.
     """
 
     topology: Topology
@@ -75,6 +76,12 @@ class Surroundings:
     tracing: str = "lean"
     telemetry: Path | None = None
     cache: Cache | None = None
+    metrics: bool = False
+
+
+def metrics_port(component: str) -> str:
+    """The name of the port at which a component shows its metrics."""
+    return f"{component}-metrics"
 
 
 def role_name(service: str) -> str:
@@ -131,6 +138,8 @@ def environment(component: str, around: Surroundings, replica: int = 1) -> dict[
     for outbound in workload.outbound if workload else ():
         env[f"SHOP_PEER_{outbound.callee.upper()}"] = f"{SCHEMES[outbound.protocol]}://{outbound.authority}"
         env[f"SHOP_SOCKET_{outbound.callee.upper()}"] = str(outbound.socket)
+    if around.metrics:
+        env["SHOP_LISTEN_METRICS"] = str(places.listens(metrics_port(component), replica))
     if around.encrypted:
         env["SHOP_EDGE_IDENTITY"] = identity(EDGE)
     if component in around.delay_ms:

@@ -169,6 +169,13 @@ class Switches:
         layer="tracing",
         commands=(UP,),
     )
+    metrics: str = entry(
+        "off",
+        choice("Whether the components measure what they do, and show it to whoever asks at a port", "off", "on"),
+        layer="components",
+        commands=(UP,),
+        needs=Need(lambda given: not given.in_cluster, "runtime=native; give runtime=native, or {name}={default}"),
+    )
     scale: int = entry(
         1,
         whole("Scale of the generated data, in units of 10,000 users, products and orders", 1, 100),

@@ -50,6 +50,8 @@ def envoy_component(plan: EdgePlan, folder: RunFolder) -> Component:
     admin = folder.admin_socket(EDGE)
     config = envoy.render(plan)
     config["admin"]["address"] = pipe_address(admin)
+    if plan.metrics is not None:
+        envoy.show_metrics(config, plan.metrics)
     file = write_config(folder.config / "envoy.yaml", config)
     return Component(EDGE, argv=lambda: command(file), ready=http_ok_at(admin, "/ready"))
 
@@ -69,7 +71,7 @@ def kong_component(plan: EdgePlan, folder: RunFolder, environ: Mapping[str, str]
         "KONG_DECLARATIVE_CONFIG": str(file),
         "KONG_NGINX_DAEMON": "off",
         # Kong's status page can only be at a port, where any user of the machine could ask it.
-        "KONG_STATUS_LISTEN": "off",
+        "KONG_STATUS_LISTEN": str(plan.metrics or "off"),
     }
     trusted = None if plan.certificate is None else plan.certificate.trusted
     return Component(

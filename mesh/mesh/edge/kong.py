@@ -28,6 +28,9 @@ LARGEST_HEADERS = "2 60k"
 """As Envoy's, which takes 60 KiB in all."""
 
 
+METRICS = {"name": "prometheus", "config": {"status_code_metrics": True, "latency_metrics": True}}
+
+
 def require_kong(topology: Topology) -> None:
     """Check that Kong can be a topology's edge.
 
@@ -62,6 +65,7 @@ def render(plan: EdgePlan) -> dict[str, Any]:
         "upstreams": [_upstream(upstream) for upstream in upstreams if upstream.is_balanced],
         "plugins": [
             {"name": "pre-function", "config": {phase: [_edge_lua()] for phase in PHASES}},
+            *([METRICS] if plan.metrics else []),
             *(plugin.kong for plugin in plugins_of(plan)),
         ],
         "consumers": consumers(plan),

@@ -65,6 +65,7 @@ class EdgePlan:
         quic: Whether it speaks HTTP/3 too, at the same port number over UDP; needs a certificate.
         apart: What one kind of journey has behind it to itself, by the component's name; empty if there is no such.
         admission: Whether it refuses requests when answers take longer than they should (`mesh.edge.admission`).
+        metrics: Where it shows its metrics; None for nowhere.
     """
 
     topology: Topology
@@ -80,6 +81,7 @@ class EdgePlan:
     quic: bool = False
     apart: Mapping[str, Upstream] = field(default_factory=dict)
     admission: bool = False
+    metrics: Place | None = None
 
     def leads_to(self, component: str) -> list[Upstream]:
         """Where requests for a component go: those of the kind of journey that has its own first."""
@@ -98,6 +100,7 @@ def edge_plan(
     quic: bool = False,
     apart: tuple[str, Places] | None = None,
     admission: bool = False,
+    metrics: bool = False,
 ) -> EdgePlan:
     """The plan of a topology's edge.
 
@@ -112,6 +115,7 @@ def edge_plan(
         quic: Whether it speaks HTTP/3 too; needs a certificate.
         apart: The kind of journey that has components to itself, and where those are reached; None if there is none.
         admission: Whether the edge refuses requests when answers take longer than they should.
+        metrics: Whether the edge shows its metrics.
     """
     through = {outbound.callee: outbound for outbound in sidecar.outbound} if sidecar else {}
     return EdgePlan(
@@ -137,6 +141,7 @@ def edge_plan(
         quic=quic,
         apart=_apart(topology, *apart) if apart else {},
         admission=admission,
+        metrics=places.listens("edge-metrics") if metrics else None,
     )
 
 

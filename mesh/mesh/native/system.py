@@ -13,6 +13,7 @@ from mesh.components.cache_accounts import CacheCounts, cache_counts
 from mesh.components.jaeger import SpanCounts, jaeger_component, jaeger_ports, span_counts
 from mesh.components.keys import key_pair
 from mesh.components.postgres import database
+from mesh.components.prometheus import PROMETHEUS, jobs_of, prometheus_component
 from mesh.components.shop_processes import (
     DATABASE_TASK,
     GATEWAY_RANK,
@@ -20,11 +21,13 @@ from mesh.components.shop_processes import (
     Data,
     Surroundings,
     database_task,
+    metrics_port,
     shop_component,
 )
 from mesh.components.span_accounts import SpanAccount, span_accounts
 from mesh.components.trial import entrance, framed_url, parts_of, require_fit, target_document
 from mesh.components.valkey import VALKEY, cache, valkey_components
+from mesh.description.places import Place
 from mesh.description.ports import Ports
 from mesh.description.switches import HTTP3, Switches
 from mesh.description.topology import EDGE, GATEWAYS, Protocol, Topology, entrance_name, port_name
@@ -32,7 +35,7 @@ from mesh.edge.component import ACCESS_LOG, edge_component
 from mesh.edge.plan import edge_plan
 from mesh.errors import ComponentDiedError
 from mesh.native.database_run import database_components, database_ports
-from mesh.paths import RunFolder
+from mesh.paths import RunFolder, prometheus
 from mesh.sidecars.stats import SidecarFacts, read_facts
 from mesh.sidecars.workloads import Workload, workloads
 from mesh.supervisor.open_files import allow
@@ -61,8 +64,10 @@ class System(Run):
             environment.
         extra: More settings, by component.
         folder: Folder of the run; by default, `.run/<base>`.
+        monitor: Whether Prometheus runs beside it; needs `metrics=on`.
 
     Raises:
+        NotInstalledError: There is no Prometheus program.
         SwitchError: The topology cannot run with these switches.
         InputError: DATABASE_URL is not the URL of a PostgreSQL server, or CACHE_URL not that of a Valkey server.
     """
@@ -78,6 +83,7 @@ class System(Run):
         environ: Mapping[str, str] | None = None,
         extra: Mapping[str, Mapping[str, str]] | None = None,
         folder: RunFolder | None = None,
+        monitor: bool = False,
     ) -> None:
         super().__init__(replace(ports, replicas=switches.replicas), folder or RunFolder.of(ports.base))
         require_fit(topology, switches)
@@ -93,6 +99,7 @@ class System(Run):
         self.workloads: tuple[Workload, ...] = ()
         if switches.meshed:
             self.workloads = workloads(topology, self.ports, self.folder, canary=switches.canary > 0)
+        self._prometheus = prometheus(self._environ) if monitor else None
         self._istio: IstioMesh | None = None
         self._certificate: Certificate | None = None
 
@@ -133,6 +140,8 @@ class System(Run):
             title, path = PAGES[GATEWAYS[gateway]]
             urls[title] = entrance(self.switches, self.ports, gateway) + path
         urls["Jaeger"] = self.ports.url("jaeger-query-http")
+        if self._prometheus:
+            urls["Prometheus"] = self.ports.url(PROMETHEUS)
         return urls
 
     @property
@@ -180,7 +189,13 @@ class System(Run):
             *([VALKEY] if self._cache and self._cache.embedded else []),
             *jaeger_ports(self.ports),
             *(["istiod-xds", "istiod-http"] if self.switches.mesh == "istio" else []),
+            *([PROMETHEUS] if self._prometheus else []),
+            *self._metrics_ports(),
         ]
+
+    def _metrics_ports(self) -> Sequence[str]:
+        edge = [EDGE] if self.switches.has_edge else []
+        return [metrics_port(name) for name in (*edge, *self.measured)] if self.switches.metrics == "on" else []
 
     def _shop_ports(self) -> Sequence[str]:
         topology = self.topology
@@ -190,10 +205,19 @@ class System(Run):
             *entrances,
         ]
 
+    @property
+    def measured(self) -> Mapping[str, Sequence[Place]]:
+        """Where each component of the shop shows its metrics with `metrics=on`, one place for each of its processes."""
+        places: dict[str, list[Place]] = {}
+        for ports, name, replica in self._processes():
+            places.setdefault(name, []).append(ports.listens(metrics_port(name), replica))
+        return places
+
     def require_free(self) -> None:
         super().require_free()
         for ports in self._apart:
-            ports.require_free(self._shop_ports())
+            metrics = self._metrics_ports()
+            ports.require_free([*self._shop_ports(), *(name for name in metrics if name != metrics_port(EDGE))])
         if self.switches.http == HTTP3:
             self.ports.require_free([EDGE], udp=True)
         for workload in self.workloads:
@@ -237,6 +261,7 @@ class System(Run):
             tracing=self.switches.tracing,
             telemetry=self.folder.telemetry,
             cache=self._cache,
+            metrics=self.switches.metrics == "on",
         )
         told = target_document(self.topology, self.switches, self.trial, self.ports, keys.private, self.ca_certificate)
         write_json(self.target, told)
@@ -250,15 +275,26 @@ class System(Run):
             *self._shop(around, frozenset({DATABASE_TASK, *(item.name for item in before)})),
             *self._sidecars(),
             *([self._edge()] if self.switches.has_edge else []),
+            *([self._monitor(self._prometheus)] if self._prometheus else []),
         ]
+
+    def _monitor(self, program: Path) -> Component:
+        jobs = jobs_of(self.topology, self.switches, self.measured, self.ports)
+        return prometheus_component(program, self.folder, self.ports, jobs)
 
     def _shop(self, around: Surroundings, after: frozenset[str]) -> Sequence[Component]:
         """Every process of the shop; those of the set apart find each other only."""
-        if self.workloads:
-            served = [workload for workload in self.workloads if workload.inbound]
-            return [shop_component(workload.component, around, after, workload.replica) for workload in served]
         return [
             shop_component(name, replace(around, places=ports), after, replica)
+            for ports, name, replica in self._processes()
+        ]
+
+    def _processes(self) -> Sequence[tuple[Ports, str, int]]:
+        """Every process of the shop: the ports that it knows, its component, and which replica of that it is."""
+        if self.workloads:
+            return [(self.ports, one.component, one.replica) for one in self.workloads if one.inbound]
+        return [
+            (ports, name, replica)
             for ports in (self.ports, *self._apart)
             for name in self.topology.components
             for replica in ports.replicas_of(name)
@@ -282,6 +318,7 @@ class System(Run):
             quic=self.switches.http == HTTP3,
             apart=(self.switches.apart, self.ports.apart) if self.switches.apart else None,
             admission=self.switches.admission == "on",
+            metrics=self.switches.metrics == "on",
         )
         return edge_component(self.switches.edge, plan, self.folder, self._environ)
 

@@ -24,6 +24,7 @@ DEFAULTS: Switches = {
     "updates": "off",
     "cache": "none",
     "tracing": "lean",
+    "metrics": "off",
     "runtime": "native",
     "load_nodes": 1,
     "reuse": "on",

@@ -14,7 +14,7 @@ from typing import Final
 
 KIND: Final = "ladder"
 NO_EDGE, EDGE, SIDECARS, MTLS, ISTIO = "no-edge", "edge", "sidecars", "mtls", "istio"
-UNTRACED, SDK, MEMORY = "untraced", "sdk", "memory"
+UNTRACED, SDK, MEMORY, METRICS = "untraced", "sdk", "memory", "metrics"
 CLUSTER, CLUSTER_ISTIO = "cluster", "cluster-istio"
 
 UPWARDS = (NO_EDGE, EDGE, SIDECARS, MTLS, ISTIO)
@@ -22,7 +22,7 @@ TRACINGS = (UNTRACED, EDGE, SDK)
 """How services trace: not at all, leanly, as they usually do. Any two of them make a step."""
 ON_THIS_MACHINE = (*UPWARDS, UNTRACED, SDK, MEMORY)
 IN_A_CLUSTER = (CLUSTER, CLUSTER_ISTIO)
-ARMS = ON_THIS_MACHINE + IN_A_CLUSTER
+ARMS = (*ON_THIS_MACHINE, METRICS, *IN_A_CLUSTER)
 
 ADDS = {
     EDGE: "edge",
@@ -32,6 +32,7 @@ ADDS = {
     UNTRACED: "tracing",
     SDK: "stock SDK",
     MEMORY: "database",
+    METRICS: "metrics",
     CLUSTER: "cluster",
     CLUSTER_ISTIO: "Istio in the cluster",
 }
@@ -75,6 +76,8 @@ def steps_of(arms: Sequence[str]) -> list[Step]:
     ]
     if MEMORY in arms and EDGE in arms:
         steps.append(Step(MEMORY, EDGE, (MEMORY,)))
+    if METRICS in arms and EDGE in arms:
+        steps.append(Step(EDGE, METRICS, (METRICS,)))
     return steps + [
         Step(lower, upper, (upper,))
         for lower, upper in pairwise((EDGE, *IN_A_CLUSTER))

@@ -108,9 +108,12 @@ def metered_app(app: Any) -> Any:
         _ASKED.set(request)
         try:
             await app(scope, receive, noting)
+        except Exception:
+            status = status or 500  # the server answers in its place
+            raise
         finally:
             route = request.route or getattr(scope.get("route"), "path_format", "")
-            error = request.error or (str(status) if status >= 500 else "" if status else "cancelled")
+            error = request.error or (str(status) if status >= 500 else "")
             method = scope["method"] if scope["method"] in _METHODS else "_OTHER"
             values = (method, route, request.operation, str(status or ""), error)
             timing.note(values, request.seconds, request.trace_id)

@@ -1,0 +1,86 @@
+"""Prometheus beside a run: who is asked for metrics, and the rules for alerts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from mesh.components.shop_processes import metrics_port
+from mesh.description.places import Place
+from mesh.description.ports import Ports
+from mesh.description.switches import Switches
+from mesh.description.topology import EDGE, Topology
+from mesh.edge.envoy import METRICS_PATH
+from mesh.paths import ALERT_RULES, RunFolder
+from mesh.supervisor.processes import STORE_RANK, Component
+from mesh.supervisor.readiness import http_ok
+
+PROMETHEUS = "prometheus"
+EVERY_S = 5
+"""Pause between two questions to a component, and between two evaluations of the rules, in seconds."""
+
+
+def prometheus_component(
+    program: Path, folder: RunFolder, ports: Ports, jobs: Sequence[Mapping[str, Any]]
+) -> Component:
+    """What to run for Prometheus; writes its configuration into the run's folder.
+
+    Args:
+        program: The program.
+        folder: Folder of the run.
+        ports: Ports of the run.
+        jobs: Who is asked.
+    """
+    file = folder.config / "prometheus.yaml"
+    every = f"{EVERY_S}s"
+    config = {
+        "global": {"scrape_interval": every, "scrape_timeout": every, "evaluation_interval": every},
+        "rule_files": [str(ALERT_RULES)],
+        "scrape_configs": list(jobs),
+    }
+    file.write_text(yaml.safe_dump(config, sort_keys=False))
+    argv = [
+        str(program),
+        f"--config.file={file}",
+        f"--storage.tsdb.path={folder.prometheus}",
+        f"--web.listen-address={ports.address(PROMETHEUS)}",
+        # Keeps the traces that lead to an answer's time.
+        "--enable-feature=exemplar-storage",
+        "--log.level=warn",
+    ]
+    return Component(PROMETHEUS, argv=lambda: argv, ready=http_ok(ports[PROMETHEUS], "/-/ready"), stop_rank=STORE_RANK)
+
+
+def jobs_of(
+    topology: Topology, switches: Switches, places: Mapping[str, Sequence[Place]], ports: Ports
+) -> list[dict[str, Any]]:
+    """Who is asked for metrics: a job for each component, named after it.
+
+    Args:
+        topology: The topology.
+        switches: The switches that it runs with.
+        places: Where each component of the shop shows its metrics, one place for each of its processes.
+        ports: Ports of the run.
+    """
+    edge = {EDGE: ("/metrics" if switches.edge == "kong" else METRICS_PATH, [ports.listens(metrics_port(EDGE))])}
+    asked = {
+        **{name: ("/metrics", listed) for name, listed in places.items()},
+        **(edge if switches.has_edge else {}),
+        "jaeger": ("/metrics", [ports.listens("jaeger-metrics")]),
+        **({"istiod": ("/metrics", [ports.listens("istiod-http")])} if switches.mesh == "istio" else {}),
+    }
+    entered = topology.behind_edge
+    return [
+        {
+            "job_name": name,
+            "metrics_path": path,
+            # Whether clients reach it: what it answers is what they get.
+            "static_configs": [
+                {"targets": [str(place) for place in targets], "labels": {"entered": str(name in entered).lower()}}
+            ],
+        }
+        for name, (path, targets) in asked.items()
+    ]
