@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,8 @@ import pytest
 from stand_ins import needs_istio
 
 from mesh.components.postgres_owner import STATE, remove_cluster
-from mesh.components.shop_processes import role_passwords
+from mesh.components.prometheus import PROMETHEUS
+from mesh.components.shop_processes import metrics_port, role_passwords
 from mesh.description.ports import Ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import EDGE, GATEWAYS, SERVICES, Protocol, load_topology, port_name
@@ -36,6 +38,7 @@ pytestmark = [
 
 STRANGER = Path(__file__).with_name("stranger.py")
 NOBODY = 65534
+MONITOR = shutil.which(PROMETHEUS) is not None
 TOKEN = "token-of-a-customer-7d1f"
 Place = tuple[str, int]
 
@@ -48,11 +51,13 @@ class Surface:
         gets: What that is, in words.
         pages: Those pages of administration that it answers, none of which says anything about anybody.
         is_closed: Whether it gives no answer to who proves nothing.
+        at_any_path: Whether it gives it to whoever reads, whatever the path.
     """
 
     gets: str
     pages: frozenset[str] = frozenset()
     is_closed: bool = False
+    at_any_path: bool = False
 
 
 def surfaces(*, encrypted: bool) -> Mapping[tuple[str, str], Surface]:
@@ -62,6 +67,9 @@ def surfaces(*, encrypted: bool) -> Mapping[tuple[str, str], Surface]:
     served = [(name, port_name(name, protocol)) for name in (*GATEWAYS, *SERVICES) for protocol in Protocol]
     return {
         (EDGE, EDGE): Surface("what a customer gets"),
+        (EDGE, "edge-metrics"): Surface("counts and times", frozenset({"GET /stats/prometheus"})),
+        **{(name, metrics_port(name)): Surface("the same", at_any_path=True) for name in (*GATEWAYS, *SERVICES)},
+        (PROMETHEUS, PROMETHEUS): Surface("the same, and what Prometheus says of itself", at_any_path=True),
         **dict.fromkeys(served, inside),
         **{(f"{name}-sidecar", port): sidecar for name, port in served},
         ("postgres", "postgres"): Surface("nothing without a password", is_closed=True),
@@ -84,14 +92,16 @@ def surfaces(*, encrypted: bool) -> Mapping[tuple[str, str], Surface]:
 )
 def shop(request: pytest.FixtureRequest, free_ports: Callable[[], Ports]) -> Iterator[System]:
     mesh, mtls = request.param
-    switches = parse_switches(mesh=mesh, mtls=mtls, plugins="all", cache="valkey")
+    switches = parse_switches(mesh=mesh, mtls=mtls, plugins="all", cache="valkey", metrics="on")
     # Everybody may enter the folder that the run's is in: pytest's own are closed.
     with tempfile.TemporaryDirectory() as root:
         Path(root).chmod(0o755)
         ports = free_ports()
         folder = RunFolder.of(ports.base, Path(root))
         try:
-            with System(load_topology("hybrid"), switches, ports, "strangers", folder=folder) as system:
+            with System(
+                load_topology("hybrid"), switches, ports, "strangers", folder=folder, monitor=MONITOR
+            ) as system:
                 yield system
         finally:
             remove_cluster(folder)
@@ -161,7 +171,8 @@ def test_a_port_gives_what_it_is_for(shop: System, got: dict[str, Any]) -> None:
     known = surfaces(encrypted=shop.switches.encrypted)
     for owner, (host, port) in listening(shop):
         surface, place = known[owner], f"{host}:{port}"
-        assert set(got["pages"][place]) == surface.pages, owner
+        pages = {page for page in got["pages"][place] if not (surface.at_any_path and page.startswith("GET "))}
+        assert pages == surface.pages, owner
         assert not (surface.is_closed and place in got["open"]), owner
     assert f"127.0.0.1:{shop.ports[EDGE]}" in got["open"]
     assert got["roles"] == []

@@ -29,6 +29,7 @@ class MeteredPool:
         self.close, self.terminate = pool.close, pool.terminate
         self._pool = pool
         self._labels = (name,)
+        self._timeouts = meters.timeouts.labels(name)
         self._meters = meters
         self._pending = 0
         self._lent: dict[Any, float] = {}
@@ -50,7 +51,7 @@ class MeteredPool:
         try:
             connection = await self._pool.acquire()
         except (TimeoutError, asyncio.CancelledError):
-            self._meters.timeouts.labels(*self._labels).inc()
+            self._timeouts.inc()
             raise
         finally:
             self._pending -= 1

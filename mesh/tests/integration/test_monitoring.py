@@ -1,0 +1,193 @@
+"""The whole shop as Prometheus sees it: who is asked, what rules and dashboards name, which traces times lead to."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+
+from mesh.cli import monitored
+from mesh.components.postgres_owner import remove_cluster
+from mesh.description.ports import Ports
+from mesh.description.switches import parse_switches
+from mesh.description.topology import load_topology
+from mesh.errors import NotInstalledError, SwitchError
+from mesh.native.system import System
+from mesh.paths import ALERT_RULES, ROOT, RunFolder
+
+pytestmark = pytest.mark.integration
+LIMIT_S = 60.0
+TRACE = uuid.uuid4().hex
+DASHBOARDS = sorted((ROOT / "observability" / "grafana").glob("*.json"))
+RULES: dict[str, Any] = yaml.safe_load(ALERT_RULES.read_text())
+NAME = re.compile(r"\b(?:ALERTS|up|(?:http|rpc|db|shop|process|envoy|kong|objective)[a-z0-9]*[_:][a-z0-9_:]+)\b")
+STRING = re.compile(r'"[^"]*"')
+BY = re.compile(r"\b(?:by|on|without) \([^)]*\)|\{[^}]*\}")
+"""What follows names labels, and what stands in braces does, too."""
+ONLY_WITH = {"kong_http_requests_total": "edge=kong", "http_client_request_duration_seconds_bucket": "REST inside"}
+"""Names that this topology has not, and what does have them."""
+needs_promtool = pytest.mark.skipif(
+    shutil.which("promtool") is None, reason="there is no promtool on PATH: nobody has checked the alerts' rules"
+)
+needs_prometheus = pytest.mark.skipif(
+    shutil.which("prometheus") is None, reason="there is no prometheus on PATH: nobody has asked for the metrics"
+)
+
+
+def expressions() -> dict[str, list[str]]:
+    """Every expression of rules and dashboards, by the file that has it."""
+    found = {ALERT_RULES.name: [rule["expr"] for group in RULES["groups"] for rule in group["rules"]]}
+    for file in DASHBOARDS:
+        panels = json.loads(file.read_text())["panels"]
+        found[file.name] = [target["expr"] for panel in panels for target in panel["targets"]]
+    return found
+
+
+def names(expression: str) -> set[str]:
+    """The metrics that an expression reads."""
+    return set(NAME.findall(BY.sub("", STRING.sub("", expression))))
+
+
+@pytest.fixture(scope="module")
+def shop(free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
+    ports = free_ports()
+    folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("monitoring"))
+    switches = parse_switches(metrics="on", updates="on", replicas="product:2")
+    try:
+        topology = load_topology("hybrid", updates="on")
+        with System(topology, switches, ports, "watched", folder=folder, monitor=True) as system:
+            yield system
+    finally:
+        remove_cluster(folder)
+
+
+def asked(shop: System, path: str, **query: str) -> Any:
+    """What Prometheus answers."""
+    answer = httpx.get(f"{shop.urls['Prometheus']}/api/v1/{path}", params=query, trust_env=False)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["data"]
+
+
+def until(condition: Callable[[], Any]) -> Any:
+    """Waits until something is there; returns it."""
+    limit = time.monotonic() + LIMIT_S
+    while not (there := condition()):
+        assert time.monotonic() < limit
+        time.sleep(0.2)
+    return there
+
+
+def value(shop: System, query: str) -> float:
+    found = asked(shop, "query", query=query)["result"]
+    return float(found[0]["value"][1]) if found else 0.0
+
+
+@pytest.fixture(scope="module")
+def browsed(shop: System) -> None:
+    """A browse over GraphQL and one over REST, traced, until Prometheus knows of them and of what follows from them."""
+    headers = {"traceparent": f"00-{TRACE}-00f067aa0ba902b7-01"}
+    query = {"query": '{ products(first: 2, category: "books") { edges { node { id } } } }'}
+
+    def counted() -> bool:
+        with httpx.Client(base_url=shop.url, headers=headers, trust_env=False) as client:
+            assert client.post("/graphql", json=query).status_code == 200
+            assert client.get("/v1/products?category=books").status_code == 200
+        return value(shop, 'objective:burn_rate:5m{objective="browse"} >= bool 0') == 1
+
+    until(counted)
+
+
+@needs_prometheus
+def test_every_component_is_asked_and_answers(shop: System) -> None:
+    def all_are_up() -> dict[str, list[str]] | None:
+        targets = asked(shop, "targets", state="active")["activeTargets"]
+        if any(target["health"] != "up" for target in targets):
+            return None
+        jobs: dict[str, list[str]] = {}
+        for target in targets:
+            jobs.setdefault(target["labels"]["job"], []).append(target["labels"]["entered"])
+        return jobs
+
+    inside = {name: ["false"] for name in ("edge", "order", "user", "payment", "notification", "jaeger")}
+    gateways = {name: ["true"] for name in ("graphql-gateway", "rest-gateway")}
+    assert until(all_are_up) == {**inside, **gateways, "product": ["false", "false"]}
+
+
+@needs_prometheus
+@pytest.mark.usefixtures("browsed")
+def test_every_name_in_rules_and_dashboards_is_a_metric_that_is_there(shop: System) -> None:
+    known = set(asked(shop, "label/__name__/values")) | {"ALERTS"} | set(ONLY_WITH)
+    # Those over hours are there a minute after the start.
+    known |= {rule["record"] for group in RULES["groups"] for rule in group["rules"] if "record" in rule}
+    read = {(file, name) for file, listed in expressions().items() for one in listed for name in names(one)}
+    assert len(read) > 20
+    assert sorted((file, name) for file, name in read if name not in known) == []
+    rules = [rule for group in asked(shop, "rules")["groups"] for rule in group["rules"]]
+    assert len(rules) == sum(len(group["rules"]) for group in RULES["groups"])
+    assert [rule for rule in rules if rule.get("lastError")] == []
+
+
+@needs_prometheus
+@pytest.mark.usefixtures("browsed")
+def test_a_time_leads_to_its_trace(shop: System) -> None:
+    for name in ("http_server_request_duration_seconds_bucket", "rpc_server_call_duration_seconds_bucket"):
+        now = time.time()
+        found = asked(shop, "query_exemplars", query=name, start=str(now - 600), end=str(now + 60))
+        assert {one["labels"]["trace_id"] for series in found for one in series["exemplars"]} == {TRACE}
+
+
+@needs_prometheus
+@pytest.mark.usefixtures("browsed")
+def test_both_protocols_count_for_the_objective(shop: System) -> None:
+    of_browse = 'http_server_request_duration_seconds_count{entered="true"}'
+    routes = {"/graphql", "/v1/products"}
+    found = asked(shop, "query", query=of_browse)["result"]
+    assert routes <= {series["metric"]["http_route"] for series in found}
+    assert value(shop, 'objective:requests:rate1m{objective="browse"}') > 0
+
+
+@needs_promtool
+def test_rules_are_valid_and_fire_when_they_should() -> None:
+    for command in (["check", "rules", "rules.yaml"], ["test", "rules", "rules_test.yaml"]):
+        done = subprocess.run(
+            ["promtool", *command], cwd=ALERT_RULES.parent, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_alert_has_a_runbook_and_a_test() -> None:
+    alerts = {rule["alert"]: rule for group in RULES["groups"] for rule in group["rules"] if "alert" in rule}
+    page, tests = (ROOT / "docs" / "operations.md").read_text(), ALERT_RULES.with_name("rules_test.yaml").read_text()
+    for name, rule in alerts.items():
+        assert rule["annotations"]["runbook"] == f"docs/operations.md#{name.lower()}"
+        assert f"\n### {name}\n" in page
+        assert f"alertname: {name}\n" in tests
+    assert set(re.findall(r"\n### (\w+)\n", page)) == set(alerts)
+
+
+def test_without_prometheus_nothing_starts(free_ports: Callable[[], Ports]) -> None:
+    def start(environ: dict[str, str]) -> None:
+        System(load_topology("hybrid"), parse_switches(metrics="on"), free_ports(), "x", environ=environ, monitor=True)
+
+    with pytest.raises(NotInstalledError, match="apt-get install prometheus"):
+        start({"PATH": "/nowhere"})
+    with pytest.raises(NotInstalledError, match="PROMETHEUS_BIN=/nowhere/prometheus is not a program"):
+        start({"PROMETHEUS_BIN": "/nowhere/prometheus"})
+
+
+def test_monitoring_means_metrics() -> None:
+    assert monitored({"metrics": None}, "on") == {"metrics": "on"}
+    assert monitored({"metrics": None}, "off") == {"metrics": None}
+    with pytest.raises(SwitchError, match="monitor=on with metrics=off"):
+        monitored({"metrics": "off"}, "on")
+    with pytest.raises(SwitchError, match="monitor=yes: valid: off, on"):
+        monitored({"metrics": None}, "yes")
