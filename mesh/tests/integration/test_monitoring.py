@@ -155,6 +155,24 @@ def test_both_protocols_count_for_the_objective(shop: System) -> None:
     assert value(shop, 'objective:requests:rate1m{objective="browse"}') > 0
 
 
+@needs_prometheus
+@pytest.mark.usefixtures("browsed")
+def test_a_component_that_is_away_is_told_and_what_fails_for_it_counts_as_a_fault(shop: System) -> None:
+    for replica in ("product", "product-2"):
+        shop.kill(replica)
+    query = {"query": '{ products(first: 2, category: "books") { edges { node { id } } } }'}
+    with httpx.Client(base_url=shop.url, trust_env=False, timeout=10) as client:
+        assert "UNAVAILABLE" in client.post("/graphql", json=query).text
+        assert client.get("/v1/products?category=books").status_code == 503
+        assert client.get("/v1/products?page_size=none").status_code == 400
+    answers = "http_server_request_duration_seconds_count"
+    until(lambda: value(shop, answers + '{job="graphql-gateway", error_type="UNAVAILABLE"}') == 1)
+    until(lambda: value(shop, answers + '{job="rest-gateway", error_type="503"}') == 1)
+    refused = answers + '{job="rest-gateway", http_response_status_code="400", error_type=""}'
+    assert value(shop, refused) == 1
+    until(lambda: value(shop, 'count(ALERTS{alertname="ComponentDown", job="product"})') == 2)
+
+
 @needs_promtool
 def test_rules_are_valid_and_fire_when_they_should() -> None:
     for command in (["check", "rules", "rules.yaml"], ["test", "rules", "rules_test.yaml"]):
