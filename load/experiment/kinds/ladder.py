@@ -46,7 +46,7 @@ def command(
 
 
 def ladder_arms(
-    topology: Topology, steps: str, *, http: str | None = None, trace: str | None = None
+    topology: Topology, steps: str, *, http: str | None = None, trace: str | None = None, payload: str | None = None
 ) -> tuple[Arm, ...]:
     """The arms of a ladder, in its order.
 
@@ -55,6 +55,7 @@ def ladder_arms(
         steps: Arms, comma-separated, in any order; empty for all that the topology can run on this machine.
         http: HTTP version of the clients, the same in all arms; None for 1 if there is the arm without an edge.
         trace: Share of journeys to trace in the arms that trace; None for the switch's own.
+        payload: Size of the documents that journeys read; None for the switch's own.
 
     Raises:
         UsageError: An arm is unknown, given twice, has nothing to be compared with, or cannot run; or nothing could be
@@ -68,7 +69,9 @@ def ladder_arms(
                 f"arms must speak the same; leave out http={http}, or give steps= without {ladder.NO_EDGE}"
             )
         http = http or "1"
-    arms = tuple(arm_of(name, topology, {"http": http, "trace": trace, **SWITCHES[name]}) for name in names)
+    arms = tuple(
+        arm_of(name, topology, {"http": http, "trace": trace, "payload": payload, **SWITCHES[name]}) for name in names
+    )
     if any(not 0 < arm.switches.trace < 1 for arm in arms if arm.label != ladder.UNTRACED):
         raise UsageError(
             f"trace={trace}: a ladder needs journeys that are traced and journeys that are not; give a share between 0 "

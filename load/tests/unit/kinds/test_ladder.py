@@ -7,6 +7,7 @@ import pytest
 from experiment.errors import UsageError
 from experiment.kinds.ladder import SWITCHES, ladder_arms
 from hops.kinds.ladder import arms as ladder
+from mesh.description.switches import switches_of
 from mesh.description.topology import load_topology
 
 HYBRID, REST = load_topology("hybrid"), load_topology("rest")
@@ -24,6 +25,14 @@ def test_arms_are_in_the_order_of_the_ladder_and_differ_in_one_thing() -> None:
     assert {key for key in edge if edge[key] != no_edge[key]} == {"edge"}
     assert {key for key in edge if edge[key] != untraced[key]} == {"trace"}
     assert {arm.topology for arm in arms if arm.topology is not HYBRID} == set()
+
+
+def test_what_measuring_costs_is_a_step_of_its_own_with_any_switch_of_the_command() -> None:
+    given = {switch.name: str(switch.default) for switch in switches_of(ladder.KIND)}
+    edge, metrics = (arm.switches.as_dict() for arm in ladder_arms(HYBRID, "metrics,edge", **given))
+    assert {key: metrics[key] for key in edge if edge[key] != metrics[key]} == {"metrics": "on"}
+    (step,) = ladder.steps_of(["edge", "metrics"])
+    assert (step.lower, step.upper, step.adds) == ("edge", "metrics", "metrics")
 
 
 def test_by_default_a_ladder_has_every_arm_that_the_topology_can_run() -> None:

@@ -26,7 +26,7 @@ from shop.platform.graphql.request import GraphQLRequest, from_json, from_query_
 from shop.platform.graphql.schema import RequestContext, Schema
 from shop.platform.graphql.tracing import Receive, Scope, Send, name_operation, note_error
 from shop.platform.http.compression import SMALLEST_BYTES, accepts_gzip, gzip
-from shop.platform.telemetry.metering import tell
+from shop.platform.telemetry.metering import METERS, tell
 from shop.platform.telemetry.tracing import child_span
 
 ROUTE = "/graphql"
@@ -145,7 +145,8 @@ class Endpoint:
                 if method == "GET" and is_mutation(operation):
                     raise _bad_method("mutations need POST", b"POST")
                 name_operation(operation.operation.value, name_of(operation))
-                tell(operation=first_field(operation))
+                if METERS:
+                    tell(operation=first_field(operation))
                 with child_span("graphql.execute"):
                     result = await self._schema.execute(
                         None, request.variables, context, operation_name=request.operation_name

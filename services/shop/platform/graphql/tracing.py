@@ -15,7 +15,7 @@ from opentelemetry.trace import INVALID_SPAN_CONTEXT, NonRecordingSpan, Span, Sp
 from shop.instrument.tracing import SERVER
 from shop.platform.errors import SERVER_FAULTS
 from shop.platform.process.injected_delay import pause
-from shop.platform.telemetry.metering import tell
+from shop.platform.telemetry.metering import METERS, tell
 from shop.platform.telemetry.trace_context import caller_of
 from shop.platform.telemetry.tracing import Current, begin, note_busy
 
@@ -46,7 +46,8 @@ class Traced:
         if scope["type"] != "http" or scope["path"] != self._route:
             await self._app(scope, receive, send)
             return
-        tell(route=self._route)
+        if METERS:
+            tell(route=self._route)
         caller = _caller(scope)
         if not caller.is_valid:
             await self._delayed(scope, receive, send)

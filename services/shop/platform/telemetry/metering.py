@@ -79,7 +79,7 @@ def asked(traceparent: str | None) -> Asked | None:
 
 def tell(*, route: str = "", operation: str = "", error: str = "") -> None:
     """Says of the request in hand what its path and status do not; arguments as the attributes of `Asked`."""
-    request = _ASKED.get() if METERS else None
+    request = _ASKED.get()
     if request is not None:
         request.route = route or request.route
         request.operation = operation or request.operation
