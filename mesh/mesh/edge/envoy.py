@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mesh.description.places import Place
@@ -12,7 +13,7 @@ from mesh.edge import limits
 from mesh.edge.admission import admission_filters, without_admission
 from mesh.edge.plan import EdgePlan, Upstream
 from mesh.edge.plugins import plugins_of
-from mesh.edge.replies import GRAPHQL, GRAPHQL_TYPE, REPLIES, Reply
+from mesh.edge.replies import GRAPHQL, GRAPHQL_TYPE, INVALID, REPLIES, Reply
 from mesh.edge.routes import Match, Route, routes
 from mesh.envoy_config import (
     DESCRIPTOR,
@@ -39,7 +40,11 @@ MATCHES: Mapping[Match, Callable[[str], Mapping[str, Any]]] = {
 }
 """How Envoy calls each way to compare a path."""
 LOCAL_REPLY = "%LOCAL_REPLY_BODY%"
-"""Envoy's own message for a request that it refuses: the route's, or the transcoder's."""
+"""Envoy's own message for a request that it refuses, such as the transcoder's."""
+TOO_LARGE = {"start": limits.LARGEST_BODY + 1, "end": 2**63 - 1}
+"""Length that a request tells beforehand, so that nobody waits for its body."""
+BUFFER = "envoy.filters.http.buffer"
+OVERRIDE = "override_stream_error_on_invalid_http_message"
 DETAILS = "grpc-status-details-bin"
 COMPRESSOR = "envoy.filters.http.compressor"
 METRICS, METRICS_PATH = "metrics", "/stats/prometheus"
@@ -73,11 +78,13 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     manager = chain["filters"][0]["typed_config"]
     _limit(manager)
     manager["access_log"][0]["typed_config"]["path"] = str(plan.access_log)
-    manager["local_reply_config"] = {"mappers": _mappers()}
+    manager["local_reply_config"] = {"mappers": _mappers(transcodes=topology.transcodes)}
     (host,) = manager["route_config"]["virtual_hosts"]
     host["request_headers_to_add"] = [{"header": {"key": limits.MARK, "value": "1"}, "append_action": OVERWRITE}]
     action = {**host.pop("upstream_action"), "timeout": f"{limits.ANSWER_S}s"}
     host["routes"] += [
+        {"match": {"connect_matcher": {}}, **_refused(400)},
+        {"match": {"prefix": "/", "headers": [{"name": "content-length", "range_match": TOO_LARGE}]}, **_refused(413)},
         *map(_refusal, limits.CHECKED),
         *(_route(route, action, upstream, plan) for route in table for upstream in plan.leads_to(route.component)),
     ]
@@ -174,7 +181,8 @@ def _quic(listener: Mapping[str, Any], certificate: Certificate) -> dict[str, An
     manager = chain["filters"][0]["typed_config"]
     manager["codec_type"] = "HTTP3"
     over_http2 = manager.pop("http2_protocol_options")
-    manager["http3_protocol_options"] = {"quic_protocol_options": over_http2}
+    one_stream = {OVERRIDE: over_http2.pop(OVERRIDE)}
+    manager["http3_protocol_options"] = {"quic_protocol_options": over_http2, **one_stream}
     return over_udp
 
 
@@ -194,7 +202,11 @@ def _shown(certificate: Certificate, protocols: Sequence[str]) -> dict[str, Any]
 def _limit(manager: dict[str, Any]) -> None:
     manager["request_headers_timeout"] = manager["request_timeout"] = f"{limits.REQUEST_S}s"
     manager["stream_idle_timeout"] = f"{limits.STREAM_IDLE_S}s"
-    manager["common_http_protocol_options"]["idle_timeout"] = f"{limits.CONNECTION_IDLE_S}s"
+    manager["max_request_headers_kb"] = limits.LARGEST_HEADERS // 1024
+    manager["common_http_protocol_options"] |= {
+        "idle_timeout": f"{limits.CONNECTION_IDLE_S}s",
+        "max_headers_count": limits.MOST_HEADERS,
+    }
     manager["http2_protocol_options"]["max_concurrent_streams"] = limits.STREAMS_PER_CONNECTION
     (mutation,) = manager["early_header_mutation_extensions"]
     mutation["typed_config"]["mutations"] = [
@@ -206,9 +218,15 @@ def _limit(manager: dict[str, Any]) -> None:
 def _refusal(header: limits.Checked) -> dict[str, Any]:
     valid = {"name": header.name, "string_match": {"safe_regex": {"regex": header.pattern}}}
     return {
-        "match": {"prefix": limits.CALLS, "headers": [{**valid, "invert_match": True}]},
-        "direct_response": {"status": 400, "body": {"inline_string": header.refusal}},
+        "match": {"prefix": header.below, "headers": [{**valid, "invert_match": True}]},
+        **_refused(header.answer),
     }
+
+
+def _refused(status: int) -> dict[str, Any]:
+    """A route's answer, for which the edge does not wait until the request is complete."""
+    at_once = {"@type": f"{TYPES}/envoy.extensions.filters.http.buffer.v3.BufferPerRoute", "disabled": True}
+    return {"direct_response": {"status": status}, "typed_per_filter_config": {BUFFER: at_once}}
 
 
 def _route(route: Route, action: Mapping[str, Any], upstream: Upstream, plan: EdgePlan) -> dict[str, Any]:
@@ -280,22 +298,26 @@ def _address(place: Place) -> dict[str, Any]:
     return tcp_address(place.host, place.port)
 
 
-def _mappers() -> list[dict[str, Any]]:
+def _mappers(*, transcodes: bool) -> list[dict[str, Any]]:
     """Envoy's `local_reply_config.mappers` of all replies."""
-    return [mapper for reply in REPLIES for mapper in _mappers_of(reply)]
+    told = [replace(reply, detail=LOCAL_REPLY) if reply is INVALID and transcodes else reply for reply in REPLIES]
+    return [{**mapper, **_given(reply)} for reply in told for mapper in _mappers_of(reply)]
+
+
+def _given(reply: Reply) -> dict[str, Any]:
+    return {"status_code": reply.status} if reply.status else {}
 
 
 def _mappers_of(reply: Reply) -> Iterator[dict[str, Any]]:
     within = [_status("GE", reply.least), _status("LE", reply.most)]
     status = {"header": {"key": "grpc-status", "value": str(reply.grpc_status)}}
-    detail = LOCAL_REPLY if reply.detail is None else reply.detail
     yield {
         "filter": {"and_filter": {"filters": [*_CALLS_GRPC, *within]}},
         "headers_to_add": [{**header, "append_action": OVERWRITE} for header in (status, *_again_over_grpc(reply))],
-        "body_format_override": {"text_format_source": {"inline_string": detail}},
+        "body_format_override": {"text_format_source": {"inline_string": reply.detail}},
     }
     again = {"headers_to_add": _again(reply)} if reply.retry_after_s else {}
-    error = {"message": detail, "extensions": reply.extensions}
+    error = {"message": reply.detail, "extensions": reply.extensions}
     for media_type, filters in (
         (GRAPHQL_TYPE, [*_ASKS_GRAPHQL, _ACCEPTS_GRAPHQL]),
         ("application/json", _ASKS_GRAPHQL),
@@ -309,7 +331,7 @@ def _mappers_of(reply: Reply) -> Iterator[dict[str, Any]]:
         "type": reply.type,
         "title": reply.title,
         "status": "%RESPONSE_CODE%",
-        "detail": detail,
+        "detail": reply.detail,
         "instance": "%PATH(NQ)%",
         "code": reply.code,
     }

@@ -24,8 +24,8 @@ LUA = Path(__file__).parent / "templates" / "kong"
 PHASES = ("rewrite", "header_filter", "body_filter", "log")
 BUFFERS = "64 16k"
 """Of one answer: the largest, a bulk read, is never written to disk on its way."""
-LARGEST_HEADERS = "2 60k"
-"""As Envoy's, which takes 60 KiB in all."""
+HEADERS = "4 128k"
+"""More than are let through, so that it is edge.lua which refuses what is somewhat too large."""
 
 
 METRICS = {"name": "prometheus", "config": {"status_code_metrics": True, "latency_metrics": True}}
@@ -64,7 +64,7 @@ def render(plan: EdgePlan) -> dict[str, Any]:
         "routes": [_health(plan)],
         "upstreams": [_upstream(upstream) for upstream in upstreams if upstream.is_balanced],
         "plugins": [
-            {"name": "pre-function", "config": {phase: [_edge_lua()] for phase in PHASES}},
+            {"name": "pre-function", "config": {phase: [_edge_lua(table)] for phase in PHASES}},
             *([METRICS] if plan.metrics else []),
             *(plugin.kong for plugin in plugins_of(plan)),
         ],
@@ -108,7 +108,7 @@ def settings(plan: EdgePlan) -> dict[str, str]:
         # No limit: nginx would close a connection that has served its share, in the middle of a run.
         "KONG_NGINX_HTTP_KEEPALIVE_REQUESTS": "1000000000",
         "KONG_NGINX_HTTP_HTTP2_MAX_CONCURRENT_STREAMS": str(limits.STREAMS_PER_CONNECTION),
-        "KONG_NGINX_HTTP_LARGE_CLIENT_HEADER_BUFFERS": LARGEST_HEADERS,
+        "KONG_NGINX_HTTP_LARGE_CLIENT_HEADER_BUFFERS": HEADERS,
         "KONG_NGINX_HTTP_CLIENT_MAX_BODY_SIZE": str(limits.LARGEST_BODY),
         "KONG_NGINX_HTTP_CLIENT_BODY_BUFFER_SIZE": str(limits.LARGEST_BODY),
         "KONG_NGINX_PROXY_PROXY_BUFFERS": BUFFERS,
@@ -242,7 +242,7 @@ def _reply(reply: Reply) -> dict[str, Any]:
     return {**asdict(reply), **told}
 
 
-def _edge_lua() -> str:
+def _edge_lua(table: list[Route]) -> str:
     edge: Mapping[str, Any] = {
         "mark": limits.MARK,
         "deadline": limits.DEADLINE,
@@ -250,11 +250,13 @@ def _edge_lua() -> str:
         "request_s": limits.REQUEST_S,
         "removed": dict.fromkeys(limits.REMOVED, True),
         "removed_suffix": limits.REMOVED_SUFFIX,
-        "calls": limits.CALLS,
+        "largest_headers": limits.LARGEST_HEADERS,
+        "most_headers": limits.MOST_HEADERS,
+        "sockets": [pattern(route) for route in table if route.sockets],
         "checked": [asdict(checked) for checked in limits.CHECKED],
         "graphql": GRAPHQL,
         "graphql_type": GRAPHQL_TYPE,
         "replies": [{name: value for name, value in _reply(reply).items() if value is not None} for reply in REPLIES],
     }
-    table = f"local EDGE = require('cjson').decode([==[\n{json.dumps(edge, indent=1)}\n]==])\n"
-    return table + (LUA / "edge.lua").read_text()
+    told = f"local EDGE = require('cjson').decode([==[\n{json.dumps(edge, indent=1)}\n]==])\n"
+    return told + (LUA / "edge.lua").read_text()

@@ -29,6 +29,9 @@ HEALTH_PATH = "/healthz"
 LARGEST_BODY = 131_072
 """Bytes of a request's body; above the limit of gateways and services, so that they refuse a body that is only somewhat
 too large in their own words."""
+LARGEST_HEADERS = 60 * 1024
+"""Bytes of a request's line and headers together."""
+MOST_HEADERS = 100
 MOST_CONNECTIONS = 10_000
 STREAMS_PER_CONNECTION = 1024
 MARK = "x-hopwise-edge"
@@ -38,34 +41,48 @@ REMOVED_SUFFIX = "-bin"
 """Clients have no reason to send binary metadata or gRPC's internal headers to the services, and gRPC fails the call
 with INTERNAL if it cannot parse one."""
 REMOVED = ("grpc-previous-rpc-attempts", "grpc-retry-pushback-ms", "grpc-status", "grpc-internal-encoding-request")
+VALID_METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
+"""The others are refused, whatever is behind the edge."""
+CALLS = "/shop."
+"""What the paths of gRPC calls begin with."""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A header of gRPC calls that the edge refuses with 400 unless it is valid.
+    """What the edge refuses unless it is valid; it need not be there.
 
     Attributes:
-        name: Name of the header.
+        name: Name of the header, or of the pseudo-header of HTTP/2 that stands for it.
         pattern: Regular expression that its whole value must match.
+        answer: The status by which the program finds the reply to a value that does not (`mesh.edge.replies`).
         refusal: Message for the client.
+        below: What the paths begin with for which it is checked.
     """
 
     name: str
     pattern: str
+    answer: int
     refusal: str
+    below: str = "/"
 
 
 # gRPC keeps a header that it cannot parse in its HPACK table, and then refuses every later call that takes the header's
 # name from there. The edge shares connections, so this would hit all clients.
 CHECKED: Sequence[Checked] = (
     Checked(
-        "grpc-timeout",
-        "[0-9]{1,8}[HMSmun]",
+        *("grpc-timeout", "[0-9]{1,8}[HMSmun]", 460),
         "grpc-timeout is not valid; valid: 1 to 8 digits and a unit of H, M, S, m, u, n",
+        CALLS,
     ),
-    Checked("grpc-encoding", "identity|deflate|gzip", "grpc-encoding is unknown; valid: identity, deflate, gzip"),
+    Checked(
+        *("grpc-encoding", "identity|deflate|gzip", 461),
+        "grpc-encoding is unknown; valid: identity, deflate, gzip",
+        CALLS,
+    ),
+    Checked(":method", VALID_METHODS.replace(", ", "|"), 405, ""),
+    # Envoy joins two of a kind with a comma.
+    Checked(":authority", r"[A-Za-z0-9._~%!$&'()*+;=:\[\]-]+", 462, "there must be one host, with a valid name"),
+    Checked("authorization", "[^,]*", 463, "there must be one authorization header at most, without a comma"),
 )
 ALPN = ["h2", "http/1.1"]
 """What clients may choose from when they speak TLS."""
-CALLS = "/shop."
-"""What the paths of gRPC calls begin with."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import ssl
 import subprocess
 import threading
@@ -200,22 +199,6 @@ def test_graphql_gets_its_own_errors(client: httpx.Client, path: str, accept: st
     assert (answer.status_code, answer.headers["content-type"]) == (413, media_type)
     error = {"message": "the body is too large", "extensions": {"code": "RESOURCE_EXHAUSTED"}}
     assert answer.json() == {"errors": [error]}
-
-
-def test_headers_that_are_too_large_are_refused(edge: EdgeRun, client: httpx.Client) -> None:
-    answer = client.get("/v1/products", headers={"x-any": "x" * 70_000})
-    refused = {"envoy": (431, "RESOURCE_EXHAUSTED"), "kong": (400, "INVALID_ARGUMENT")}
-    assert answer.headers["content-type"] == "application/problem+json"
-    assert (answer.status_code, answer.json()["code"]) == refused[edge.program]
-
-
-def test_what_is_no_request_is_refused_with_a_problem(edge: EdgeRun) -> None:
-    with socket.create_connection(("127.0.0.1", edge.ports["edge"]), timeout=10) as connection:
-        connection.sendall(b"GET /graphql HTTP/1.1\r\nno colon\r\nhost: shop\r\n\r\n")
-        answer = connection.recv(65536)
-    assert answer.startswith(b"HTTP/1.1 400 ")
-    # Envoy closes the connection without a word.
-    assert edge.program == "envoy" or b'"code":"INVALID_ARGUMENT"' in answer
 
 
 def test_a_call_of_an_unknown_service_gets_a_status(edge: EdgeRun) -> None:

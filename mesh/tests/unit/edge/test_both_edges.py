@@ -20,7 +20,7 @@ from mesh.description.topology import Topology, load_topology, names, parse_topo
 from mesh.edge import envoy, kong, limits
 from mesh.edge.plan import EdgePlan, edge_plan
 from mesh.edge.plugins import REQUEST_ID, REQUESTS_PER_S
-from mesh.edge.replies import GRAPHQL_TYPE, REPLIES
+from mesh.edge.replies import GRAPHQL_TYPE
 from mesh.errors import SwitchError
 
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
@@ -91,8 +91,8 @@ def by_envoy(config: Mapping[str, Any], path: str) -> str | None:
     (host,) = manager(config)["route_config"]["virtual_hosts"]
     for route in host["routes"]:
         match route["match"]:
-            case {"headers": _}:
-                continue  # these refuse a header, whatever the path leads to
+            case {"headers": _} | {"connect_matcher": _}:
+                continue  # these refuse a header or a method, whatever the path leads to
             case {"path": whole}:
                 matches = path == whole
             case {"path_separated_prefix": prefix}:
@@ -193,6 +193,9 @@ def test_limits_are_the_same() -> None:
     assert settings["KONG_NGINX_HTTP_CLIENT_HEADER_TIMEOUT"] == config["request_headers_timeout"]
     assert f"{lua_table(KONGS['hybrid'])['request_s']}s" == config["request_timeout"]
     assert settings["KONG_NGINX_HTTP_KEEPALIVE_TIMEOUT"] == config["common_http_protocol_options"]["idle_timeout"]
+    told = lua_table(KONGS["hybrid"])
+    assert told["most_headers"] == config["common_http_protocol_options"]["max_headers_count"]
+    assert told["largest_headers"] == 1024 * config["max_request_headers_kb"]
     streams = config["http2_protocol_options"]["max_concurrent_streams"]
     assert settings["KONG_NGINX_HTTP_HTTP2_MAX_CONCURRENT_STREAMS"] == str(streams)
     over_http1, *_ = ENVOYS["hybrid"]["static_resources"]["clusters"]
@@ -224,21 +227,24 @@ def test_header_rules_are_the_same() -> None:
     assert set(told["removed"]) == {one["remove"] for one in removed}
     (host,) = config["route_config"]["virtual_hosts"]
     assert told["mark"] == host["request_headers_to_add"][0]["header"]["key"]
-    refusals = [route for route in host["routes"] if "headers" in route["match"]]
+    length, *refusals = [route for route in host["routes"] if "headers" in route["match"]]
+    assert length["match"]["headers"][0]["range_match"]["start"] == limits.LARGEST_BODY + 1
     assert [
         {
             "name": header["name"],
             "pattern": header["string_match"]["safe_regex"]["regex"],
-            "refusal": refusal["direct_response"]["body"]["inline_string"],
+            "answer": refusal["direct_response"]["status"],
+            "below": refusal["match"]["prefix"],
         }
         for refusal in refusals
         for header in refusal["match"]["headers"]
-    ] == told["checked"]
-    assert {refusal["match"]["prefix"] for refusal in refusals} == {told["calls"]}
+    ] == [{name: value for name, value in checked.items() if name != "refusal"} for checked in told["checked"]]
     assert told["deadline_ms"] == str(limits.ANSWER_S * 1000)
 
 
-@pytest.mark.parametrize("status", [400, 404, 408, 413, 415, 429, 431, 500, 502, 503, 504])
+@pytest.mark.parametrize(
+    "status", [400, 403, 404, 405, 408, 413, 414, 415, 426, 429, 431, 460, 463, 500, 501, 502, 503, 504]
+)
 def test_errors_have_the_same_shape(status: int) -> None:
     told = next(reply for reply in lua_table(KONGS["rest"])["replies"] if reply["least"] <= status <= reply["most"])
     mappers = manager(ENVOYS["rest"])["local_reply_config"]["mappers"]
@@ -257,7 +263,7 @@ def test_errors_have_the_same_shape(status: int) -> None:
         assert mapper["body_format_override"]["content_type"] == media_type
         (error,) = mapper["body_format_override"]["json_format"]["errors"]
         assert error == {
-            "message": told.get("detail", envoy.LOCAL_REPLY),
+            "message": told["detail"],
             "extensions": told["extensions"],
         }
     again = [header["header"] for header in problem.get("headers_to_add", [])]
@@ -270,7 +276,15 @@ def test_errors_have_the_same_shape(status: int) -> None:
     ]
     shape = problem["body_format_override"]["json_format"]
     assert (shape["type"], shape["title"], shape["code"]) == (told["type"], told["title"], told["code"])
-    assert shape["detail"] == told.get("detail", envoy.LOCAL_REPLY)
+    assert shape["detail"] == told["detail"]
+    assert {one.get("status_code", 0) for one in (call, accepted, graphql, problem)} == {told["status"]}
+
+
+def test_a_transcoder_says_itself_what_it_refuses() -> None:
+    mappers = manager(envoy.render(plan(load_topology("hybrid-transcoded"))))["local_reply_config"]["mappers"]
+    shapes = [one["body_format_override"].get("json_format", {}) for one in mappers]
+    own = [shape["code"] for shape in shapes if shape.get("detail") == envoy.LOCAL_REPLY]
+    assert own == ["INVALID_ARGUMENT"]
 
 
 def test_every_plugin_is_one_of_both_edges() -> None:
@@ -301,12 +315,6 @@ def test_all_plugins_are_the_typical_ones_and_more() -> None:
     loggers = manager(envoy.render(plan(TOPOLOGIES["hybrid"], "all")))["access_log"]
     assert [one["typed_config"]["path"] for one in loggers] == ["/logs/edge.jsonl", "/logs/edge.plugin.log"]
     assert SWITCHES["plugins"].valid == " or ".join(sets)
-
-
-def test_what_a_reply_leaves_to_the_edge_is_left_out_of_the_table_that_lua_reads() -> None:
-    own = [reply.detail is None for reply in REPLIES]
-    assert ["detail" not in told for told in lua_table(KONGS["rest"])["replies"]] == own
-    assert any(own)
 
 
 def test_kong_refuses_to_transcode_and_names_who_can() -> None:

@@ -42,14 +42,69 @@ local function is_removed(name)
     or name:sub(1, 8) == "x-envoy-"
 end
 
-local function refusal(headers)
-  for _, checked in ipairs(EDGE.checked) do
-    local value = headers[checked.name]
-    if type(value) == "table" then
-      value = table.concat(value, ",")
+local function joined(value)
+  return type(value) == "table" and table.concat(value, ",") or value
+end
+
+local function starts_with(text, beginning)
+  return text:sub(1, #beginning) == beginning
+end
+
+-- Whether a request asks for another protocol, but h2c, at a path that has no WebSockets.
+local function is_refused_upgrade(headers)
+  local to, connection = joined(headers["upgrade"]), joined(headers["connection"])
+  if not to or to == "h2c" or not (connection and connection:lower():find("upgrade", 1, true)) then
+    return false
+  end
+  for _, socket in ipairs(EDGE.sockets) do
+    if to:lower() == "websocket" and ngx.re.find(path(), "^(?:" .. socket .. ")", "joD") then
+      return false
     end
-    if value and not ngx.re.find(value, "^(?:" .. checked.pattern .. ")$", "joD") then
-      return checked.refusal
+  end
+  return true
+end
+
+-- Whether a line of the headers has no colon, which nginx takes for a header without a value.
+local function lacks_colon()
+  return ngx.req.http_version() < 2 and ngx.re.find(ngx.req.raw_header(true), "^[^:\\r\\n]+\\r?$", "jom")
+end
+
+-- Whether it has what HTTP/2 forbids; nginx would even pass an upgrade on.
+local function is_of_http1(headers)
+  return headers["connection"] or headers["upgrade"] or headers["transfer-encoding"]
+    or (headers["te"] or "trailers") ~= "trailers"
+end
+
+-- The status of what Envoy refuses before it looks at the path, which nginx lets through.
+local function malformed(headers)
+  local count = 0
+  for _, value in pairs(headers) do
+    count = count + (type(value) == "table" and #value or 1)
+    local told = joined(value)
+    if told:find("[%z\1-\8\10-\31\127]") or (told == "" and lacks_colon()) then
+      return 400
+    end
+  end
+  if count > EDGE.most_headers or tonumber(ngx.var.request_length) > EDGE.largest_headers then
+    return 431
+  end
+  if ngx.var.request_uri:find("[#\128-\255]") or (ngx.req.http_version() == 2 and is_of_http1(headers)) then
+    return 400
+  end
+  return is_refused_upgrade(headers) and 403
+end
+
+local function refusal(headers)
+  local status = malformed(headers)
+  if status then
+    return status
+  end
+  local of_http2 = { [":method"] = ngx.req.get_method(), [":authority"] = headers["host"] }
+  for _, checked in ipairs(EDGE.checked) do
+    local value = joined(of_http2[checked.name] or headers[checked.name])
+    if value and starts_with(ngx.var.uri, checked.below)
+      and not ngx.re.find(value, "^(?:" .. checked.pattern .. ")$", "joD") then
+      return checked.answer
     end
   end
 end
@@ -78,15 +133,21 @@ end
 function phases.rewrite()
   local ctx = ngx.ctx
   ctx.edge_began_ns, ctx.edge_began_at_ns = monotonic_ns(), time_ns()
+  local version = ngx.req.http_version()
+  if version == 0.9 then
+    return ngx.exit(444) -- its answers have no status
+  elseif version ~= 2 and version ~= 1.1 then
+    return kong.response.exit(426)
+  end
   local headers = ngx.req.get_headers(0)
+  local refused = refusal(headers)
+  if refused then
+    return kong.response.exit(refused)
+  end
   for name in pairs(headers) do
     if is_removed(name) then
       ngx.req.clear_header(name)
     end
-  end
-  local message = ngx.var.uri:sub(1, #EDGE.calls) == EDGE.calls and refusal(headers)
-  if message then
-    return kong.response.exit(400, { message = message })
   end
   ngx.req.set_header(EDGE.mark, "1")
   ngx.req.set_header(EDGE.deadline, EDGE.deadline_ms)
@@ -112,14 +173,21 @@ function phases.header_filter()
   if status < 400 or kong.response.get_source() == "service" then
     return
   end
+  -- Where nginx could not read the request's line, this is HTTP/1.0 and the path empty.
+  local version = ngx.var.server_protocol
+  if version ~= "HTTP/2.0" and version ~= "HTTP/1.1" and path() ~= "" then
+    status = 426
+  end
   local reply = reply_of(status)
-  ctx.edge_reply, ctx.edge_status, ctx.edge_said = reply, status, ""
+  status = reply.status ~= 0 and reply.status or status
+  ctx.edge_reply, ctx.edge_status = reply, status
+  ngx.status = status
   ngx.header["content-length"] = nil
   if is_call() then
     ngx.status = 200
     ngx.header["content-type"] = "application/grpc"
     ngx.header["grpc-status"] = reply.grpc_status
-    ngx.header["grpc-message"] = reply.detail or ngx.header["grpc-message"] or reply.title
+    ngx.header["grpc-message"] = reply.detail
     ngx.header["grpc-status-details-bin"] = reply.grpc_details
   elseif asks_graphql() then
     local accepted = (ngx.var.http_accept or ""):find(EDGE.graphql_type, 1, true)
@@ -132,18 +200,16 @@ function phases.header_filter()
   end
 end
 
-local function body_of(reply, status, said)
-  local own = cjson.decode(said)
-  local detail = reply.detail or (own and own.message) or reply.title
+local function body_of(reply, status)
   if asks_graphql() then
-    return cjson.encode({ errors = { { message = detail, extensions = reply.extensions } } })
+    return cjson.encode({ errors = { { message = reply.detail, extensions = reply.extensions } } })
   end
   return cjson.encode({
     type = reply.type,
     title = reply.title,
     status = status,
-    detail = detail,
-    instance = path(),
+    detail = reply.detail,
+    instance = path() ~= "" and path() or nil,
     code = reply.code,
   })
 end
@@ -157,10 +223,9 @@ function phases.body_filter()
   if not ctx.edge_reply then
     return
   end
-  ctx.edge_said = ctx.edge_said .. (ngx.arg[1] or "")
   ngx.arg[1] = nil
   if is_last and not is_call() then
-    ngx.arg[1] = body_of(ctx.edge_reply, ctx.edge_status, ctx.edge_said)
+    ngx.arg[1] = body_of(ctx.edge_reply, ctx.edge_status)
   end
 end
 

@@ -1,0 +1,248 @@
+"""Malformed requests at the real Envoy and the real Kong: the same status, code and form, or a documented exception."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import groupby
+from typing import Any
+
+import hpack
+import pytest
+from hyperframe.frame import DataFrame, Frame, HeadersFrame, RstStreamFrame
+from stand_ins import needs_kong
+from stand_ins.malformed import CLOSED, IN_GRAPHQL, OVER_HTTP1, OVER_HTTP2, PASSED, RESET, Row
+
+from mesh.description.ports import Ports
+from mesh.description.topology import load_topology
+from mesh.edge.component import ACCESS_LOG, edge_component
+from mesh.edge.limits import REQUEST_S
+from mesh.edge.plan import edge_plan
+from mesh.paths import ROOT, RunFolder
+from mesh.supervisor.run import Run
+
+pytestmark = pytest.mark.integration
+
+LIMIT_S = 2 * REQUEST_S + 5
+"""Within it every request is answered or its connection closed."""
+PAGE = ROOT / "docs" / "system" / "edge.md"
+
+
+class Component(BaseHTTPRequestHandler):
+    """Answers whatever comes."""
+
+    protocol_version = "HTTP/1.1"
+
+    def answer(self) -> None:
+        """Says that a component has answered."""
+        self.send_response(200)
+        self.send_header("x-passed", "on")
+        self.send_header("content-length", "0")
+        self.end_headers()
+        self.close_connection = True
+
+    do_GET = do_POST = answer  # noqa: N815 (http.server's names)
+
+    def version_string(self) -> str:
+        """The name of no program."""
+        return "component"
+
+    def log_message(self, *args: object) -> None:
+        """Says nothing."""
+
+
+@dataclass
+class Answer:
+    """What came back: of several answers the first.
+
+    Attributes:
+        ended: How, if without an answer; empty if the time ran out.
+        status: The HTTP status; 0 without an answer.
+        headers: By their names in small letters.
+        body: As it came.
+    """
+
+    ended: str = ""
+    status: int = 0
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+    def __str__(self) -> str:
+        if not self.status:
+            return self.ended or f"nothing within {LIMIT_S} s"
+        if "x-passed" in self.headers:
+            return PASSED
+        if "grpc-status" in self.headers:
+            return f"grpc-status {self.headers['grpc-status']}"
+        if "errors" in self.error:
+            return f"{self.status} {self.error['errors'][0]['extensions']['code']} {IN_GRAPHQL}"
+        return f"{self.status} {self.error['code']}"
+
+    @property
+    def error(self) -> dict[str, Any]:
+        """The body of an error, in chunks or not."""
+        document: dict[str, Any] = json.loads(self.body[self.body.index(b"{") : self.body.rindex(b"}") + 1])
+        return document
+
+
+def over_http1(port: int, sent: bytes) -> Answer:
+    answer, got = Answer(), b""
+    with socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S) as connection:
+        try:
+            connection.sendall(sent)
+            while not is_whole(got):
+                piece = connection.recv(65_536)
+                got += piece
+                if not piece:
+                    break
+        except TimeoutError:
+            return answer
+        except OSError:
+            pass  # closed while the rest was being sent
+    head, _, answer.body = got.partition(b"\r\n\r\n")
+    line, *headers = head.decode("latin1").split("\r\n")
+    if not got:
+        answer.ended = CLOSED
+        return answer
+    answer.status = int(line.split()[1])
+    answer.headers = {name.lower(): value.strip() for name, _, value in (header.partition(":") for header in headers)}
+    return answer
+
+
+def is_whole(got: bytes) -> bool:
+    head, end, body = got.partition(b"\r\n\r\n")
+    length = re.search(rb"(?i)content-length: *(\d+)", head)
+    return bool(end) and (len(body) >= int(length[1]) if length else body.endswith(b"0\r\n\r\n"))
+
+
+def over_http2(port: int, sent: bytes) -> Answer:
+    answer, decoder, got = Answer(), hpack.Decoder(), b""
+    with socket.create_connection(("127.0.0.1", port), timeout=LIMIT_S) as connection:
+        try:
+            connection.sendall(sent)
+            while piece := connection.recv(65_536):
+                got += piece
+                for frame in frames(got):
+                    got = got[9 + frame.body_len :]
+                    if isinstance(frame, RstStreamFrame) and not answer.status:
+                        answer.ended = RESET
+                    if isinstance(frame, HeadersFrame):
+                        answer.headers |= {str(name): str(value) for name, value in decoder.decode(frame.data)}
+                        answer.status = int(answer.headers[":status"])
+                    if isinstance(frame, DataFrame):
+                        answer.body += frame.data
+                    if answer.ended or ("END_STREAM" in frame.flags and answer.status):
+                        return answer
+            answer.ended = CLOSED
+        except TimeoutError:
+            pass
+        except OSError:
+            answer.ended = CLOSED
+    return answer
+
+
+def frames(got: bytes) -> Iterator[Frame]:
+    while len(got) >= 9:
+        frame, length = Frame.parse_frame_header(memoryview(got[:9]))
+        if len(got) < 9 + length:
+            return
+        frame.parse_body(memoryview(got[9 : 9 + length]))
+        frame.body_len = length
+        yield frame
+        got = got[9 + length :]
+
+
+ASKED: Sequence[tuple[str, Callable[[int, bytes], Answer], Sequence[Row]]] = (
+    ("HTTP/1.1", over_http1, OVER_HTTP1),
+    ("HTTP/2", over_http2, OVER_HTTP2),
+)
+ROWS = [(version, row) for version, _, rows in ASKED for row in rows]
+Answers = Mapping[tuple[str, str], Answer]
+
+
+@pytest.fixture(scope="module", params=["envoy", pytest.param("kong", marks=needs_kong)])
+def program(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def answers(
+    program: str, free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Answers]:
+    """What an edge answers to all rows, which are sent side by side, as some take seconds."""
+    ports = free_ports()
+    folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("malformed"))
+    plan = edge_plan(load_topology("hybrid", updates="on"), ports, folder.logs / ACCESS_LOG)
+    servers = [
+        ThreadingHTTPServer(("127.0.0.1", ports[name]), Component) for name in ("graphql-gateway", "rest-gateway")
+    ]
+    for server in servers:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with (
+        Run(ports, folder, components=lambda: [edge_component(program, plan, folder, os.environ)]),
+        ThreadPoolExecutor(32) as pool,
+    ):
+        began = time.monotonic()
+        asked = {
+            (version, row.name): pool.submit(ask, ports["edge"], row.sent)
+            for version, ask, rows in ASKED
+            for row in rows
+        }
+        yield {name: future.result(3 * LIMIT_S) for name, future in asked.items()}
+        assert str(over_http1(ports["edge"], OVER_HTTP1[0].sent)) == PASSED, time.monotonic() - began
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.parametrize(("version", "row"), ROWS, ids=[f"{version}-{row.name}" for version, row in ROWS])
+def test_both_edges_answer_alike(program: str, answers: Answers, version: str, row: Row) -> None:
+    answer = answers[version, row.name]
+    assert str(answer) == row.but.get(program, row.answer)
+    told = json.dumps(answer.headers).lower()
+    assert not [name for name in ("envoy", "kong", "nginx") if name in told]
+    if not answer.status or str(answer) == PASSED:
+        return
+    kind = answer.headers["content-type"]
+    if "grpc-status" in answer.headers:
+        assert (answer.status, kind) == (200, "application/grpc")
+        assert answer.headers["grpc-message"]
+    elif "errors" in answer.error:
+        assert kind == "application/json"
+        assert answer.error["errors"][0]["message"]
+    else:
+        assert kind == "application/problem+json"
+        assert {"type", "title", "status", "detail", "code"} <= answer.error.keys()
+        assert answer.error["status"] == answer.status
+        assert all(answer.error.values())
+
+
+def exceptions() -> list[str]:
+    """The rows of the page's table."""
+    told = [
+        (version, [row.but.get(program, row.answer) for program in ("envoy", "kong")], row.why, row.name)
+        for version, row in ROWS
+        if row.but
+    ]
+    return [
+        f"| {version} | {'; '.join(name for *_, name in same)} | {' | '.join(answers)} | {why} |"
+        for (version, answers, why), same in groupby(told, key=lambda one: one[:3])
+    ]
+
+
+def test_the_page_has_what_the_edges_answer_differently() -> None:
+    (table,) = re.findall(r"(?m)^\| over \|.*\n\|[-|]+\n((?:\|.*\n)+)", PAGE.read_text())
+    assert table.splitlines() == exceptions()
+
+
+def test_a_row_says_why_an_edge_answers_differently() -> None:
+    assert [row.name for _, row in ROWS if bool(row.but) != bool(row.why)] == []
+    assert len({(version, row.name) for version, row in ROWS}) == len(ROWS)
