@@ -20,6 +20,7 @@ from shop.errors import Internal, ShopError, Unavailable, away, late
 from shop.instrument.tracing import CLIENT
 from shop.platform.config import split_address
 from shop.platform.deadline import DEADLINE_HEADER, DEFAULT_S, remaining
+from shop.platform.retries import Retries
 from shop.platform.telemetry.metering import METERS, metered
 from shop.platform.telemetry.trace_context import trace_headers
 from shop.platform.telemetry.tracing import UNTRACED, Ending, begin, note_busy, sampled_parent
@@ -30,8 +31,6 @@ KEEP_ALIVE_S = 60.0
 about to be closed."""
 SILENT_S = 45.0
 """Seconds without a line after which an answer that lasts is given up: three times as long as a stream is silent."""
-PAUSES_S = (0.05, 0.1)
-"""Pauses between the tries of a read: three tries, as in the gRPC channels, if the service is briefly away."""
 
 _LOG = logging.getLogger(__name__)
 _METER = attrgetter("http_client")
@@ -65,6 +64,7 @@ class HttpChannel:
     ) -> None:
         self.peer = peer
         self._session = session
+        self._retries = Retries()
         self._replicas = Rotation(session, addresses, follow=follow)
         self._attributes: dict[str, dict[str, AttributeValue]] = {}
         for address in addresses:
@@ -102,13 +102,8 @@ class HttpChannel:
             DeadlineExceeded: The caller's time is over.
             Unavailable: There is no answer.
         """
-        pauses = PAUSES_S if again else ()
-        for pause in pauses:
-            try:
-                return await self._measured(method, path, body, headers, name, attributes)
-            except Unavailable:
-                await asyncio.sleep(min(pause, remaining() or pause))
-        return await self._measured(method, path, body, headers, name, attributes)
+        call = method, path, body, headers, name, attributes
+        return await self._retries.tried(self._measured, *call, again=again)
 
     def _measured(
         self,

@@ -16,13 +16,14 @@ from typing import Any
 
 import msgspec
 
-from shop.clients.http_channel import KEEP_ALIVE_S, PAUSES_S, HttpChannel
+from shop.clients.http_channel import KEEP_ALIVE_S, HttpChannel
 from shop.clients.services import Service
-from shop.errors import Internal, ShopError, Unavailable, away, late
+from shop.errors import Internal, ShopError, away, late
 from shop.instrument.tracing import CLIENT
 from shop.platform.config import split_address
 from shop.platform.deadline import DEADLINE_HEADER, DEFAULT_S, remaining
 from shop.platform.errors import error_for_code
+from shop.platform.retries import Retries
 from shop.platform.telemetry.metering import METERS, metered
 from shop.platform.telemetry.trace_context import trace_headers
 from shop.platform.telemetry.tracing import UNTRACED, Ending, begin, note_busy, sampled_parent
@@ -171,6 +172,7 @@ class FramedPeer(ThriftPeer):
         super().__init__(service, stubs)
         self._addresses = addresses
         self._turns = itertools.cycle(addresses)
+        self._retries = Retries()
         self._socket = socket
         self._idle: dict[str, list[_Connection]] = {address: [] for address in addresses}
         host, port = split_address(addresses[0])
@@ -178,12 +180,7 @@ class FramedPeer(ThriftPeer):
         self._methods: dict[str, TracedMethod] = {}
 
     async def call(self, method: str, request: Any) -> Any:
-        for pause in PAUSES_S if method in self.service.reads else ():
-            try:
-                return await self._measured(method, request)
-            except Unavailable:
-                await asyncio.sleep(min(pause, remaining() or pause))
-        return await self._measured(method, request)
+        return await self._retries.tried(self._measured, method, request, again=method in self.service.reads)
 
     def _measured(self, method: str, request: Any) -> Coroutine[Any, Any, Any]:
         call = self._once(method, request)

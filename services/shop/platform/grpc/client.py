@@ -17,6 +17,7 @@ from shop.platform.deadline import DEFAULT_S, remaining
 from shop.platform.grpc.errors import restore
 from shop.platform.grpc.tracing import TracedMethod, client_span
 from shop.platform.process.unix_socket import grpc_target
+from shop.platform.retries import MOST_TOKENS, TOKENS_PER_ANSWER
 
 Q = TypeVar("Q")
 S = TypeVar("S")
@@ -123,7 +124,10 @@ def _options(service: str, reads: Sequence[str], address: str = "") -> list[tupl
         "retryableStatusCodes": ["UNAVAILABLE"],
     }
     names = [{"service": service, "method": method} for method in reads]
-    config: dict[str, Any] = {"methodConfig": [{"name": names, "retryPolicy": retries}]}
+    config: dict[str, Any] = {
+        "methodConfig": [{"name": names, "retryPolicy": retries}],
+        "retryThrottling": {"maxTokens": MOST_TOKENS, "tokenRatio": TOKENS_PER_ANSWER},
+    }
     several = "," in address
     if several or (address and not is_ipv4(split_address(address)[0])):
         config["loadBalancingConfig"] = [{"round_robin": {}}]

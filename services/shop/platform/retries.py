@@ -1,0 +1,54 @@
+"""When a call that was not answered is sent again: never more often than a peer that is in trouble can bear.
+
+The rule is gRPC's own (gRFC A6, "Throttling Retry Attempts and Hedged RPCs"), so that peers of all protocols are
+treated alike: a failure takes a token, an answer gives back a share of one, and nothing is repeated unless more than
+half of them are there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from shop.errors import Unavailable
+from shop.platform.deadline import remaining
+
+T = TypeVar("T")
+
+MOST_TOKENS, TOKENS_PER_ANSWER = 100, 0.1
+"""A replica that dies fails all calls on their way to it; over a longer time, one of ten may be a repetition."""
+PAUSES_S = (0.05, 0.1)
+"""Pauses between the tries of a read: three tries, as in the gRPC channels, if the service is briefly away."""
+
+
+class Retries:
+    """The tries of all calls of one peer."""
+
+    def __init__(self) -> None:
+        self._tokens = float(MOST_TOKENS)
+
+    async def tried(self, once: Callable[..., Awaitable[T]], *call: Any, again: bool) -> T:
+        """Makes a call, and makes it again if it was not answered.
+
+        Args:
+            once: Makes it.
+            call: What it is made with.
+            again: Whether it may be made again, since it changes nothing.
+
+        Raises:
+            Unavailable: There is no answer.
+        """
+        pauses = iter(PAUSES_S if again else ())
+        while True:
+            try:
+                answer = await once(*call)
+            except Unavailable:
+                self._tokens = max(self._tokens - 1, 0.0)
+                pause = next(pauses, None)
+                if pause is None or self._tokens <= MOST_TOKENS / 2:
+                    raise
+                await asyncio.sleep(min(pause, remaining() or pause))
+            else:
+                self._tokens = min(self._tokens + TOKENS_PER_ANSWER, MOST_TOKENS)
+                return answer
