@@ -20,7 +20,7 @@ from shop.instrument.meters import Meters, written
 from shop.platform.config import ServiceConfig
 from shop.platform.database.pool import connect_database
 from shop.platform.errors import StartError
-from shop.platform.telemetry.metering import METERS, metering
+from shop.platform.telemetry.metering import METERS, metering, trace_id_of
 from shop.product.bootstrap import bootstrap
 
 pytestmark = pytest.mark.integration
@@ -129,6 +129,20 @@ async def test_a_port_in_use_is_named(scraped: Any, free_address: str) -> None:
     with pytest.raises(StartError, match=free_address):
         async with metering(ServiceConfig(component="product", listen_metrics=free_address)):
             pass
+
+
+@pytest.mark.parametrize(
+    ("sent", "trace_id"),
+    [
+        ("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "0af7651916cd43dd8448eb211c80319c"),
+        ("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00", ""),
+        ('00-"} 1 # {trace_id="x-b7ad6b7169203331-01', ""),
+        ("-01", ""),
+        (None, ""),
+    ],
+)
+def test_only_a_sampled_trace_is_named(sent: str | None, trace_id: str) -> None:
+    assert trace_id_of(sent) == trace_id
 
 
 def test_names_are_those_of_the_conventions() -> None:

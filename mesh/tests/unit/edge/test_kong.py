@@ -40,6 +40,18 @@ def test_replicas_that_speak_grpc_are_not_asked_over_http() -> None:
     assert "healthchecks" not in upstream
 
 
+def test_metrics_are_shown_only_if_they_are_asked_for(tmp_path: Path) -> None:
+    program = tmp_path / "kong"
+    program.write_text("#!/bin/sh\necho 3.9.3\n")
+    program.chmod(0o755)
+    shown = edge_plan(load_topology("hybrid"), PORTS, Path("/logs/edge.jsonl"), metrics=True)
+    for plan, plugins, place in ((PLAN, 0, "off"), (shown, 1, "127.0.0.1:30002")):
+        folder = RunFolder.of(30_000, tmp_path)
+        component = kong_component(plan, folder, {"KONG_BIN": str(program)})
+        assert component.env["KONG_STATUS_LISTEN"] == place
+        assert (folder.config / "kong.yaml").read_text().count("name: prometheus\n") == plugins
+
+
 def test_with_a_mesh_requests_go_to_the_sidecar_s_socket() -> None:
     topology, folder = load_topology("hybrid"), RunFolder(Path("/run/30000"))
     sidecar = next(one for one in workloads(topology, PORTS, folder) if one.name == EDGE)

@@ -6,6 +6,7 @@ Times and counts are of all requests, traced or not. One that is traced leaves t
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -26,7 +27,7 @@ METERS: list[Meters] = []
 LOOK_S = 0.1
 """Pause between two looks at how late the event loop is."""
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-_SAMPLED = "-01"
+_SAMPLED = re.compile(r"00-([0-9a-f]{32})-[0-9a-f]{16}-01")
 
 
 class Asked:
@@ -57,8 +58,9 @@ _ASKED: ContextVar[Asked | None] = ContextVar("shop.asked", default=None)
 
 
 def trace_id_of(traceparent: str | None) -> str:
-    """Returns the trace of a sampled context (W3C), in hexadecimal digits; empty for any other."""
-    return traceparent[3:35] if traceparent and traceparent.endswith(_SAMPLED) else ""
+    """Returns the trace of a sampled context (W3C), in hexadecimal digits; empty for what is no such context."""
+    sampled = _SAMPLED.fullmatch(traceparent) if traceparent else None
+    return sampled[1] if sampled else ""
 
 
 def asked(traceparent: str | None) -> Asked | None:
