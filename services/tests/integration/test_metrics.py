@@ -17,6 +17,7 @@ from shop.clients.connect import connect
 from shop.clients.ports import Clients, ProductClient
 from shop.errors import NotFound
 from shop.instrument.meters import Meters, written
+from shop.order.backlog import Backlog
 from shop.platform.config import ServiceConfig
 from shop.platform.database.pool import connect_database
 from shop.platform.errors import StartError
@@ -116,6 +117,43 @@ async def test_who_waits_for_a_connection_is_counted(
         samples = await asyncio.to_thread(scraped)
         assert [one.value for one in of(samples, "db_client_connection_pending_requests", **pool)] == [0]
         assert [one.value for one in of(samples, "db_client_connection_timeouts_total", **pool)] == [1]
+
+
+STUCK = """
+    INSERT INTO checkout
+        (id, user_id, idempotency_key, request_hash, state, step, instance, boot, lease_until, updated_at)
+    SELECT gen_random_uuid(), 1, number::text, '', 'RUNNING', 'RESERVE', '', gen_random_uuid(), now(),
+        now() - number * interval '100 s'
+    FROM generate_series(1, 3) number
+"""
+TOLD = "INSERT INTO outbox (order_id, user_id, status, happened_at) VALUES (1, 1, 'PENDING', now() - interval '1 hour')"
+
+
+async def test_what_waits_is_counted_and_how_long_the_oldest_has(trial: Any) -> None:
+    meters = Meters()
+    database = await connect_database(trial.role_url("order"), 1)
+    backlog = Backlog(database, meters)
+
+    async def shown() -> list[float | None]:
+        await backlog.look()
+        saga = {"shop_saga_name": "checkout", "shop_saga_state": "RUNNING"}
+        read = meters.registry.get_sample_value
+        sagas = [read(f"shop_saga_{what}", saga) for what in ("waiting", "oldest_age_seconds")]
+        return [*sagas, read("shop_outbox_waiting"), read("shop_outbox_oldest_age_seconds")]
+
+    assert await shown() == [0, 0, 0, 0]
+    for statement in (STUCK, TOLD):
+        await database.fetch(statement)
+    waiting, oldest, told, age = await shown()
+    assert (waiting, told) == (3, 1)
+    assert oldest is not None
+    assert age is not None
+    # As the database's clock says; what this test takes comes on top.
+    assert oldest >= 300
+    assert age >= 3600
+    await database.fetch("DELETE FROM outbox")
+    assert (await shown())[2:] == [0, 0]
+    await database.close()
 
 
 @pytest.mark.parametrize("protocol", ["grpc"], indirect=True)
