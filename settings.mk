@@ -32,7 +32,7 @@ SETTINGS_prove-cache := races kills seed
 SETTINGS_prove-sagas := kills replicas customers seed
 SETTINGS_up := topology edge plugins tls mesh mtls canary admission replicas apart store updates cache tracing metrics scale http delay hold abort seed monitor
 SETTINGS_manifests := topology edge plugins mesh mtls canary admission replicas updates scale delay hold abort namespace storage seed out
-SETTINGS_compose := topology updates scale seed out
+SETTINGS_compose := topology updates metrics scale seed out
 
 SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary admission replicas apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users factors capacity ways watchers channel interval duration faults minutes a b threshold allow-suspect out run lateness samples experiments draws traces hops sizes pairs kills races customers monitor namespace storage
 
@@ -384,6 +384,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? manifests out - Folder to write into; by default, one in .run/manifests/.
 #? compose topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? compose updates off Whether customers are told of changes of their orders, by a notification service: off or on.
+#? compose metrics off Whether the components measure what they do, and show it to whoever asks at a port: off or on.
 #? compose scale 1 Scale of the generated data, in units of 10,000 users, products and orders, 1 to 100.
 #? compose seed 1 Seed of the generated data, an integer ≥ 0.
 #? compose out - Folder to write into; by default, the checkout for hybrid, else .run/compose/.

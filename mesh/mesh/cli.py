@@ -204,9 +204,9 @@ def compose(
         chosen = parse_switches(**switches)
         loaded = load_topology(topology, updates=chosen.updates)
         require_fit(loaded, chosen)
-        is_committed = (topology, chosen.scale, seed, chosen.updates) == ("hybrid", 1, 1, "off")
+        is_committed = (topology, chosen.scale, seed, chosen.updates, chosen.metrics) == ("hybrid", 1, 1, "off", "off")
         folder = out or (ROOT if is_committed else ROOT / RUNS / "compose" / loaded.name)
-        files = compose_files(loaded, Data(chosen.scale, seed), folder.resolve())
+        files = compose_files(loaded, Data(chosen.scale, seed), folder.resolve(), metrics=chosen.metrics == "on")
         if check:
             stale = [str(path) for path, text in files.items() if not _has(folder / path, text)]
             if stale:

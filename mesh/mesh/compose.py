@@ -10,8 +10,18 @@ from typing import Any
 from mesh.components.jaeger import JAEGER, jaeger_environment
 from mesh.components.keys import PRIVATE_KEY, PUBLIC_KEY, KeyPair
 from mesh.components.postgres import POSTGRES, Database
-from mesh.components.shop_processes import TRIAL_DATABASE, Data, Surroundings, environment, module_of, role_name
+from mesh.components.prometheus import PROMETHEUS, config_of, jobs_of, options
+from mesh.components.shop_processes import (
+    TRIAL_DATABASE,
+    Data,
+    Surroundings,
+    environment,
+    metrics_port,
+    module_of,
+    role_name,
+)
 from mesh.description.ports import HOST
+from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, GATEWAYS, SERVICES, Protocol, Topology, port_name
 from mesh.edge import kong, limits
 from mesh.edge.component import config_text
@@ -23,7 +33,7 @@ from mesh.kubernetes.manifests.files import as_yaml
 from mesh.kubernetes.manifests.stores import DATA, HBA, HBA_RULES, JOB, initdb, is_ready, server_options
 from mesh.kubernetes.options import KONG_IMAGE
 from mesh.kubernetes.places import ClusterPlaces
-from mesh.paths import JAEGER_CONFIG, ROOT
+from mesh.paths import ALERT_RULES, DASHBOARDS, JAEGER_CONFIG, ROOT
 from provision.images import FILE as CONTAINERFILE
 from provision.images import PREFIX
 
@@ -43,7 +53,36 @@ module lacks."""
 START_LIMIT_S = 120
 """How long PostgreSQL's start may take."""
 STDOUT = Path("/dev/stdout")
-PUBLISHED = {EDGE: ("EDGE_PORT", 18000), KONG: ("KONG_PORT", 18001), JAEGER: ("JAEGER_PORT", 18072)}
+GRAFANA, GRAFANA_PORT = "grafana", 3000
+PROMETHEUS_IMAGE, GRAFANA_IMAGE = "docker.io/prom/prometheus:v3.5.0", "docker.io/grafana/grafana:12.1.1"
+PROMETHEUS_FILE = "prometheus.yaml"
+_OF_PROMETHEUS, _OF_GRAFANA = Path("/etc/prometheus"), Path("/etc/grafana/provisioning")
+GRAFANA_READS: Mapping[str, Service] = {
+    "datasources": {
+        "apiVersion": 1,
+        "datasources": [
+            {
+                "name": "Prometheus",
+                "uid": PROMETHEUS,
+                "type": PROMETHEUS,
+                "url": ClusterPlaces.default().reached(PROMETHEUS)[0].url,
+                "isDefault": True,
+            }
+        ],
+    },
+    "dashboards": {
+        "apiVersion": 1,
+        "providers": [{"name": "shop", "type": "file", "options": {"path": str(_OF_GRAFANA / "json")}}],
+    },
+}
+"""What tells Grafana where the metrics and the dashboards are."""
+PUBLISHED = {
+    EDGE: ("EDGE_PORT", 18000),
+    KONG: ("KONG_PORT", 18001),
+    JAEGER: ("JAEGER_PORT", 18072),
+    PROMETHEUS: ("PROMETHEUS_PORT", 18083),
+    GRAFANA: ("GRAFANA_PORT", 18084),
+}
 """What is reached from the machine itself: the variable that names the port there, and its default."""
 STARTED, HEALTHY = {"condition": "service_started"}, {"condition": "service_healthy"}
 DONE = {"condition": "service_completed_successfully"}
@@ -51,23 +90,31 @@ _ELSEWHERE = Database("postgresql://nobody:nothing@nowhere/nothing", embedded=Fa
 """Stands in place of the settings that hold passwords; PostgreSQL's clients find those by PGPASSFILE."""
 
 
-def compose_files(topology: Topology, data: Data, folder: Path) -> dict[Path, str]:
+def compose_files(topology: Topology, data: Data, folder: Path, *, metrics: bool = False) -> dict[Path, str]:
     """The Compose file and the configuration beside it, by their paths below a folder.
 
     Args:
         topology: Which components run, and which calls which.
         data: The data that the shop begins with.
         folder: The folder that they are for; sources of images are named relative to it.
+        metrics: Whether Prometheus asks all of them what they measure, and Grafana shows it.
     """
     places = ClusterPlaces.default()
-    plan = edge_plan(topology, places, STDOUT)
+    plan = edge_plan(topology, places, STDOUT, metrics=metrics)
     files = {
         FOLDER / HBA.name: HBA_RULES,
         FOLDER / ENVOY_FILE: HEADER + envoy_text(plan),
     }
     if not topology.transcodes:
         files[FOLDER / KONG_FILE] = HEADER + config_text(kong.render(plan))
-    services = _services(topology, data, plan, places, os.path.relpath(ROOT, folder))
+    root = os.path.relpath(ROOT, folder)
+    services = _services(topology, data, plan, places, root)
+    if metrics:
+        measured = {name: places.reached(metrics_port(name)) for name in topology.components}
+        jobs = jobs_of(topology, Switches(metrics="on"), measured, places)
+        files[FOLDER / PROMETHEUS_FILE] = HEADER + config_of(jobs, _OF_PROMETHEUS / ALERT_RULES.name)
+        files |= {FOLDER / f"grafana-{name}.yaml": HEADER + as_yaml([told]) for name, told in GRAFANA_READS.items()}
+        services |= {PROMETHEUS: _prometheus(places, root), GRAFANA: _grafana(root)}
     named = (mount.partition(":")[0] for service in services.values() for mount in service.get("volumes", []))
     document = {
         "name": f"hopwise-{topology.name.lower()}",
@@ -83,7 +130,7 @@ def _services(topology: Topology, data: Data, plan: EdgePlan, places: ClusterPla
         POSTGRES: _postgres(places, root),
         JOB: _database(data, places),
         JAEGER: _jaeger(places, root),
-        **{name: _shop(name, topology, places) for name in topology.components},
+        **{name: _shop(name, plan, places) for name in topology.components},
         EDGE: _envoy(plan, root),
     }
     if not topology.transcodes:
@@ -149,9 +196,12 @@ def _jaeger(places: ClusterPlaces, root: str) -> Service:
     )
 
 
-def _shop(component: str, topology: Topology, places: ClusterPlaces) -> Service:
+def _shop(component: str, plan: EdgePlan, places: ClusterPlaces) -> Service:
+    topology = plan.topology
     keys = KeyPair(private=SECRETS / component / PRIVATE_KEY, public=SECRETS / PUBLIC / PUBLIC_KEY)
-    around = Surroundings(topology, places, _ELSEWHERE, keys, trial="compose", extra={})
+    around = Surroundings(
+        topology, places, _ELSEWHERE, keys, trial="compose", extra={}, metrics=plan.metrics is not None
+    )
     settings = environment(component, around)
     settings.pop("SHOP_GRAPHIQL", None)  # it is not in the image
     if component not in GATEWAYS:
@@ -200,6 +250,36 @@ def _kong(plan: EdgePlan) -> Service:
         ports=[_published(KONG, plan.listen.port)],
         depends_on=dict.fromkeys(plan.topology.components, HEALTHY),
         healthcheck=_checked(["kong", "health"]),
+    )
+
+
+def _prometheus(places: ClusterPlaces, root: str) -> Service:
+    config, rules = _OF_PROMETHEUS / PROMETHEUS_FILE, _OF_PROMETHEUS / ALERT_RULES.name
+    listens = places.listens(PROMETHEUS)
+    return _server(
+        f"${{PROMETHEUS_IMAGE:-{PROMETHEUS_IMAGE}}}",
+        memory="1g",
+        command=options(config, Path("/tmp/prometheus"), listens),  # noqa: S108 - of the container alone
+        volumes=[
+            _file(f"./{FOLDER / PROMETHEUS_FILE}", config),
+            _file(f"{root}/{ALERT_RULES.relative_to(ROOT)}", rules),
+        ],
+        ports=[_published(PROMETHEUS, listens.port)],
+    )
+
+
+def _grafana(root: str) -> Service:
+    read = [_file(f"./{FOLDER}/grafana-{name}.yaml", _OF_GRAFANA / name / "shop.yaml") for name in GRAFANA_READS]
+    return _server(
+        f"${{GRAFANA_IMAGE:-{GRAFANA_IMAGE}}}",
+        environment={
+            "GF_AUTH_ANONYMOUS_ENABLED": "true",  # may look, and change nothing
+            "GF_ANALYTICS_REPORTING_ENABLED": "false",
+            "GF_ANALYTICS_CHECK_FOR_UPDATES": "false",
+            "GF_PATHS_DATA": "/tmp/grafana",  # noqa: S108 - of the container alone
+        },
+        volumes=[*read, _file(f"{root}/{DASHBOARDS.relative_to(ROOT)}", _OF_GRAFANA / "json")],
+        ports=[_published(GRAFANA, GRAFANA_PORT)],
     )
 
 

@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TOPOLOGIES = ROOT / "mesh" / "topologies"
 PORTS_FILE = ROOT / "mesh" / "ports.yaml"
 JAEGER_CONFIG = ROOT / "observability" / "jaeger" / "config.yaml"
+DASHBOARDS = ROOT / "observability" / "grafana"
 ALERT_RULES = ROOT / "observability" / "prometheus" / "rules.yaml"
 GRAPHIQL = ROOT / ".tools" / "graphiql"
 """GraphiQL's files, if set-up could fetch them."""

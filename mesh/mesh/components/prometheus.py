@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from mesh.components.shop_processes import metrics_port
-from mesh.description.places import Place
+from mesh.description.places import Place, Places
 from mesh.description.ports import Ports
 from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, Topology
@@ -35,42 +35,51 @@ def prometheus_component(
         jobs: Who is asked.
     """
     file = folder.config / "prometheus.yaml"
-    every = f"{EVERY_S}s"
-    config = {
-        "global": {"scrape_interval": every, "scrape_timeout": every, "evaluation_interval": every},
-        "rule_files": [str(ALERT_RULES)],
-        "scrape_configs": list(jobs),
-    }
-    file.write_text(yaml.safe_dump(config, sort_keys=False))
-    argv = [
-        str(program),
-        f"--config.file={file}",
-        f"--storage.tsdb.path={folder.prometheus}",
-        f"--web.listen-address={ports.address(PROMETHEUS)}",
+    file.write_text(config_of(jobs, ALERT_RULES))
+    argv = [str(program), *options(file, folder.prometheus, ports.listens(PROMETHEUS))]
+    return Component(PROMETHEUS, argv=lambda: argv, ready=http_ok(ports[PROMETHEUS], "/-/ready"), stop_rank=STORE_RANK)
+
+
+def options(config: Path, data: Path, listens: Place) -> list[str]:
+    """Prometheus' options: where its configuration and its data are, and where it listens."""
+    return [
+        f"--config.file={config}",
+        f"--storage.tsdb.path={data}",
+        f"--web.listen-address={listens}",
         # Keeps the traces that lead to an answer's time.
         "--enable-feature=exemplar-storage",
         "--log.level=warn",
     ]
-    return Component(PROMETHEUS, argv=lambda: argv, ready=http_ok(ports[PROMETHEUS], "/-/ready"), stop_rank=STORE_RANK)
+
+
+def config_of(jobs: Sequence[Mapping[str, Any]], rules: Path) -> str:
+    """Prometheus' configuration: who is asked, and the file of the rules."""
+    every = f"{EVERY_S}s"
+    config = {
+        "global": {"scrape_interval": every, "scrape_timeout": every, "evaluation_interval": every},
+        "rule_files": [str(rules)],
+        "scrape_configs": list(jobs),
+    }
+    return yaml.safe_dump(config, sort_keys=False)
 
 
 def jobs_of(
-    topology: Topology, switches: Switches, places: Mapping[str, Sequence[Place]], ports: Ports
+    topology: Topology, switches: Switches, measured: Mapping[str, Sequence[Place]], places: Places
 ) -> list[dict[str, Any]]:
     """Who is asked for metrics: a job for each component, named after it.
 
     Args:
         topology: The topology.
         switches: The switches that it runs with.
-        places: Where each component of the shop shows its metrics, one place for each of its processes.
-        ports: Ports of the run.
+        measured: Where each component of the shop shows its metrics, one place for each of its processes.
+        places: Where the others are reached.
     """
-    edge = {EDGE: ("/metrics" if switches.edge == "kong" else METRICS_PATH, [ports.listens(metrics_port(EDGE))])}
+    edge = {EDGE: ("/metrics" if switches.edge == "kong" else METRICS_PATH, places.reached(metrics_port(EDGE)))}
     asked = {
-        **{name: ("/metrics", listed) for name, listed in places.items()},
+        **{name: ("/metrics", listed) for name, listed in measured.items()},
         **(edge if switches.has_edge else {}),
-        "jaeger": ("/metrics", [ports.listens("jaeger-metrics")]),
-        **({"istiod": ("/metrics", [ports.listens("istiod-http")])} if switches.mesh == "istio" else {}),
+        "jaeger": ("/metrics", places.reached("jaeger-metrics")),
+        **({"istiod": ("/metrics", places.reached("istiod-http"))} if switches.mesh == "istio" else {}),
     }
     entered = topology.behind_edge
     return [

@@ -173,7 +173,7 @@ class Switches:
         "off",
         choice("Whether the components measure what they do, and show it to whoever asks at a port", "off", "on"),
         layer="components",
-        commands=(UP,),
+        commands=(UP, COMPOSE),
         needs=Need(lambda given: not given.in_cluster, "runtime=native; give runtime=native, or {name}={default}"),
     )
     scale: int = entry(

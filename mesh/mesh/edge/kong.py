@@ -84,7 +84,7 @@ def settings(plan: EdgePlan) -> dict[str, str]:
         "KONG_REQUEST_DEBUG": "off",
         # Without `reuseport`, which Kong sets by default: a second edge would silently share the port.
         "KONG_PROXY_LISTEN": f"{plan.listen} {'ssl ' if plan.certificate else ''}http2 backlog=4096",
-        "KONG_STATUS_LISTEN": str(plan.admin),
+        "KONG_STATUS_LISTEN": str(plan.metrics or plan.admin),
         "KONG_PROXY_ERROR_LOG": "/dev/stderr",
         "KONG_STATUS_ERROR_LOG": "/dev/stderr",
         "KONG_LOG_LEVEL": "warn",

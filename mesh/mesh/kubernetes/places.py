@@ -40,4 +40,5 @@ class ClusterPlaces:
 
 def component_of(port_name: str) -> str:
     """The component that a port belongs to: `product` for `product-grpc`, `graphql-gateway` for itself."""
-    return port_name if port_name.endswith("-gateway") else port_name.partition("-")[0]
+    name = port_name.removesuffix("-metrics")
+    return name if name.endswith("-gateway") else name.partition("-")[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -83,6 +84,29 @@ def test_sources_are_named_from_where_the_file_lies(tmp_path: Path) -> None:
 def test_it_is_valid(name: str) -> None:
     validator = Draft7Validator(get_builtin_schema("vendor.compose-spec"))
     validator.validate(read(files_of(name)[FILE]))
+
+
+def test_with_metrics_prometheus_asks_every_service_and_grafana_shows_it(name: str, tmp_path: Path) -> None:
+    files = compose_files(load_topology(name), Data(), ROOT, metrics=True)
+    document = read(files[FILE])
+    Draft7Validator(get_builtin_schema("vendor.compose-spec")).validate(document)
+    services, config = document["services"], read(files[FOLDER / "prometheus.yaml"])
+    asked = {job["job_name"]: job["static_configs"][0]["targets"] for job in config["scrape_configs"]}
+    assert set(asked) == set(services) - TASKS - {"postgres", "prometheus", "grafana", KONG}
+    for job, (target,) in asked.items():
+        host, port = target.split(":")
+        assert host == job
+        listens = services[job].get("environment", {}).get("SHOP_LISTEN_METRICS", f"0.0.0.0:{port}")
+        assert listens == f"0.0.0.0:{port}"
+    assert "name: metrics" in files[FOLDER / ENVOY_FILE]
+    mounts = [mount.split(":")[0] for one in ("prometheus", "grafana") for mount in services[one]["volumes"]]
+    assert all(Path(mount.removeprefix("./")) in files or (ROOT / mount).exists() for mount in mounts)
+    (source,) = read(files[FOLDER / "grafana-datasources.yaml"])["datasources"]
+    assert source["url"] == "http://prometheus:18083"
+    if shutil.which("promtool"):
+        (tmp_path / "prometheus.yaml").write_text(files[FOLDER / "prometheus.yaml"])
+        command = ["promtool", "check", "config", "--syntax-only", str(tmp_path / "prometheus.yaml")]
+        subprocess.run(command, check=True, capture_output=True, timeout=30)
 
 
 def test_no_container_has_a_privilege_that_it_does_not_need(services: dict[str, dict[str, Any]]) -> None:

@@ -74,7 +74,10 @@ def edge_config(program: str, plan: EdgePlan, options: ClusterOptions) -> Docume
 
 def envoy_text(plan: EdgePlan) -> str:
     """Envoy's configuration in a container, which has its files in the folder `CONFIG`."""
-    return config_text(envoy.render(plan)).replace(str(DESCRIPTOR), str(CONFIG / DESCRIPTOR.name))
+    config = envoy.render(plan)
+    if plan.metrics is not None:
+        envoy.show_metrics(config, plan.metrics)
+    return config_text(config).replace(str(DESCRIPTOR), str(CONFIG / DESCRIPTOR.name))
 
 
 def edge_workload(program: str, plan: EdgePlan, config: Document, options: ClusterOptions) -> Workload:
