@@ -34,7 +34,7 @@ def test_a_name_that_leads_elsewhere_is_refused(tmp_path: Path, name: str) -> No
 
 @pytest.mark.parametrize("name", ["../workloads/default", "..", "", "/etc/hostname", "defaul*"])
 def test_a_workload_is_a_name_or_a_yaml_file(name: str) -> None:
-    named = "default, distant, document, even, sequential, updates"
+    named = "chaos, default, distant, document, even, sequential, updates"
     with pytest.raises(UsageError, match=f"does not exist: choose one of {named}, or give the path"):
         workload_file(name)
 
