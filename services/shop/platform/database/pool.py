@@ -209,6 +209,9 @@ def _told_as_shop_errors() -> Iterator[None]:
     except asyncpg.InsufficientResourcesError as error:
         # Nothing is wrong with the request, and it may pass later.
         raise Unavailable("the database is out of disk space, memory or connections; try again later") from error
+    except asyncpg.ReadOnlySQLTransactionError as error:
+        # A standby that has not been promoted yet, or one that an operator protects.
+        raise Unavailable("the database accepts no changes now; try again later") from error
 
 
 def _place(url: str) -> str:

@@ -211,3 +211,13 @@ async def test_close_waits_for_what_is_lent_and_then_cuts_it(
     with pytest.raises(Unavailable):
         await database.fetchrow("SELECT 1")
     await settled(lambda: backends(admin) == 0)
+
+
+async def test_a_database_that_accepts_no_changes_is_unavailable_for_them_alone(role_url: Callable[[str], str]) -> None:
+    standby = await connect_database(role_url("product"), 1, settings={"default_transaction_read_only": "on"})
+    try:
+        with pytest.raises(Unavailable, match="the database accepts no changes now"):
+            await standby.fetch("DELETE FROM product WHERE false")
+        assert len(await standby.fetch("SELECT id FROM product LIMIT 3")) == 3
+    finally:
+        await standby.close()
