@@ -111,7 +111,7 @@ def _rolling(system: System, target: str, folder: Path) -> Iterator[tuple[System
 
 
 def _freeze(system: System, target: str, wait: Wait) -> None:
-    pids = system.pids()[target]
+    pids = system.processes()[target]
     try:
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)

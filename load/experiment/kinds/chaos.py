@@ -14,6 +14,7 @@ from experiment.arguments import topologies_of
 from experiment.blocks import expected_s
 from experiment.commands import in_blocks, options
 from experiment.commands.in_blocks import Common, refuse_beside_resume
+from experiment.errors import UsageError
 from experiment.faults.faults import FAULTS, Chosen, chosen
 from experiment.plan.arms_in_blocks import DATA_SEED, PLAN, Arm, Plan, in_comparison
 from experiment.plan.mix import mix_of
@@ -61,6 +62,9 @@ def command(
 ) -> None:
     """The command `chaos`; `experiment.cli` has its help."""
     with options.reported_errors():
+        elsewhere = [name for name in ("DATABASE_URL", "CACHE_URL") if os.environ.get(name)]
+        if elsewhere:
+            raise UsageError(f"{' and '.join(elsewhere)}: faults strike stores of the run's own; leave it out")
         if resume:
             refuse_beside_resume(given)
             folder, plan = take_up(RESULTS, resume, KIND)

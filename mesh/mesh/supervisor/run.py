@@ -116,16 +116,11 @@ class Run:
 
     def pids(self) -> dict[str, list[int]]:
         """Every process of each component: its replicas first, then their children."""
-        pids = self._supervisor.pids_by_component()
-        for processes in pids.values():
-            for pid in list(processes):
-                with contextlib.suppress(psutil.Error):
-                    processes += [child.pid for child in psutil.Process(pid).children(recursive=True)]
-        return pids
+        return {name: _with_children(pids) for name, pids in self._supervisor.pids_by_component().items()}
 
-    def processes(self) -> list[str]:
-        """The names of the components that run, each replica by its own."""
-        return list(self._supervisor.pids())
+    def processes(self) -> dict[str, list[int]]:
+        """What runs, each replica by its own name: its process, then the children of that."""
+        return {name: _with_children([pid]) for name, pid in self._supervisor.pids().items()}
 
     def kill(self, component: str) -> None:
         """Kills a component with SIGKILL, as a crash would."""
@@ -160,3 +155,11 @@ class Run:
         finally:
             self._lock.release()
             self.interrupts.restore()
+
+
+def _with_children(heads: Sequence[int]) -> list[int]:
+    pids = list(heads)
+    for pid in heads:
+        with contextlib.suppress(psutil.Error):
+            pids += [child.pid for child in psutil.Process(pid).children(recursive=True)]
+    return pids
