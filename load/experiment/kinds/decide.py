@@ -17,7 +17,7 @@ from experiment.errors import UsageError
 from experiment.plan.mix import mix_of
 from experiment.plan.networks import channel_networks
 from experiment.results.folder import RESULTS, find_run, finished_runs
-from hops.analysis.summary import distance_figures, every_pair, summarise
+from hops.analysis.summary import check_run, distance_figures, every_pair, summarise
 from hops.kinds.decide.analysis import Customers, decide
 from hops.kinds.decide.terminal import decision_view
 from hops.kinds.rates.arms import KIND as RATES
@@ -88,6 +88,7 @@ def command(
             raise UsageError(f"{is_of}, and deciding between topologies needs one of kind {COMPARE}; {_others()}")
         else:
             measured, summary = read_run(folder), cast("Summary", read_document(folder / SUMMARY, form=Summary))
+            check_run(measured)
         decision = decide(measured, summary, _customers(folder, manifest["workload"], workload, **switches))
         if as_json:
             typer.echo(json.dumps(decision, indent=2, ensure_ascii=False, allow_nan=False))

@@ -18,7 +18,7 @@ from hops.run.documents.manifest import Manifest
 from hops.run.documents.summary import Summary
 from hops.run.documents.trial import ResourcesFrom, TrialRecord
 from hops.run.loads import tape_of
-from hops.run.rows import AT_EDGE, CALLS, HOPS, JOURNEYS, QUEUED, RESOURCES, SAMPLE, read_sample, write_whole
+from hops.run.rows import AT_EDGE, CALLS, HOPS, JOURNEYS, OPTIONAL, QUEUED, RESOURCES, SAMPLE, read_sample, write_whole
 
 MANIFEST = "manifest.json"
 TRIALS = "trials.json"
@@ -218,7 +218,7 @@ def _read_frame(path: Path, schema: pl.Schema) -> pl.DataFrame:
         frame = pl.read_parquet(path)
     except FileNotFoundError as error:
         raise MalformedRunError(f"{path}: the file is missing; the run's folder is incomplete") from error
-    except (OSError, pl.exceptions.PolarsError) as error:
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise MalformedRunError(f"{path}: not a valid parquet file; the file may be truncated: {error}") from error
     # Without an edge that keeps a log, or event loops that give account, there are no such columns.
     absent = [name for name in (*AT_EDGE, *QUEUED) if name not in frame.columns]
@@ -227,9 +227,13 @@ def _read_frame(path: Path, schema: pl.Schema) -> pl.DataFrame:
     if lacking:
         raise MalformedRunError(f"{path}: the column {', '.join(lacking)} is missing")
     try:
-        return frame.select(*LABELS, *schema).cast(pl.Schema([*LABELS.items(), *schema.items()]))
+        frame = frame.select(*LABELS, *schema).cast(pl.Schema([*LABELS.items(), *schema.items()]))
     except pl.exceptions.PolarsError as error:
         raise MalformedRunError(f"{path}: a column has the wrong type: {error}") from error
+    needed = frame.drop(*AT_EDGE, *QUEUED, *OPTIONAL, strict=False)
+    if empty := [column.name for column in needed if column.null_count()]:
+        raise MalformedRunError(f"{path}: the column {', '.join(empty)} has rows without a value")
+    return frame
 
 
 def write_summary(summary: Summary, path: Path) -> None:

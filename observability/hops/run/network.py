@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from hops.errors import MalformedRunError
 from hops.run.documents.network import ChannelNetwork, NetworkSummary
 
 CHANNELS = ("web", "mobile", "partner")
@@ -57,14 +58,22 @@ NAMED: Mapping[str, Network] = {
 
 
 def networks_of(switches: Mapping[str, Any]) -> Mapping[str, Network]:
-    """The network of each channel, from the switches that a run or an arm had; empty if none was emulated."""
-    own: Mapping[str, Any] = switches.get("networks", {})
-    if own:
-        return {channel: _resolved(one) for channel, one in own.items()}
-    # Where no network could be named, a round-trip time of 0 stood for none.
-    if "network" not in switches or _is_loopback(switches):
-        return {}
-    return dict.fromkeys(CHANNELS, _resolved(switches))
+    """The network of each channel, from the switches that a run or an arm had; empty if none was emulated.
+
+    Raises:
+        MalformedRunError: They say something that none of these can be.
+    """
+    try:
+        own: Mapping[str, Any] = switches.get("networks", {})
+        if own:
+            return {channel: _resolved(one) for channel, one in own.items()}
+        # Where no network could be named, a round-trip time of 0 stood for none.
+        if "network" not in switches or _is_loopback(switches):
+            return {}
+        return dict.fromkeys(CHANNELS, _resolved(switches))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        said = ", ".join(f"{name}={switches[name]!r}" for name in SWITCHES if name in switches)
+        raise MalformedRunError(f"manifest.json: not a network that a run has: {said}"[:300]) from error
 
 
 def visit_of(switches: Mapping[str, Any]) -> Visit:

@@ -47,7 +47,7 @@ AT_EDGE = pl.Schema({"edge_ns": pl.Int64, "behind_edge_ns": pl.Int64})
 """What the edge's log adds to a journey's row: the time of its requests there, and of it the time behind the edge."""
 SAMPLE = pl.Schema({"journey": pl.String, "channel": pl.String, "wire_in": pl.Int64, "wire_out": pl.Int64})
 """A row per journey that was sent alone, as the generator's sample writes it: every byte on the wire is its own."""
-_OPTIONAL = frozenset({"error", "trace_id", "answer_sha256", "order_id"})
+OPTIONAL = frozenset({"error", "trace_id", "answer_sha256", "order_id"})
 
 HOPS = pl.Schema(
     {
@@ -114,7 +114,7 @@ def read_journeys(path: Path, **labels: str | int) -> pl.DataFrame:
         frame = pl.read_ndjson(path, schema=JOURNEYS)
     except pl.exceptions.PolarsError as error:
         raise MalformedJourneysError(f"{path}: not a journeys file: {error}") from error
-    nulls = [name for name in JOURNEYS if name not in _OPTIONAL and frame[name].null_count()]
+    nulls = [name for name in JOURNEYS if name not in OPTIONAL and frame[name].null_count()]
     if nulls:
         raise MalformedJourneysError(f"{path}: rows lack {', '.join(nulls)}")
     unknown = sorted(set(frame["outcome"].unique()) - set(OUTCOMES))

@@ -112,7 +112,7 @@ def decide(run: RunFiles, summary: Summary, customers: Customers) -> Decision:
 
     Raises:
         NotEnoughDataError: The mix has a journey that the run did not measure; the message names it and those that it
-            did measure.
+            did measure. Or no journey of a channel ended ok.
     """
     wanted = _shares(run, customers)
     channels = sorted({channel for _, channel in wanted})
@@ -122,6 +122,8 @@ def decide(run: RunFiles, summary: Summary, customers: Customers) -> Decision:
     hops = of_ok(run, run.hops)
     scopes = {scope: within(wanted, scope) for scope in (*channels, *([ALL] if len(channels) > 1 else []))}
     fastest, fewest = _fastest(rows, scopes, run.first_stage), _fewest_bytes(run, scopes)
+    if failed := [scope for scope, one in fastest.items() if not one["lowest"]]:
+        raise NotEnoughDataError(f"{run.path.name}: no journey that ended ok for {', '.join(failed)}; measure again")
     return Decision(
         schema=SCHEMA,
         run=run.path.name,

@@ -1,8 +1,7 @@
 """What a run says about itself, as `manifest.json` keeps it: the keys that every reader needs."""
 
-from __future__ import annotations
-
-from typing import Any, TypedDict
+# Annotations are evaluated here: as text, `NotRequired` would not count in `__required_keys__`.
+from typing import Any, NotRequired, TypedDict
 
 
 class Tapes(TypedDict):
@@ -40,3 +39,7 @@ class Manifest(TypedDict):
     workload: str
     seeds: Seeds
     tapes: Tapes
+    machine: NotRequired[dict[str, Any]]
+    cluster: NotRequired[dict[str, Any]]
+    versions: NotRequired[dict[str, Any]]
+    arms: NotRequired[dict[str, dict[str, Any]]]

@@ -46,6 +46,13 @@ def cut(file: Path) -> None:
     file.write_bytes(whole[: len(whole) // 2])
 
 
+def torn(file: Path) -> None:
+    """Overwrites bytes among its pages, at which its reader panics."""
+    whole = bytearray(file.read_bytes())
+    whole[484:1020:3] = b"\xff" * len(whole[484:1020:3])
+    file.write_bytes(whole)
+
+
 CASES: list[tuple[str, Damage, str]] = [
     *(
         (name, damage, says)
@@ -72,6 +79,8 @@ CASES: list[tuple[str, Damage, str]] = [
     ("manifest.json", document(lambda made: made.update(topologies={})), "trials.json: rest is not among"),
     ("manifest.json", document(lambda made: made.update(seeds={"tape": "one"})), r"\$\.seeds"),
     ("manifest.json", document(lambda made: made.update(name=7)), r"\$\.name"),
+    ("manifest.json", document(lambda made: made.update(machine=0.5)), r"\$\.machine"),
+    ("manifest.json", document(lambda made: made.update(arms={"rest": 1})), r"\$\.arms"),
     ("trials.json", document(lambda made: made.update(trials=[])), "has no trials"),
     ("trials.json", document(lambda made: made.update(trials={})), r"\$\.trials"),
     ("trials.json", document(lambda made: made.update(trials=[{}])), r"\$\.trials\[0\]"),
@@ -86,10 +95,12 @@ CASES: list[tuple[str, Damage, str]] = [
         for damage, says in (
             (Path.unlink, "the file is missing"),
             (cut, "not a valid parquet file"),
+            (torn, "not a valid parquet file"),
             (text(""), "not a valid parquet file"),
             (text(b"PAR1" + b"\xff" * 64 + b"PAR1"), "not a valid parquet file"),
             (frame(lambda rows: rows.drop("topology")), "the column topology is missing"),
             (frame(lambda rows: rows.with_columns(block=pl.lit("first"))), "wrong type"),
+            (frame(lambda rows: rows.with_columns(topology=pl.lit(None))), "the column topology has rows without"),
         )
     ),
 ]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hops.errors import MalformedRunError
 from hops.run.network import CHANNELS, NAMED, Network, in_words, network_summary, network_text, networks_of
 
 NONE: dict[str, Any] = {"network": "loopback", "rtt_ms": None, "bandwidth": ""}
@@ -25,6 +26,12 @@ NONE: dict[str, Any] = {"network": "loopback", "rtt_ms": None, "bandwidth": ""}
 def test_one_network_for_all_channels(given: dict[str, Any], network: Network, words: str) -> None:
     assert networks_of({**NONE, **given}) == dict.fromkeys(CHANNELS, network)
     assert in_words(network) == words
+
+
+@pytest.mark.parametrize("given", [{"network": "6g"}, {"rtt_ms": "far"}, {"bandwidth": 5}, {"networks": 0.5}])
+def test_what_no_run_writes_is_refused(given: dict[str, Any]) -> None:
+    with pytest.raises(MalformedRunError, match=r"manifest\.json: not a network that a run has: "):
+        networks_of({**NONE, **given})
 
 
 def test_a_network_for_each_channel() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import json
 
+import polars as pl
 import pytest
 
 from hops.analysis.distance import at_channels
@@ -257,3 +259,10 @@ def test_every_figure_names_its_files_and_they_are_there(rest_and_hybrid):
     assert named
     for source in named:
         assert list(rest_and_hybrid.glob(source.partition(":")[0]))
+
+
+def test_a_run_whose_journeys_all_failed_decides_nothing(rest_and_hybrid):
+    run, summary = analysed(rest_and_hybrid)
+    failed = dataclasses.replace(run, journeys=run.journeys.with_columns(outcome=pl.lit("server")))
+    with pytest.raises(NotEnoughDataError, match="run: no journey that ended ok for"):
+        decide(failed, summary, Customers("default", None, {}))
