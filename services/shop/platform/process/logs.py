@@ -75,10 +75,16 @@ def redact(error: BaseException) -> None:
             one.__cause__, one.__suppress_context__ = None, True
 
 
+def quotes_no_header(record: logging.LogRecord) -> bool:
+    """Says whether a record may be written: gRPC quotes a header that is not UTF-8, before it takes it as it is."""
+    return not (record.name.startswith("grpc.") and str(record.msg).startswith("Invalid encoding on"))
+
+
 def configure_logging(config: ServiceConfig, stream: TextIO | None = None) -> None:
     """Sends the logs of this process to a stream, and nowhere else."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines(config.component))
+    handler.addFilter(quotes_no_header)
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(config.log_level)
