@@ -211,6 +211,7 @@ def _limit(manager: dict[str, Any]) -> None:
     (mutation,) = manager["early_header_mutation_extensions"]
     mutation["typed_config"]["mutations"] = [
         {"remove_on_match": {"key_matcher": {"suffix": limits.REMOVED_SUFFIX}}},
+        {"remove_on_match": {"key_matcher": {"safe_regex": {"regex": limits.REMOVED_PATTERN}}}},
         *({"remove": name} for name in limits.REMOVED),
     ]
 

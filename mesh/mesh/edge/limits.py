@@ -40,6 +40,8 @@ services may make. A client can neither forge it nor leave it out."""
 REMOVED_SUFFIX = "-bin"
 """Clients have no reason to send binary metadata or gRPC's internal headers to the services, and gRPC fails the call
 with INTERNAL if it cannot parse one."""
+REMOVED_PATTERN = ".*[^0-9a-z_.:-].*"
+"""Names that HTTP allows and gRPC does not: it fails the call with INTERNAL. Kong's nginx removes them by itself."""
 REMOVED = ("grpc-previous-rpc-attempts", "grpc-retry-pushback-ms", "grpc-status", "grpc-internal-encoding-request")
 VALID_METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 """The others are refused, whatever is behind the edge."""

@@ -222,8 +222,9 @@ def lua_table(config: Mapping[str, Any]) -> dict[str, Any]:
 def test_header_rules_are_the_same() -> None:
     told, config = lua_table(KONGS["grpc"]), manager(ENVOYS["grpc"])
     (mutation,) = config["early_header_mutation_extensions"]
-    suffix, *removed = mutation["typed_config"]["mutations"]
+    suffix, names, *removed = mutation["typed_config"]["mutations"]
     assert told["removed_suffix"] == suffix["remove_on_match"]["key_matcher"]["suffix"]
+    assert names["remove_on_match"]["key_matcher"]["safe_regex"]["regex"] == limits.REMOVED_PATTERN
     assert set(told["removed"]) == {one["remove"] for one in removed}
     (host,) = config["route_config"]["virtual_hosts"]
     assert told["mark"] == host["request_headers_to_add"][0]["header"]["key"]

@@ -34,6 +34,7 @@ MALFORMED: list[list[tuple[bytes, bytes]]] = [
     [(b"grpc-internal-encoding-request", b"zzz")],
     [(b"grpc-trace-bin", b"!!!")],
     [(b"any-bin", b"!!!")],
+    [(b"any&thing", b"1")],
     [(b"te", b"gzip")],
     [(b"te", b"")],
     [(b"content-type", b"text/plain")],
