@@ -166,6 +166,10 @@ prove-resume: setup ## Kill an experiment kills=10 times at random moments, resu
 prove-sagas: setup ## Kill order and notification kills=200 times during checkouts, then check the shop's invariants; replicas=order:2
 	@$(RUN) -m chaos.prove_sagas $(options)
 
+.PHONY: fuzz
+fuzz: setup ## Send bad inputs to REST, GraphQL, gRPC, the edge and the harness for minutes=10: no crash, no 5xx, nothing of the inside
+	@$(RUN) -m fuzz $(options)
+
 .PHONY: prove-cache
 prove-cache: setup ## Let races=10000 changes of products race their readers while the cache is killed kills=20 times
 	@$(RUN) -m chaos.prove_cache $(options)

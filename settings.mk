@@ -29,12 +29,13 @@ SETTINGS_prove-account := topologies pairs seed
 SETTINGS_prove-resume := kills blocks seed
 SETTINGS_prove-statistics := experiments seed
 SETTINGS_prove-cache := races kills seed
+SETTINGS_fuzz := minutes surfaces seed again
 SETTINGS_prove-sagas := kills replicas customers seed
 SETTINGS_up := topology edge plugins tls mesh mtls canary admission replicas apart store updates cache tracing metrics scale http delay hold abort seed monitor
 SETTINGS_manifests := topology edge plugins mesh mtls canary admission replicas updates scale delay hold abort namespace storage seed out
 SETTINGS_compose := topology updates metrics scale seed out
 
-SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary admission replicas apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users factors capacity ways watchers channel interval duration faults minutes a b threshold allow-suspect out run lateness samples experiments draws traces hops sizes pairs kills races customers monitor namespace storage
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary admission replicas apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users factors capacity ways watchers channel interval duration faults minutes a b threshold allow-suspect out run lateness samples experiments draws traces hops sizes pairs kills races surfaces again customers monitor namespace storage
 
 #? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, chaos, rtt.
@@ -339,6 +340,10 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? prove-cache races 10000 Number of changes that race readers.
 #? prove-cache kills 20 Number of times that the cache is killed, and frozen.
 #? prove-cache seed 1 Seed of who reads when, an integer ≥ 0.
+#? fuzz minutes 10.0 How long to send, starts of topologies included.
+#? fuzz surfaces rest,graphql,edge,grpc,harness What to send to, comma-separated.
+#? fuzz seed 1 Seed of all inputs, an integer ≥ 0.
+#? fuzz again - File of an input that failed, to send nothing but it once more.
 #? prove-sagas kills 200 Number of kills; 200 take about 4 minutes.
 #? prove-sagas replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? prove-sagas customers 8 Number of customers who check out at the same time.

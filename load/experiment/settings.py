@@ -28,6 +28,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
     },
     "prove-statistics": ("experiment.cli", "prove", "coverage"),
     "prove-cache": ("chaos.prove_cache",),
+    "fuzz": ("fuzz.__main__",),
     "prove-sagas": ("chaos.prove_sagas", "kill"),
     **{name: ("mesh.cli", name) for name in ("up", "manifests", "compose")},
 }

@@ -16,6 +16,7 @@ import httpx
 import psycopg
 import pytest
 
+from fuzz.wire import Sender, h2_request
 from shop.clients.ports import UserClient
 from shop.errors import Internal
 from shop.platform.http.server import http_server
@@ -62,6 +63,24 @@ async def broken(url: str, statement: str, arguments: tuple[Any, ...]) -> None:
         await (connection.execute(statement, *arguments) if arguments else connection.execute(statement))
     finally:
         await connection.close()
+
+
+async def test_a_header_that_is_not_utf_8_stays_out_of_the_log(log: io.StringIO) -> None:
+    async def told(_: Any, context: grpc.aio.ServicerContext) -> bytes:
+        return str(context.invocation_metadata()).encode()
+
+    server = grpc.aio.server()
+    handler = grpc.unary_unary_rpc_method_handler(told)
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("test", {"Tell": handler}),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    pseudo = {":method": "POST", ":scheme": "http", ":path": "/test/Tell", ":authority": "x", "te": "trailers"}
+    headers = {**pseudo, "content-type": "application/grpc", "authorization": f"Bearer {MARKER}\xff"}
+    call = h2_request([(name.encode(), value.encode("latin-1")) for name, value in headers.items()], bytes(5))
+    answer = await Sender(port).send("tcp-h2", call, 10.0)
+    await server.stop(None)
+    assert MARKER.encode() in answer.body
+    assert log.getvalue() == ""
 
 
 @pytest.mark.parametrize("case", STATEMENTS)

@@ -1,0 +1,113 @@
+"""`make fuzz`: `python -m fuzz`; exit code 0 if no input did what none may do."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from fuzz.inputs import read_kept
+from fuzz.judge import CLASSES
+from fuzz.run import PLACES, SURFACES, Budget, Outcome, fuzz, opened
+from mesh.description.options import Json
+from mesh.description.ports import Ports, load_ports
+from mesh.errors import InputError
+from mesh.paths import ROOT, RunFolder
+from mesh.supervisor.reporting import reported
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command()
+def command(
+    minutes: Annotated[float, typer.Option(help="How long to send, starts of topologies included.", min=0.1)] = 10.0,
+    surfaces: Annotated[str, typer.Option(help="What to send to, comma-separated.")] = ",".join(SURFACES),
+    seed: Annotated[int, typer.Option(help="Seed of all inputs, an integer ≥ 0.", min=0)] = 1,
+    again: Annotated[str, typer.Option(help="File of an input that failed, to send nothing but it once more.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Send bad inputs to the shop and to the harness, and look at what comes of them. Exit code 1 if one failed."""
+    with reported():
+        chosen = surfaces_of(surfaces)
+        ports = load_ports(os.environ)
+        folder = RunFolder.of(ports.base)
+        if again:
+            told = sent_again(Path(again), ports, folder)
+            typer.echo(json.dumps(told, indent=2))
+            raise SystemExit(1 if told["wrong"] else 0)
+        outcome = Outcome(seed, folder.path / "fuzz")
+        try:
+            fuzz(outcome, Budget(seconds=minutes * 60), ports, folder, _say, chosen)
+        finally:
+            # What came of it so far is told also if the rest was stopped.
+            _say("")
+            if as_json:
+                typer.echo(json.dumps(outcome.as_dict(), indent=2))
+            elif outcome.inputs:
+                _print(outcome)
+    raise SystemExit(1 if outcome.failures else 0)
+
+
+def surfaces_of(given: str) -> Sequence[str]:
+    """Reads names of surfaces with commas between them.
+
+    Raises:
+        InputError: One is unknown.
+    """
+    chosen = [name.strip() for name in given.split(",")]
+    if unknown := [name for name in chosen if name not in SURFACES]:
+        raise InputError(
+            f"surfaces={given}: {', '.join(unknown) or 'nothing'} is unknown; valid: {', '.join(SURFACES)}"
+        )
+    return chosen
+
+
+def sent_again(file: Path, ports: Ports, folder: RunFolder) -> dict[str, Any]:
+    """Sends an input that an earlier run has kept; returns what became of it."""
+    one, name, surface = read_kept(file)
+    if name not in PLACES or surface not in PLACES[name]:
+        raise InputError(f"again={file} is of the place {name} and the surface {surface}, which are unknown")
+    with opened(name, ports, folder) as place:
+        ((kind, wrong, answer),) = place.tried(surface, [one])
+        return {"class": kind, "wrong": wrong or place.wrong(), "answer": answer}
+
+
+def _say(what: str) -> None:
+    """Shows on a terminal what is done at the moment, in one line that the next one overwrites."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{what}", end="", file=sys.stderr, flush=True)
+    elif what.startswith("starting"):
+        print(what, file=sys.stderr)
+
+
+def _print(outcome: Outcome) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    # Text stands there as it is: what failed may have brackets, which are no markup.
+    console = Console(markup=False, emoji=False, width=None if sys.stdout.isatty() else 110)
+    table = Table(title=f"{outcome.inputs:,} bad inputs, seed {outcome.seed}", title_justify="left")
+    table.add_column("surface")
+    for heading in ("inputs", *CLASSES, "failed"):
+        table.add_column(heading, justify="right")
+    for name, counts in outcome.counts.items():
+        figures = (counts.total(), *(counts[kind] for kind in CLASSES), outcome.failed(name))
+        table.add_row(name, *(f"{figure:,}" for figure in figures))
+    console.print(table)
+    for failure in outcome.failures:
+        console.print(f"FAILED {failure.count:,} times {failure.surface}: {failure.what}", style="red", soft_wrap=True)
+        shown = [
+            str(Path(file).relative_to(ROOT)) if Path(file).is_relative_to(ROOT) else file for file in failure.files
+        ]
+        console.print(f"  first case {failure.case}, kept in {' '.join(shown)}", soft_wrap=True)
+    if outcome.failures:
+        console.print("Send one again: make fuzz again=FILE")
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,120 @@
+"""Calls of every method of the contract over gRPC: messages of random fields, and frames that are none."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescriptor
+from google.protobuf.message_factory import GetMessageClass
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from fuzz.inputs import PERSONAL, Input, drawn, mutated
+from fuzz.wire import Header, h2_request
+from shop.stubs import notification_pb2, order_pb2, payment_pb2, product_pb2, user_pb2
+
+METHODS: Sequence[MethodDescriptor] = [
+    method
+    for module in (notification_pb2, order_pb2, payment_pb2, product_pb2, user_pb2)
+    for service in module.DESCRIPTOR.services_by_name.values()
+    for method in service.methods
+]
+TEXTS = ["", "a", "EUR", "DE", "c0001", "tok_ok", "İ@İ", "\x00", "😀" * 20, "x" * 5_000, "title", "name", "price"]
+DEEPEST, MOST_ENTRIES = 3, 3
+MEDIA_TYPES = ["application/grpc", "application/grpc+proto", "application/grpc+zzz", "application/grpc-web"]
+MEDIA_TYPES += ["application/json", "", "\xff"]
+TIMEOUTS = ["5S", "1n", "99999999H", "-1S", "zzz", ""]
+UNKNOWN = (b"\xfa\xff\xff\xff\x0f\x02zz", b"\x98\x75\x01", b"\x0b", b"\x83\x01")
+"""Fields that no message has; the last two are groups without an end."""
+ENCODINGS = ["identity", "gzip", "br", ""]
+
+_SCALARS: dict[int, SearchStrategy[Any]] = {
+    FieldDescriptor.CPPTYPE_BOOL: st.booleans(),
+    FieldDescriptor.CPPTYPE_DOUBLE: st.floats(),
+    FieldDescriptor.CPPTYPE_FLOAT: st.floats(width=32),
+    FieldDescriptor.CPPTYPE_ENUM: st.sampled_from([0, 1, 2, 99, -1, 2**31 - 1]),
+    FieldDescriptor.CPPTYPE_INT32: st.sampled_from([0, 1, 2, 5, 1_000]) | st.integers(-(2**31), 2**31 - 1),
+    FieldDescriptor.CPPTYPE_INT64: st.sampled_from([0, 1, 2, 9_000]) | st.integers(-(2**63), 2**63 - 1),
+    FieldDescriptor.CPPTYPE_UINT32: st.sampled_from([0, 1, 9_000]) | st.integers(0, 2**32 - 1),
+    FieldDescriptor.CPPTYPE_UINT64: st.sampled_from([0, 1, 9_000]) | st.integers(0, 2**64 - 1),
+}
+
+
+def messages(kind: Descriptor, depth: int = 0) -> SearchStrategy[dict[str, Any]]:
+    """The fields of a message, each of which may be missing."""
+    fields = {one.name: _values(one, depth) for one in kind.fields if depth < DEEPEST or one.message_type is None}
+    return st.fixed_dictionaries({}, optional=fields)
+
+
+def _values(one: FieldDescriptor, depth: int) -> SearchStrategy[Any]:
+    if one.message_type is not None:
+        value: SearchStrategy[Any] = messages(one.message_type, depth + 1)
+    elif one.cpp_type == FieldDescriptor.CPPTYPE_STRING:
+        personal = [PERSONAL[one.camelcase_name]] if one.camelcase_name in PERSONAL else []
+        is_bytes = one.type == FieldDescriptor.TYPE_BYTES
+        value = st.binary(max_size=40) if is_bytes else st.sampled_from([*TEXTS, *personal * 5]) | st.text(max_size=40)
+    else:
+        value = _SCALARS[one.cpp_type]
+    return st.lists(value, max_size=MOST_ENTRIES) if one.is_repeated else value
+
+
+@st.composite
+def _calls(draw: Callable[..., Any]) -> tuple[MethodDescriptor, bytes]:
+    method = draw(st.sampled_from(METHODS))
+    return method, GetMessageClass(method.input_type)(**draw(messages(method.input_type))).SerializeToString()
+
+
+def grpc_inputs(way: str, tokens: Sequence[str], seed: str) -> Iterator[Input]:
+    """Calls as bytes of a connection over HTTP/2, without end.
+
+    Args:
+        way: How they are sent.
+        tokens: What the header `authorization` may say.
+        seed: Seed of all choices.
+    """
+    chance = random.Random(seed)
+    earlier: list[bytes] = [b"\x08\x01"]
+    for method, message in drawn(_calls(), seed):
+        earlier = [*earlier[-50:], message]
+        for content in (
+            message,
+            message + chance.choice(UNKNOWN),
+            *(mutated(chance, [message, *earlier]) for _ in "ab"),
+        ):
+            yield Input(way, h2_request(_headers(method, tokens, chance), _framed(content, chance)))
+
+
+def _headers(method: MethodDescriptor, tokens: Sequence[str], chance: random.Random) -> list[Header]:
+    path = f"/{method.containing_service.full_name}/{method.name}"
+    if chance.random() < 0.03:
+        path += chance.choice(("x", "/", "?a=b", "\xff"))
+
+    def mostly(values: Sequence[str]) -> str:
+        return values[0] if chance.random() < 0.85 else chance.choice(values)
+
+    told = {
+        ":method": mostly(("POST", "GET", "PUT")),
+        ":scheme": "http",
+        ":path": path,
+        ":authority": "shop",
+        "content-type": mostly(MEDIA_TYPES),
+        "te": mostly(("trailers", "", "gzip")),
+        # Streams end by it alone.
+        "grpc-timeout": "50m" if method.server_streaming else mostly(TIMEOUTS),
+        "grpc-encoding": mostly(ENCODINGS),
+        "authorization": chance.choice(tokens),
+    }
+    return [(name.encode(), value.encode("latin-1")) for name, value in told.items() if value]
+
+
+def _framed(message: bytes, chance: random.Random) -> bytes:
+    """A message as gRPC sends it: a flag, the length, the bytes; now and then not quite."""
+    frame = b"\0" + len(message).to_bytes(4) + message
+    if chance.random() < 0.75:
+        return frame
+    wrong = chance.choice((0, len(message) + 1, 2**31, 2**32 - 1)).to_bytes(4)
+    return chance.choice(
+        (b"", frame[:3], frame[:-1], frame * 2, b"\1" + frame[1:], b"\xff" + frame[1:], b"\0" + wrong + message)
+    )

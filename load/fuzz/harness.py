@@ -1,0 +1,243 @@
+"""Files that the harness is given, spoilt in bytes or values: topologies, workloads, tapes and results."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any, Self
+
+import polars as pl
+import yaml
+
+from experiment.arguments import WORKLOADS
+from experiment.cli import app
+from experiment.commands.options import SUSPECT, reported_errors
+from experiment.generator.shopload import BINARY
+from experiment.plan.mix import mix_of
+from fuzz.inputs import Input, mutated, odd
+from fuzz.judge import ANSWERED, REFUSED
+from hops.kinds import make_report
+from hops.synthetic.run import write_generated_run
+from mesh.description.topology import load_topology
+from mesh.paths import TOPOLOGIES
+
+TOPOLOGY, WORKLOAD, TAPE = "topology.yaml", "workload.yaml", "tape.jsonl"
+RESULTS = ("manifest.json", "trials.json", "summary.json", "journeys.parquet", "hops.parquet", "resources.parquet")
+LIMIT_S = 20.0
+GO_CRASHED = "goroutine "
+WORDS = (
+    b"\n",
+    b"\t",
+    b"\0",
+    b"\xff",
+    b"&a ",
+    b"*a",
+    b"{",
+    b"[" * 2_000,
+    b"<<: ",
+    b"!!python/name:os ",
+    b"1e999",
+    b"\x1b[31m",
+)
+
+
+class Harness:
+    """The readers of files, which get one at a time. Use it in a `with` statement.
+
+    Args:
+        folder: Folder to work in, which is removed in the end.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._run, self._odd = folder, folder / "run", folder / "odd"
+
+    def __enter__(self) -> Self:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(self._run, ignore_errors=True)
+        write_generated_run(self._run, topologies=("rest", "grpc"), blocks=2, journeys_per_trial=60)
+        with contextlib.redirect_stdout(io.StringIO()):
+            make_report(self._run)
+        tape = self._folder / "valid.jsonl"
+        made = _shopload("tape", "--workload", str(WORKLOADS / "default.yaml"), "--duration", "2s", "--out", str(tape))
+        assert made[0] == 0, made[1]
+        self.valid = {TOPOLOGY: _contents(TOPOLOGIES), WORKLOAD: _contents(WORKLOADS), TAPE: [tape.read_bytes()]}
+        self.valid |= {name: [(self._run / name).read_bytes()] for name in RESULTS}
+        # Not a target: a tape that is accepted is not replayed.
+        (self._folder / "target.json").write_text("{")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self._folder)
+
+    def inputs(self, surface: str, seed: str) -> Iterator[Input]:  # noqa: ARG002 - it has one
+        """Spoilt files of every kind in turn, without end."""
+        chance = random.Random(seed)
+        while True:
+            for name, valid in self.valid.items():
+                yield Input(name, _spoilt(chance, name, valid))
+
+    def tried(self, surface: str, batch: Sequence[Input]) -> Sequence[tuple[str, str, str]]:  # noqa: ARG002
+        """Gives files to those who read them; returns each one's class, what is wrong, and what was said."""
+        with _without_panics():
+            return [self._tried(one) for one in batch]
+
+    def wrong(self) -> str:
+        """Nothing is left that could be wrong."""
+        return ""
+
+    def faults(self) -> Mapping[str, str]:
+        """There are no logs."""
+        return {}
+
+    def _tried(self, one: Input) -> tuple[str, str, str]:
+        file = self._folder / f"odd-{one.way}"
+        commands: list[Callable[[], Any]] = []
+        if one.way in RESULTS:
+            self._odd.mkdir(exist_ok=True)
+            for name in RESULTS:
+                (self._odd / name).unlink(missing_ok=True)
+                if name != one.way:
+                    (self._odd / name).symlink_to(self._run / name)
+            file = self._odd / one.way
+            commands = [
+                lambda: app(["decide", "--run", str(self._odd)], standalone_mode=False),
+                lambda: app(["compare-runs", "--a", str(self._run), "--b", str(self._odd)], standalone_mode=False),
+            ]
+        file.write_bytes(one.data)
+        if one.way == TOPOLOGY:
+            commands = [lambda: load_topology(str(file))]
+        elif one.way == WORKLOAD:
+            commands = [lambda: mix_of(file)]
+        ends = [_ended(command) for command in commands]
+        out = str(self._folder / "out")
+        if one.way == WORKLOAD:
+            ends.append(_shopload("tape", "--workload", str(file), "--duration", "1s", "--out", out))
+        elif one.way == TAPE:
+            code, said = _shopload(
+                "replay", "--tape", str(file), "--target", str(self._folder / "target.json"), "--out", out
+            )
+            ends.append((0 if "target.json" in said else code, said))
+        refused = any(code in (1, 2) for code, _ in ends)
+        wrong = [what for code, said in ends if (what := _wrong(code, said, (file.name, self._odd.name)))]
+        said = "\n".join(said for _, said in ends)
+        return REFUSED if refused else ANSWERED, wrong[0] if wrong else "", said
+
+
+@contextlib.contextmanager
+def _without_panics() -> Iterator[None]:
+    """Drops what libraries in Rust write past Python when they give up on a file."""
+    before, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(before, 2)
+        os.close(before)
+        os.close(nowhere)
+
+
+def _contents(folder: Path) -> list[bytes]:
+    return [file.read_bytes() for file in sorted(folder.glob("*.yaml"))]
+
+
+def _wrong(code: int, said: str, names: Sequence[str]) -> str:
+    if code not in (0, 1, 2, SUSPECT) or GO_CRASHED in said:
+        return said.strip().splitlines()[-1][:200] if said.strip() else f"exit code {code}"
+    if set("\x1b\x07\x9b") & set(said):
+        return "what a terminal would obey is in the message"
+    if code in (1, 2) and not any(name in said for name in names):
+        return f"the message names no file: {said[:160]!r}"
+    return ""
+
+
+def _ended(command: Callable[[], Any]) -> tuple[int, str]:
+    """Runs a command of Python; returns its exit code, -1 where a person would see a traceback, and its errors."""
+
+    def give_up(_signum: int, _frame: FrameType | None) -> None:
+        raise TimeoutError(f"it took more than {LIMIT_S:g} s of CPU time")
+
+    before = signal.signal(signal.SIGVTALRM, give_up)
+    signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT_S)
+    errors = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()), reported_errors():
+            command()
+    except SystemExit as end:
+        return int(end.code or 0), errors.getvalue()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # also what Rust's libraries raise
+        place, at = error.__traceback__, ""
+        while place is not None:
+            at = f"{Path(place.tb_frame.f_code.co_filename).name}:{place.tb_lineno}"
+            place = place.tb_next
+        return -1, f"{type(error).__name__} at {at}: {str(error)[:80]!r}"
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+    return 0, errors.getvalue()
+
+
+def _shopload(*arguments: str) -> tuple[int, str]:
+    try:
+        done = subprocess.run([BINARY, *arguments], capture_output=True, timeout=LIMIT_S, check=False)  # noqa: S603
+    except subprocess.TimeoutExpired:
+        return -1, f"shopload {arguments[0]} took more than {LIMIT_S:g} s"
+    return done.returncode, done.stderr.decode(errors="replace")
+
+
+def _spoilt(chance: random.Random, name: str, valid: Sequence[bytes]) -> bytes:
+    whole = chance.choice(valid)
+    if name.endswith(".parquet"):
+        spoilt = _frame(chance, whole) if chance.random() < 0.5 else mutated(chance, [whole])
+    elif chance.random() < 0.3:
+        spoilt = mutated(chance, valid, WORDS)
+    elif name.endswith(".yaml"):
+        spoilt = yaml.safe_dump(odd(chance, yaml.safe_load(whole))).encode()
+    elif name.endswith(".jsonl"):
+        lines = whole.splitlines()
+        at = chance.randrange(len(lines))
+        lines[at] = json.dumps(odd(chance, json.loads(lines[at]))).encode()
+        spoilt = b"\n".join(lines) + b"\n"
+    else:
+        spoilt = json.dumps(odd(chance, json.loads(whole))).encode()
+    return _as_declared(spoilt) if name == TAPE and chance.random() < 0.7 else spoilt
+
+
+def _frame(chance: random.Random, whole: bytes) -> bytes:
+    frame, out = pl.read_parquet(io.BytesIO(whole)), io.BytesIO()
+    column = chance.choice(frame.columns)
+    match chance.randrange(5):
+        case 0:
+            frame = frame.drop(column)
+        case 1:
+            frame = frame.head(chance.choice((0, 1)))
+        case 2:
+            frame = frame.with_columns(pl.lit(None, frame.schema[column]).alias(column))
+        case 3:
+            frame = frame.with_columns(pl.lit(chance.choice(("x", -1, 0.0, 2**31 - 1))).alias(column))
+        case _:
+            frame = pl.concat([frame, frame])
+    frame.write_parquet(out)
+    return out.getvalue()
+
+
+def _as_declared(tape: bytes) -> bytes:
+    """A tape whose header has the hash and the number of what follows it, if it is still a header."""
+    header, _, body = tape.partition(b"\n")
+    try:
+        told = json.loads(header)
+        told |= {"body_sha256": hashlib.sha256(body).hexdigest(), "journeys": body.count(b"\n")}
+    except (ValueError, TypeError):
+        return tape
+    return json.dumps(told, separators=(",", ":")).encode() + b"\n" + body

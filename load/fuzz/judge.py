@@ -1,0 +1,96 @@
+"""What is wrong with an answer, a log or the end of a command."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import unquote_to_bytes
+
+from fuzz.inputs import CANARY
+from fuzz.wire import Answer
+
+ANSWERED, REFUSED, LATE, UNANSWERED = "answered", "refused", "late", "unanswered"
+CLASSES = (ANSWERED, REFUSED, LATE, UNANSWERED)
+"""What becomes of an input: done; refused as the caller's fault; not done because of time or of what is away; no answer
+before the connection ended or the patience did."""
+SERVER_FAULTS = {2: "UNKNOWN", 13: "INTERNAL", 15: "DATA_LOSS"}
+BY_GRPC = ("Compression bit set but no encoding configured", "Decompression failed due to zlib error")
+"""What gRPC's own library fails with INTERNAL, before the shop sees anything: the first because gRPC demands it
+(compression.md, test case 6), the second as it does with all that it cannot decompress."""
+LATE_GRPC = frozenset({4, 14})
+LATE_HTTP = frozenset({503, 504})
+_CODE = re.compile(rb'"code": ?"([A-Z_]+)"')
+
+_SERVICES = "product|order|user|payment|notification|shared"
+INTERNAL_TEXT = re.compile(
+    rb'Traceback \(most|File "[^"]*\.py|\w\.(?:py|go|lua|cc):\d|asyncpg|psycopg|sqlstate|site-packages|goroutine \d'
+    rb"|\b(?:SELECT|INSERT INTO|UPDATE|DELETE FROM) [^.]{0,200}\b(?:FROM|VALUES|SET|WHERE)\b"
+    rb"|\bshop_(?:%b)\b|\bshop\.(?:platform|clients|database|messages|resources|stubs|values)\b"
+    rb"|\b(?:rest|graphql)_gateway\b|\b127\.\d+\.\d+\.\d+|/(?:tmp|home|root|usr|var)/\w|upstream connect error"
+    % _SERVICES.encode()
+)
+"""Text of the inside that no answer has: stacks, SQL, schemas, modules, addresses, paths."""
+# gRPC's library logs it of itself when a call is over before its status could be sent.
+LOG_FAULTS = re.compile(
+    r'"level": "(?:ERROR|CRITICAL)"(?!.*ExecuteBatchError raised in core)|^Traceback|Segmentation fault'
+    r"|^panic:|\[critical\]"
+)
+_SEEDED = re.compile(r"user\d+@example\.com|\btok_(?:ok|declined)\b")
+
+
+def judged(sent: bytes, answer: Answer, *, must_answer: bool) -> tuple[str, str]:
+    """Returns the class of what became of an input, and what is wrong with it; empty if nothing is.
+
+    Args:
+        sent: The input; what is in it may be repeated.
+        answer: What came back.
+        must_answer: Whether the other end may not leave the connection open without a word.
+    """
+    statuses, code = answer.statuses, answer.grpc_status
+    message = unquote_to_bytes(answer.headers.get("grpc-message", ""))
+    text = b"\n".join([message, *(value.encode("latin-1") for value in answer.headers.values()), answer.body])
+    wrong = [f"HTTP {status}" for status in statuses if status >= 500 and status not in LATE_HTTP]
+    if code in SERVER_FAULTS and message.decode(errors="replace") not in BY_GRPC:
+        wrong.append(f"gRPC {SERVER_FAULTS[code]}: {message.decode(errors='replace')[:120]}")
+    codes = set(_CODE.findall(answer.body)) if statuses else set()
+    if b"INTERNAL" in codes and not wrong:
+        wrong.append("code INTERNAL")
+    told = [match[0] for match in INTERNAL_TEXT.finditer(text) if match[0] not in sent]
+    wrong += [f"internal text: {one.decode(errors='replace')[:120]}" for one in told]
+    if must_answer and answer.waiting:
+        wrong.append("no whole answer")
+    return _class(answer, codes), wrong[0] if wrong else ""
+
+
+def _class(answer: Answer, codes: set[bytes]) -> str:
+    if not answer.statuses:
+        return ANSWERED if answer.body else UNANSWERED
+    if (
+        answer.grpc_status in LATE_GRPC
+        or codes & {b"UNAVAILABLE", b"DEADLINE_EXCEEDED"}
+        or max(answer.statuses) in LATE_HTTP
+    ):
+        return LATE
+    refused = max(answer.statuses) >= 400 or answer.grpc_status or b'"errors":' in answer.body
+    return REFUSED if refused else ANSWERED
+
+
+def log_faults(logs: Iterable[Path], personal: Iterable[str]) -> dict[str, str]:
+    """Returns what logs should not have, with the first line of each that has it.
+
+    Args:
+        logs: The files.
+        personal: Names and addresses of customers.
+    """
+    markers = (CANARY, *personal)
+    faults: dict[str, str] = {}
+    for log in sorted(logs):
+        with log.open(encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                told = [f"personal data: {marker}" for marker in markers if marker in line]
+                told += [f"personal data: {match[0]}" for match in _SEEDED.finditer(line)]
+                told += [match[0] for match in LOG_FAULTS.finditer(line)]
+                for what in told:
+                    faults.setdefault(f"{log.name} has {what}", line)
+    return faults

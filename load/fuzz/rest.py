@@ -1,0 +1,68 @@
+"""Requests over REST that Schemathesis makes from OpenAPI documents, good ones and bad ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+import schemathesis
+from hypothesis import strategies as st
+from schemathesis.core import NotSet
+from schemathesis.generation import GenerationMode
+
+from fuzz.inputs import PERSONAL, Input, drawn
+from fuzz.wire import h1_request
+
+
+def rest_inputs(way: str, documents: Sequence[Mapping[str, Any]], tokens: Sequence[str], seed: str) -> Iterator[Input]:
+    """Requests of every operation of the documents, without end.
+
+    Args:
+        way: How they are sent.
+        documents: OpenAPI documents.
+        tokens: What the header `authorization` may say; one more is Schemathesis's own.
+        seed: Seed of all choices.
+    """
+    schemas = [schemathesis.openapi.from_dict(dict(document)) for document in documents]
+    cases = st.one_of([schema.as_strategy(generation_mode=mode) for schema in schemas for mode in GenerationMode])
+    for case, token in drawn(st.tuples(cases, st.sampled_from([*tokens, None])), seed):
+        yield Input(way, _request(case, token))
+
+
+def _request(case: schemathesis.Case[Any], token: str | None) -> bytes:
+    headers = {str(name): str(value) for name, value in (case.headers or {}).items()}
+    if token is not None:
+        headers = {name: value for name, value in headers.items() if name.lower() != "authorization"}
+        headers["authorization"] = token
+    if case.cookies:
+        headers["cookie"] = "; ".join(f"{name}={value}" for name, value in case.cookies.items())
+    body = b""
+    if isinstance(case.body, bytes):
+        body = case.body
+    elif not isinstance(case.body, NotSet):
+        body = json.dumps(_personal(case.body), default=str).encode()
+    if case.media_type is not None:
+        headers.setdefault("content-type", case.media_type)
+    query = urlencode(case.query or {}, doseq=True, errors="surrogatepass")
+    return h1_request(case.method, case.formatted_path + ("?" + query if query else ""), list(headers.items()), body)
+
+
+def _personal(value: Any) -> Any:
+    """A body in which what is valid for a person's data is now and then what no log may have."""
+    if isinstance(value, list):
+        return [_personal(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: PERSONAL[named]
+        if (named := _camel(key)) in PERSONAL and isinstance(inner, str) and len(inner) % 2
+        else _personal(inner)
+        for key, inner in value.items()
+    }
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)

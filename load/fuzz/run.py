@@ -1,0 +1,188 @@
+"""A run of the fuzzer: takes inputs in turn from the surfaces, counts what became of them, and keeps what failed."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from fuzz.harness import Harness
+from fuzz.inputs import BATCH, Input, keep
+from fuzz.judge import CLASSES
+from fuzz.shop import Shop
+from mesh.description.ports import Ports
+from mesh.errors import ComponentDiedError
+from mesh.paths import RunFolder
+
+PLACES: Mapping[str, tuple[str, ...]] = {
+    "hybrid": ("rest", "graphql", "edge"),
+    "rest": ("rest",),
+    "grpc": ("grpc", "edge"),
+    "harness": ("harness",),
+}
+"""The topologies that are started, and the harness; and which surfaces are tried there."""
+SURFACES = tuple(dict.fromkeys(surface for tried in PLACES.values() for surface in tried))
+MOST_KEPT = 3
+"""Failures that look the same whose inputs are kept."""
+
+
+@dataclass
+class Failure:
+    """Inputs that did what none may do, in the same way.
+
+    Attributes:
+        surface: The surface.
+        what: What was wrong.
+        case: Place, surface, seed and number of the first of them.
+        count: How many there were.
+        files: Where the first of them are kept.
+    """
+
+    surface: str
+    what: str
+    case: str
+    count: int = 0
+    files: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Outcome:
+    """What came of a run, so far.
+
+    Attributes:
+        seed: Seed of all inputs.
+        kept: Folder for the inputs that failed.
+        counts: How many inputs were sent to each surface, by the class of what became of them.
+        failures: What failed.
+    """
+
+    seed: int
+    kept: Path
+    counts: dict[str, Counter[str]] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
+
+    @property
+    def inputs(self) -> int:
+        """How many inputs were sent."""
+        return sum(counts.total() for counts in self.counts.values())
+
+    def failed(self, surface: str) -> int:
+        """How many inputs to a surface failed."""
+        return sum(failure.count for failure in self.failures if failure.surface == surface)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The outcome for programs."""
+        rows = {
+            name: {"inputs": counts.total(), **{kind: counts[kind] for kind in CLASSES}, "failed": self.failed(name)}
+            for name, counts in self.counts.items()
+        }
+        failures = [asdict(failure) for failure in self.failures]
+        return {"ok": not failures, "seed": self.seed, "inputs": self.inputs, "surfaces": rows, "failures": failures}
+
+    def fail(self, surface: str, what: str, case: str, inputs: Iterable[Input]) -> None:
+        """Notes a failure, and keeps what was sent unless there is enough of its kind."""
+        alike = next((one for one in self.failures if (one.surface, one.what) == (surface, what)), None)
+        if alike is None:
+            alike = Failure(surface, what, case)
+            self.failures.append(alike)
+        alike.count += 1
+        if alike.count > MOST_KEPT:
+            return
+        for number, one in enumerate(inputs):
+            file = self.kept / f"{case.replace('/', '-')}{f'-{number}' if number else ''}.json"
+            keep(one, file, place=case.partition("/")[0], surface=surface, what=what)
+            alike.files.append(str(file))
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much is sent.
+
+    Attributes:
+        seconds: How long the run may take; None for no limit.
+        inputs: How many inputs go to each surface of each place; None for no limit.
+    """
+
+    seconds: float | None = None
+    inputs: int | None = None
+
+
+def fuzz(
+    outcome: Outcome,
+    budget: Budget,
+    ports: Ports,
+    folder: RunFolder,
+    progress: Callable[[str], None],
+    surfaces: Sequence[str] = SURFACES,
+    places: Sequence[str] = tuple(PLACES),
+) -> None:
+    """Tries surfaces one after the other, each for the same share of the time, and fills the outcome.
+
+    Args:
+        outcome: What came of it; it is whole at any time.
+        budget: When to stop; what has begun is finished.
+        ports: Ports of the run.
+        folder: Folder of the run.
+        progress: Called with what is done at the moment.
+        surfaces: Which of `SURFACES` to try.
+        places: Which of `PLACES` to try them at.
+    """
+    ends = None if budget.seconds is None else time.monotonic() + budget.seconds
+    chosen = {place: [surface for surface in PLACES[place] if surface in surfaces] for place in places}
+    left = sum(map(len, chosen.values()))
+    shutil.rmtree(outcome.kept, ignore_errors=True)
+    for name, tried in chosen.items():
+        if not tried:
+            continue
+        progress(f"starting {name}")
+        with opened(name, ports, folder) as place:
+            try:
+                for surface in tried:
+                    until = None if ends is None else time.monotonic() + (ends - time.monotonic()) / left
+                    left -= 1
+                    _try(outcome, place, f"{name}/{surface}/{outcome.seed}", until, budget.inputs, progress)
+            except ComponentDiedError:
+                continue  # it was noted; what runs no more can be sent nothing
+            finally:
+                for what, line in place.faults().items():
+                    outcome.fail(tried[0], what, f"{name}/log/{outcome.seed}", [Input("log", line.encode())])
+
+
+def opened(name: str, ports: Ports, folder: RunFolder) -> Shop | Harness:
+    """One of `PLACES`, to be used in a `with` statement."""
+    return Harness(folder.path / "fuzz-files") if name == "harness" else Shop(name, ports, folder)
+
+
+def _try(
+    outcome: Outcome,
+    place: Shop | Harness,
+    case: str,
+    until: float | None,
+    most: int | None,
+    progress: Callable[[str], None],
+) -> None:
+    surface = case.split("/")[1]
+    counts = outcome.counts.setdefault(surface, Counter())
+    inputs, number = place.inputs(surface, case), 0
+    while (until is None or time.monotonic() < until or not number) and (most is None or number < most):
+        batch = list(islice(inputs, BATCH))
+        for one, (kind, wrong, _) in zip(batch, place.tried(surface, batch), strict=True):
+            number += 1
+            counts[kind] += 1
+            if wrong:
+                outcome.fail(surface, wrong, f"{case}/{number}", [one])
+        progress(
+            f"{case.rpartition('/')[0]}: {outcome.inputs:,} inputs, {sum(one.count for one in outcome.failures)} failed"
+        )
+        try:
+            wrong = place.wrong()
+        except ComponentDiedError as error:
+            outcome.fail(surface, f"{error.component} died", f"{case}/{number}", batch)
+            raise
+        if wrong:
+            outcome.fail(surface, f"afterwards: {wrong}", f"{case}/{number}", batch)

@@ -1,0 +1,37 @@
+"""A few bad inputs of a fixed seed to every surface of a shop and of the harness; `make fuzz` is the long version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from fuzz.run import PLACES, Budget, Outcome, fuzz
+from mesh.components.postgres_owner import remove_cluster
+from mesh.description.ports import Ports
+from mesh.paths import RunFolder
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+SEED, INPUTS = 1, 100
+
+
+@pytest.fixture(scope="module")
+def folder(free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
+    """The folder of all topologies, which have one database."""
+    made = RunFolder.of(free_ports().base, root=tmp_path_factory.mktemp("run"))
+    yield made
+    remove_cluster(made)
+
+
+# The services' own REST has the gateway's resources, and is left to `make fuzz`: a start takes longer than its inputs.
+@pytest.mark.parametrize("place", ["hybrid", "grpc", "harness"])
+def test_no_bad_input_does_harm(place: str, folder: RunFolder, tmp_path: Path, free_ports: Callable[[], Ports]) -> None:
+    outcome = Outcome(SEED, tmp_path)
+    fuzz(outcome, Budget(inputs=INPUTS), free_ports(), folder, print, places=[place])
+    assert [f"{failure.what}: {failure.files}" for failure in outcome.failures] == []
+    assert set(outcome.counts) == set(PLACES[place])
+    for surface, counts in outcome.counts.items():
+        assert counts.total() == INPUTS
+        assert counts["refused"], f"nothing of {surface} is bad"
+    assert any(counts["answered"] for counts in outcome.counts.values()), "nothing is good enough to get far"

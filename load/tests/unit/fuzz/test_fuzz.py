@@ -1,0 +1,125 @@
+"""What a fuzzer must not overlook, on answers and logs that have it; and that the same seed gives the same inputs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from fuzz.__main__ import app
+from fuzz.edge import ENCRYPTED, edge_inputs
+from fuzz.grpc import METHODS, grpc_inputs
+from fuzz.inputs import CANARY, Input, keep, read_kept
+from fuzz.judge import ANSWERED, LATE, REFUSED, UNANSWERED, judged, log_faults
+from fuzz.run import Outcome
+from fuzz.wire import Answer, Sender, h1_request
+from mesh.errors import InputError
+
+NOT_FOUND = b'{"code":"NOT_FOUND","detail":"there is no product 7"}'
+ANSWERS: list[tuple[Answer, str, str]] = [
+    (Answer([200], {}, b"{}"), ANSWERED, ""),
+    (Answer([404], {}, NOT_FOUND), REFUSED, ""),
+    (Answer([503], {}, b'{"code":"UNAVAILABLE"}'), LATE, ""),
+    (Answer([504]), LATE, ""),
+    (Answer(), UNANSWERED, ""),
+    (Answer([404, 500], {}, NOT_FOUND), REFUSED, "HTTP 500"),
+    (Answer([501]), REFUSED, "HTTP 501"),
+    (Answer([502]), REFUSED, "HTTP 502"),
+    (Answer([200], {}, b'{"errors":[{"extensions":{"code":"INTERNAL"}}]}'), REFUSED, "code INTERNAL"),
+    (Answer([200], {}, b'{"data":null,"errors":[{"extensions":{"code":"NOT_FOUND"}}]}'), REFUSED, ""),
+    (Answer([200], {"grpc-status": "0"}), ANSWERED, ""),
+    (Answer([200], {"grpc-status": "3"}), REFUSED, ""),
+    (Answer([200], {"grpc-status": "4"}), LATE, ""),
+    (Answer([200], {"grpc-status": "13", "grpc-message": "a%20bug"}), REFUSED, "gRPC INTERNAL: a bug"),
+    (Answer([200], {"grpc-status": "2"}), REFUSED, "gRPC UNKNOWN: "),
+    (Answer([400], {}, b'File "/app/shop/order/domain.py", line 3'), REFUSED, "internal text: "),
+    (Answer([400], {}, b"relation shop_order.orders does not exist"), REFUSED, "internal text: shop_order"),
+    (Answer([400], {}, b"SELECT id FROM account WHERE x"), REFUSED, "internal text: "),
+    (Answer([400], {"server": "at 127.0.0.5:18021"}), REFUSED, "internal text: 127.0.0.5"),
+    (Answer([200], {}, b"{", waiting=True), ANSWERED, "no whole answer"),
+]
+
+
+@pytest.mark.parametrize(("answer", "kind", "wrong"), ANSWERS)
+def test_what_is_wrong_with_an_answer(answer: Answer, kind: str, wrong: str) -> None:
+    told = judged(b"", answer, must_answer=True)
+    assert told[0] == kind
+    assert told[1].startswith(wrong) if wrong else told[1] == ""
+
+
+def test_what_was_sent_may_come_back() -> None:
+    answer = Answer([400], {}, b"there is no field shop_order")
+    assert judged(b"{ shop_order }", answer, must_answer=True) == (REFUSED, "")
+
+
+def test_what_logs_should_not_have(tmp_path: Path) -> None:
+    log = tmp_path / "user.log"
+    fine = '{"level": "WARNING", "message": "DEADLINE_EXCEEDED", "error": "Traceback (most recent call last)"}\n'
+    log.write_text(fine)
+    assert log_faults([log], ["Main Street 1"]) == {}
+    told = (CANARY, "user17@example.com", "tok_ok", "Main Street 1", '"level": "ERROR"')
+    for what in told:
+        log.write_text(fine + f"x {what} x\n")
+        ((fault, line),) = log_faults([log], ["Main Street 1"]).items()
+        assert fault.startswith("user.log has ")
+        assert what in line
+
+
+@pytest.mark.parametrize(
+    "inputs", [lambda seed: grpc_inputs("tcp-h2", ["x"], seed), lambda seed: edge_inputs(ENCRYPTED[:1], 1, seed)]
+)
+def test_the_same_seed_gives_the_same_inputs(inputs: Callable[[str], Iterator[Input]]) -> None:
+    first, again, other = (list(islice(inputs(seed), 300)) for seed in ("1", "1", "2"))
+    assert first == again
+    assert first != other
+
+
+def test_every_method_of_the_contract_is_called() -> None:
+    assert len(METHODS) > 20
+    assert {method.containing_service.name for method in METHODS} >= {"OrderService", "NotificationService"}
+
+
+async def test_an_answer_is_read_whatever_it_is() -> None:
+    said = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 500 X\r\ncontent-length: 4\r\nconnection: close\r\n\r\noops"
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(said)
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        sender = Sender(server.sockets[0].getsockname()[1])
+        told = await sender.send("tcp-h1", h1_request("GET", "/"), 5.0)
+    assert (told.statuses, told.body) == ([500], b"oops")
+
+
+def test_a_failure_is_counted_by_kind_and_its_input_is_kept(tmp_path: Path) -> None:
+    outcome = Outcome(1, tmp_path / "kept")
+    bad = Input("tcp-h1", b"GET /\xff\0")
+    for number in range(5):
+        outcome.fail("edge", "HTTP 500", f"hybrid/edge/1/{number}", [bad])
+    (failure,) = outcome.failures
+    assert (failure.count, failure.case, len(failure.files)) == (5, "hybrid/edge/1/0", 3)
+    assert read_kept(Path(failure.files[0])) == (bad, "hybrid", "edge")
+    assert outcome.as_dict()["ok"] is False
+    keep(bad, tmp_path / "odd.json", place="hybrid")
+    with pytest.raises(InputError, match=r"again=.*odd\.json is no input"):
+        read_kept(tmp_path / "odd.json")
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["--minutes", "-1"], "--minutes"),
+        (["--surfaces", "nope"], "surfaces=nope: nope is unknown; valid: rest, graphql, edge, grpc, harness"),
+        (["--again", "nothing.json"], "again=nothing.json is no input"),
+    ],
+)
+def test_what_cannot_be_is_refused(given: list[str], says: str) -> None:
+    ended = CliRunner().invoke(app, given)
+    assert ended.exit_code == 2
+    assert says in ended.output
