@@ -1,7 +1,7 @@
 # Made by `make settings` from the options of the commands: do not edit.
 
-SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls canary admission replicas apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think
-SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls canary admission replicas apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort edges vus think resume retry
+SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls istiod canary admission replicas apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think
+SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls istiod canary admission replicas apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort edges vus think resume retry
 SETTINGS_ladder := topology steps blocks profile rate seed workload trace payload http resume retry
 SETTINGS_rtt := topologies rtts blocks profile rate seed workload edge trace payload http bandwidth resume retry
 SETTINGS_rates := topologies rates blocks profile seed workload edge mesh mtls replicas cache trace payload http reuse persisted client_cache resume retry
@@ -16,7 +16,7 @@ SETTINGS_chaos := topologies faults blocks rate seed workload edge tls mesh mtls
 SETTINGS_soak := topologies minutes rate seed workload edge tls mesh mtls replicas updates cache trace
 SETTINGS_compare-runs := a b threshold metrics allow-suspect out
 SETTINGS_decide := run workload rate watchers lateness network rtt bandwidth
-SETTINGS_parity := topologies samples seed workload edge plugins tls mesh mtls canary admission replicas apart updates cache payload http reuse persisted client_cache
+SETTINGS_parity := topologies samples seed workload edge plugins tls mesh mtls istiod canary admission replicas apart updates cache payload http reuse persisted client_cache
 SETTINGS_report := run
 SETTINGS_trace := run journey topology
 SETTINGS_audit := run
@@ -31,11 +31,11 @@ SETTINGS_prove-statistics := experiments seed
 SETTINGS_prove-cache := races kills seed
 SETTINGS_fuzz := minutes surfaces seed again
 SETTINGS_prove-sagas := kills replicas customers seed
-SETTINGS_up := topology edge plugins tls mesh mtls canary admission replicas apart store updates cache tracing metrics scale http delay hold abort seed monitor
-SETTINGS_manifests := topology edge plugins mesh mtls canary admission replicas updates scale delay hold abort namespace storage seed out
+SETTINGS_up := topology edge plugins tls mesh mtls istiod canary admission replicas apart store updates cache tracing metrics scale http delay hold abort seed monitor
+SETTINGS_manifests := topology edge plugins mesh mtls istiod canary admission replicas updates scale delay hold abort namespace storage seed out
 SETTINGS_compose := topology updates metrics scale seed out
 
-SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary admission replicas apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users factors capacity ways watchers channel interval duration faults minutes a b threshold allow-suspect out run lateness samples experiments draws traces hops sizes pairs kills races surfaces again customers monitor namespace storage
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istiod canary admission replicas apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users factors capacity ways watchers channel interval duration faults minutes a b threshold allow-suspect out run lateness samples experiments draws traces hops sizes pairs kills races surfaces again customers monitor namespace storage
 
 #? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, chaos, rtt.
@@ -47,6 +47,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? bench tls off TLS 1.3 between client and edge: off or on.
 #? bench mesh none Sidecar mesh: none or envoy or istio.
 #? bench mtls off Mutual TLS between sidecars: off or on.
+#? bench istiod restart What becomes of Istio's control plane when it dies; the run goes on in any case: restart or leave.
 #? bench canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
 #? bench admission off Whether the edge refuses requests when answers take longer than they should: off or on.
 #? bench replicas - Processes to run per component, such as graphql-gateway:2,product:2.
@@ -87,6 +88,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? compare tls off TLS 1.3 between client and edge: off or on.
 #? compare mesh none Sidecar mesh: none or envoy or istio.
 #? compare mtls off Mutual TLS between sidecars: off or on.
+#? compare istiod restart What becomes of Istio's control plane when it dies; the run goes on in any case: restart or leave.
 #? compare canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
 #? compare admission off Whether the edge refuses requests when answers take longer than they should: off or on.
 #? compare replicas - Processes to run per component, such as graphql-gateway:2,product:2.
@@ -298,6 +300,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? parity tls off TLS 1.3 between client and edge: off or on.
 #? parity mesh none Sidecar mesh: none or envoy or istio.
 #? parity mtls off Mutual TLS between sidecars: off or on.
+#? parity istiod restart What becomes of Istio's control plane when it dies; the run goes on in any case: restart or leave.
 #? parity canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
 #? parity admission off Whether the edge refuses requests when answers take longer than they should: off or on.
 #? parity replicas - Processes to run per component, such as graphql-gateway:2,product:2.
@@ -354,6 +357,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? up tls off TLS 1.3 between client and edge: off or on.
 #? up mesh none Sidecar mesh: none or envoy or istio.
 #? up mtls off Mutual TLS between sidecars: off or on.
+#? up istiod restart What becomes of Istio's control plane when it dies; the run goes on in any case: restart or leave.
 #? up canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
 #? up admission off Whether the edge refuses requests when answers take longer than they should: off or on.
 #? up replicas - Processes to run per component, such as graphql-gateway:2,product:2.
@@ -375,6 +379,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? manifests plugins none What the edge does besides routing: none or typical or all.
 #? manifests mesh none Sidecar mesh: none or envoy or istio.
 #? manifests mtls off Mutual TLS between sidecars: off or on.
+#? manifests istiod restart What becomes of Istio's control plane when it dies; the run goes on in any case: restart or leave.
 #? manifests canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
 #? manifests admission off Whether the edge refuses requests when answers take longer than they should: off or on.
 #? manifests replicas - Processes to run per component, such as graphql-gateway:2,product:2.

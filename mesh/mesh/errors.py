@@ -60,8 +60,14 @@ class ClusterError(MeshError):
 
 
 class ComponentDiedError(MeshError):
-    """A component exited during a run."""
+    """A component exited during a run.
 
-    def __init__(self, component: str, message: str) -> None:
+    Attributes:
+        component: Its name.
+        when_lost: What becomes of the run, as its `Component` says.
+    """
+
+    def __init__(self, component: str, message: str, when_lost: str = "end") -> None:
         super().__init__(message)
         self.component = component
+        self.when_lost = when_lost

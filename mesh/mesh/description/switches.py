@@ -44,6 +44,7 @@ SET_UP = (UP, MANIFESTS, PARITY)
 
 AN_EDGE = Need(lambda given: given.edge != "none", "an edge; give edge=envoy or edge=kong, or {name}={default}")
 A_MESH = Need(lambda given: given.meshed, "a mesh: the sidecars do it; give mesh=envoy or mesh=istio too")
+ISTIO = Need(lambda given: given.mesh == "istio", "mesh=istio, whose control plane it is")
 A_NETWORK = Need(
     lambda given: given.emulates_network, "a network; give network, rtt or bandwidth too, or {name}={default}"
 )
@@ -90,6 +91,13 @@ class Switches:
         layer="sidecars",
         commands=(*SET_UP, RATES, WATCH, CHAOS, SOAK),
         needs=A_MESH,
+    )
+    istiod: str = entry(
+        "restart",
+        choice("What becomes of Istio's control plane when it dies; the run goes on in any case", "restart", "leave"),
+        layer="sidecars",
+        commands=SET_UP,
+        needs=ISTIO,
     )
     canary: int = entry(
         0,

@@ -37,8 +37,17 @@ PROXY_HEADERS: Mapping[str, Any] = {
 }
 
 
-def istiod_component(ports: Ports, folder: RunFolder, authority: Authority, issuer: TokenIssuer) -> Component:
+def istiod_component(
+    ports: Ports, folder: RunFolder, authority: Authority, issuer: TokenIssuer, when_lost: str
+) -> Component:
     """What to run for istiod; writes its mesh configuration into the run's folder.
+
+    Args:
+        ports: The table of ports.
+        folder: Folder of the run.
+        authority: The run's certificate authority.
+        issuer: Issues the sidecars' tokens.
+        when_lost: Whether it is started again when it dies, `restart` or `leave`: sidecars keep what they have from it.
 
     Raises:
         NotInstalledError: There is no istiod program.
@@ -69,6 +78,7 @@ def istiod_component(ports: Ports, folder: RunFolder, authority: Authority, issu
         # Its own readiness waits for webhooks, which only Kubernetes calls. Here it listens once all is read.
         ready=tcp(ports["istiod-xds"]),
         stop_rank=4,
+        when_lost=when_lost,
     )
 
 

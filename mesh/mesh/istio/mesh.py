@@ -52,7 +52,7 @@ class IstioMesh:
         write_resources(made, self.file)
         require_valid(made, self.file, self.topology.name)
         return [
-            istiod_component(self.ports, self.folder, authority, issuer),
+            istiod_component(self.ports, self.folder, authority, issuer, self.switches.istiod),
             *(agent_component(workload, self.ports, self.folder, authority, issuer) for workload in self.workloads),
         ]
 

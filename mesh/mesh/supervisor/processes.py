@@ -52,6 +52,8 @@ class Component:
         death_signal: Signal that it gets when its supervisor is killed.
         echo: Whether the user sees a task's progress (its standard error).
         replica_of: The component that it is a further replica of, under whose name its resources count; empty for none.
+        when_lost: What becomes of a measured run when it has died: `end`; or the run goes on, as the others need it for
+            changes only, and it is started again (`restart`) or not (`leave`).
     """
 
     name: str
@@ -67,6 +69,7 @@ class Component:
     death_signal: signal.Signals = signal.SIGKILL
     echo: bool = False
     replica_of: str = ""
+    when_lost: str = "end"
 
 
 class Supervisor:
@@ -111,7 +114,11 @@ class Supervisor:
     def ended(self) -> list[ComponentDiedError]:
         """An error for every component that should run and has ended, with the end of its log."""
         return [
-            ComponentDiedError(name, f"{name} exited during the run, {_ending(code)}.\n{running.log_end()}")
+            ComponentDiedError(
+                name,
+                f"{name} exited during the run, {_ending(code)}.\n{running.log_end()}",
+                running.component.when_lost,
+            )
             for name, running in self._running.items()
             if (code := running.process.poll()) is not None
         ]
@@ -160,7 +167,7 @@ class Supervisor:
     def pids_by_component(self) -> dict[str, list[int]]:
         """The processes of each component that runs: one, or one for each of its replicas."""
         pids: dict[str, list[int]] = {}
-        for name, running in self._running.items():
+        for name, running in list(self._running.items()):  # asked from other threads too
             pids.setdefault(running.component.replica_of or name, []).append(running.process.pid)
         return pids
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from mesh.errors import ComponentDiedError, StartError
-from mesh.supervisor.run import Run
+
+if TYPE_CHECKING:
+    from mesh.supervisor.run import Run
 
 MOST = 5
 """How often in a row a component is restarted that does not last."""
@@ -24,9 +27,19 @@ class Restarts:
         run: The run, which has begun.
         say: Receives a message on each death, and on what was done about it.
         clock: Gives the time in seconds.
+        every: Whether all components are restarted; if not, the death of one that the run needs ends it.
     """
 
-    def __init__(self, run: Run, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        run: Run,
+        say: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        every: bool = True,
+    ) -> None:
+        self._every = every
+        self._left: set[str] = set()
         self._run = run
         self._say = say
         self._clock = clock
@@ -42,11 +55,15 @@ class Restarts:
             Whether a component was restarted.
 
         Raises:
-            ComponentDiedError: One has died too often.
+            ComponentDiedError: One that the run needs has died, too often if those are restarted.
         """
         before = self.counts.total()
         for death in self._run.ended():
             name = death.component
+            if not self._every and death.when_lost == "end":
+                raise death
+            if name in self._left:
+                continue
             if name not in self._down and self._clock() - self._last.get(name, 0.0) >= LASTS_S:
                 self._in_a_row[name] = 0
             self._down[name] = death
@@ -56,10 +73,14 @@ class Restarts:
 
     def _revive(self, death: ComponentDiedError) -> None:
         name, tried = death.component, self._in_a_row[death.component]
-        if tried >= MOST:
-            raise ComponentDiedError(
-                name, f"{name} was restarted {MOST} times in a row and never ran for {LASTS_S:g} s.\n{death}"
-            )
+        gives_up = f"{name} was restarted {MOST} times in a row and never ran for {LASTS_S:g} s.\n{death}"
+        if death.when_lost == "end" and tried >= MOST:
+            raise ComponentDiedError(name, gives_up)
+        if death.when_lost == "leave" or tried >= MOST:
+            self._left.add(name)
+            del self._down[name]
+            self._say(f"{death if death.when_lost == 'leave' else gives_up}\nThe run goes on without {name}.")
+            return
         if tried and self._clock() - self._last[name] < FIRST_PAUSE_S * 2 ** (tried - 1):
             return
         self._in_a_row[name] += 1
@@ -67,7 +88,7 @@ class Restarts:
         try:
             self._run.restart(name)
         except StartError as error:
-            self._down[name] = ComponentDiedError(name, f"{name} could not be restarted: {error}")
+            self._down[name] = ComponentDiedError(name, f"{name} could not be restarted: {error}", death.when_lost)
             self._say(str(self._down[name]))
         else:
             del self._down[name]

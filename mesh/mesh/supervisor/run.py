@@ -18,6 +18,7 @@ from mesh.errors import ComponentDiedError
 from mesh.paths import RunFolder
 from mesh.supervisor.process_record import RunLock, sweep
 from mesh.supervisor.processes import Component, Supervisor
+from mesh.supervisor.restarts import Restarts
 from mesh.supervisor.signals import Interrupts
 
 
@@ -45,6 +46,7 @@ class Run:
         self.interrupts = Interrupts()
         self._lock = RunLock(folder)
         self._supervisor = Supervisor(folder, self.interrupts)
+        self._spared = Restarts(self, lambda what: print(what, file=sys.stderr, flush=True), every=False)
 
     def port_names(self) -> Sequence[str]:
         """Names of the ports that must be free before the start."""
@@ -102,13 +104,14 @@ class Run:
     def check(self) -> None:
         """Checks that every component still runs and that nobody has asked to stop.
 
+        One that the run can do without is started again, unless it is to be left; what was done goes to standard error.
+
         Raises:
-            ComponentDiedError: One has ended; the message names it and has the end of its log.
+            ComponentDiedError: One of the others has ended; the message names it and has the end of its log.
             Interrupted: The user has asked to stop, at a moment when Python dropped the exception.
         """
         self.interrupts.check()
-        for error in self.ended():
-            raise error
+        self._spared.look()
 
     def ended(self) -> list[ComponentDiedError]:
         """An error for every component that should run and has ended, with the end of its log."""

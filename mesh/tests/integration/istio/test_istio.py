@@ -28,7 +28,7 @@ from stand_ins import MeshRun, needs_istio
 from mesh.description.ports import Ports
 from mesh.description.switches import Switches, parse_switches
 from mesh.description.topology import load_topology
-from mesh.errors import StartError, TopologyError
+from mesh.errors import ComponentDiedError, StartError, TopologyError
 from mesh.istio.agents import token_file
 from mesh.istio.resource import ENVOY, Resource, write_resources
 from mesh.istio.tokens import TokenIssuer
@@ -146,6 +146,33 @@ def test_calls_go_on_without_istiod_and_it_takes_up_changes_when_it_is_back(prep
             wait_until(lambda: served_by(run) == {"product-canary"})
         assert load.failures == []
         assert read_facts(run.workloads, encrypted=False).refused == 0
+
+
+@pytest.mark.parametrize("then", ["restart", "leave"])
+def test_a_run_survives_its_istiod(prepare: Prepare, capfd: pytest.CaptureFixture[str], then: str) -> None:
+    with prepare(istiod=then) as run:
+        (lost,) = run.pids()["istiod"]
+        with Load(run, "rest-gateway", "product") as load:
+            os.kill(lost, signal.SIGKILL)
+            wait_until(lambda: run.ended())
+            run.check()
+            (now,) = run.pids()["istiod"] or [lost]
+            assert (now != lost) == (then == "restart")
+            run.check()
+            before = load.answered
+            wait_until(lambda: load.answered > before + 200)
+        assert load.failures == []
+        processes = [psutil.Process(pid) for pids in run.pids().values() for pid in pids if psutil.pid_exists(pid)]
+        product = run.workload("product").sidecar
+        os.kill(run.pids()[product][0], signal.SIGKILL)
+        wait_until(lambda: product in {death.component for death in run.ended()})
+        with pytest.raises(ComponentDiedError, match=f"{product} exited"):
+            run.check()
+    said = capfd.readouterr().err
+    assert said.count("istiod exited during the run, by SIGKILL") == 1
+    assert {"restart": "istiod was restarted", "leave": "The run goes on without istiod"}[then] in said
+    # One that has ended stays a zombie where nobody asks for its end.
+    assert {one.status() for one in processes if one.is_running()} <= {psutil.STATUS_ZOMBIE}
 
 
 def test_changed_faults_take_effect_while_it_runs(prepare: Prepare) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -71,6 +72,28 @@ def wait_for(condition: Callable[[], object]) -> None:
 def kill(run: Run, name: str) -> None:
     os.kill(run.pids()[name][0], signal.SIGKILL)
     wait_for(run.ended)
+
+
+def test_what_the_run_can_do_without_is_given_up_after_as_many_restarts(ports: Ports, folder: RunFolder) -> None:
+    class Spared(TwoSleepers):
+        def components(self) -> Sequence[Component]:
+            return [replace(one, when_lost="restart") if one.name == "frail" else one for one in super().components()]
+
+    clock, said = Clock(), list[str]()
+    with Spared(ports, folder) as run:
+        restarts = Restarts(run, said.append, clock, every=False)
+        for _ in range(MOST + 2):
+            if "frail" in run.pids() and not run.ended():
+                kill(run, "frail")
+            restarts.look()
+            clock.now += 30
+        assert restarts.counts == {"frail": MOST}
+        assert "The run goes on without frail." in said[-1]
+        assert len(said) == MOST + 1
+        kill(run, "sturdy")
+        wait_for(lambda: len(run.ended()) == 2)
+        with pytest.raises(ComponentDiedError, match="sturdy exited"):
+            restarts.look()
 
 
 def test_what_died_is_started_again_and_nothing_else(ports: Ports, folder: RunFolder) -> None:
