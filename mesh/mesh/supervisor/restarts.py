@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from mesh.errors import ComponentDiedError, StartError
-
-if TYPE_CHECKING:
-    from mesh.supervisor.run import Run
 
 MOST = 5
 """How often in a row a component is restarted that does not last."""
@@ -18,6 +15,20 @@ LASTS_S = 60.0
 """A component that has run for this long counts as lasting: when it dies, its restarts count from zero again."""
 FIRST_PAUSE_S = 0.5
 """Pause before the second restart in a row; each further pause is twice as long. The first restart has none."""
+
+
+class Restartable(Protocol):
+    """A run, as far as it is kept alive."""
+
+    def ended(self) -> Sequence[ComponentDiedError]:
+        """An error for every component that should run and has ended."""
+
+    def restart(self, component: str) -> None:
+        """Starts a component again.
+
+        Raises:
+            StartError: It did not become ready.
+        """
 
 
 class Restarts:
@@ -32,7 +43,7 @@ class Restarts:
 
     def __init__(
         self,
-        run: Run,
+        run: Restartable,
         say: Callable[[str], None],
         clock: Callable[[], float] = time.monotonic,
         *,
