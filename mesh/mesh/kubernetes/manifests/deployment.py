@@ -219,7 +219,13 @@ def pod_template(workload: Workload, options: ClusterOptions, **spec: Any) -> Do
 
 def deployment(workload: Workload, options: ClusterOptions) -> Document:
     """A deployment that is updated pod by pod, and never with fewer than it should have."""
-    spread = {"maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": selected(workload.name)}
+    spread = {
+        "maxSkew": 1,
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": selected(workload.name),
+        # Else the pods that an update replaces count, and the new ones gather where those were few.
+        "matchLabelKeys": ["pod-template-hash"],
+    }
     keys = ("kubernetes.io/hostname", "topology.kubernetes.io/zone")
     return document(
         "Deployment",

@@ -97,14 +97,26 @@ def _to_database(caller: str, rule: Document, options: ClusterOptions) -> Docume
     )
 
 
+def _namespace(name: str) -> Document:
+    return {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}}}
+
+
+NAME_SERVERS = (
+    (_namespace("kube-system"), 53),
+    ({"ipBlock": {"cidr": "169.254.20.10/32"}}, 53),
+    (_namespace("openshift-dns"), 5353),
+)
+"""Where clusters answer for names: CoreDNS, NodeLocal DNSCache at its usual address, and OpenShift's DNS."""
+
+
 def _names(switches: Switches) -> Document:
     """Everybody may look up names, and a sidecar may ask istiod."""
-    system = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}}}
-    lookups = [{"protocol": protocol, "port": 53} for protocol in ("UDP", "TCP")]
-    egress: list[Document] = [{"to": [system], "ports": lookups}]
+    egress: list[Document] = [
+        {"to": [place], "ports": [{"protocol": protocol, "port": port} for protocol in ("UDP", "TCP")]}
+        for place, port in NAME_SERVERS
+    ]
     if switches.meshed:
-        istio = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "istio-system"}}}
-        egress.append({"to": [istio], "ports": [{"protocol": "TCP", "port": ISTIOD_PORT}]})
+        egress.append({"to": [_namespace("istio-system")], "ports": [{"protocol": "TCP", "port": ISTIOD_PORT}]})
     return {"podSelector": {}, "policyTypes": ["Egress"], "egress": egress}
 
 
@@ -141,7 +153,9 @@ def disruption_budget(name: str, options: ClusterOptions) -> Document:
 
 def autoscaler(name: str, options: ClusterOptions) -> Document:
     """Adds pods of a component that is busy; at least two are there, on different nodes if there are several."""
-    metric = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "AverageValue", "averageValue": BUSY}}}
+    target = {"type": "AverageValue", "averageValue": BUSY}
+    # Of the component alone: what a sidecar takes beside it would make pods before the component needs any.
+    metric = {"type": "ContainerResource", "containerResource": {"name": "cpu", "container": name, "target": target}}
     return document(
         "HorizontalPodAutoscaler",
         "autoscaling/v2",

@@ -406,6 +406,28 @@ def test_replicas_are_those_of_the_options_and_production_leaves_them_to_autosca
     assert scaled == {"product", "order", "user", "payment", "graphql-gateway", "rest-gateway", "edge"}
 
 
+def test_an_autoscaler_looks_at_the_component_alone_and_an_update_spreads_its_new_pods() -> None:
+    for scaler in made("hybrid", "istio")[f"{PRODUCTION}/autoscalers.yaml"]:
+        (metric,) = scaler["spec"]["metrics"]
+        name = scaler["spec"]["scaleTargetRef"]["name"]
+        pod = one(everything("hybrid", "istio"), "Deployment", name)["spec"]["template"]["spec"]
+        assert metric["containerResource"]["container"] in {each["name"] for each in pod["containers"]}
+        assert [each["matchLabelKeys"] for each in pod["topologySpreadConstraints"]] == [["pod-template-hash"]] * 2
+
+
+def test_names_are_looked_up_where_clusters_answer_for_them() -> None:
+    policies = [each for each in everything("hybrid", "plain") if each["kind"] == "NetworkPolicy"]
+    (names,) = [
+        each["spec"]["egress"] for each in policies if each["spec"]["podSelector"] == {} and "egress" in each["spec"]
+    ]
+    reached = [(str(rule["to"]), {port["port"] for port in rule["ports"]}) for rule in names]
+    assert [ports for _, ports in reached] == [{53}, {53}, {5353}]
+    assert all(
+        place in to
+        for place, (to, _) in zip(("kube-system", "169.254.20.10/32", "openshift-dns"), reached, strict=True)
+    )
+
+
 @pytest.mark.parametrize(
     ("overlay", "url", "port"),
     [
