@@ -6,11 +6,13 @@ import errno
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from provision import environment, golang, graphiql, images, istio, jaeger, tools
 from provision.errors import SetupError
+from provision.supply_chain.audit import audit
 
-STEPS: dict[str, Callable[[], None]] = {
+STEPS: dict[str, Callable[[], int | None]] = {
     "venv": environment.sync,
     "generator": golang.build_generator,
     "jaeger": jaeger.build,
@@ -20,6 +22,8 @@ STEPS: dict[str, Callable[[], None]] = {
     "kube-score": tools.KUBE_SCORE.build,
     "toxiproxy": tools.TOXIPROXY.build,
     "lock": environment.lock,
+    "audit-dependencies": audit,
+    "audit-dependencies --json": partial(audit, as_json=True),
 }
 
 
@@ -27,14 +31,15 @@ def main(arguments: Sequence[str]) -> int:
     """Runs the step that the arguments name.
 
     Returns:
-        The exit code: 0, 1 for a failure, 2 for an unknown step, 130 or 143 when stopped.
+        The exit code: 0, 1 for a failure, 2 for an unknown step, 130 or 143 when stopped, or the step's own.
     """
-    if len(arguments) != 1 or arguments[0] not in STEPS:
+    step = STEPS.get(" ".join(arguments))
+    if step is None:
         print(f"error: name one step: {', '.join(STEPS)}.", file=sys.stderr)
         return 2
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
-        STEPS[arguments[0]]()
+        return step() or 0
     except SetupError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -49,4 +54,3 @@ def main(arguments: Sequence[str]) -> int:
             file=sys.stderr,
         )
         return 1
-    return 0

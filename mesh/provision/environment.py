@@ -48,7 +48,7 @@ def uv() -> str:
             return candidate
     shutil.rmtree(own, ignore_errors=True)
     try:
-        _require([sys.executable, "-m", "venv", str(own)], f"{sys.executable} cannot make a virtual environment")
+        require([sys.executable, "-m", "venv", str(own)], f"{sys.executable} cannot make a virtual environment")
     except SetupError as error:
         raise SetupError(f"{error}\nOn Debian and Ubuntu, the package python3-venv brings what is missing.") from error
     pip = [str(own / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
@@ -79,9 +79,9 @@ def sync() -> None:
         [program, "pip", "sync", *into_venv, "--require-hashes", str(LOCK)],
     )
     options = [*into_venv, "--quiet", "--no-deps", "--no-build-isolation", "--offline", "--editable", str(ROOT)]
-    _require([program, "pip", "install", *options], "The project's own packages cannot be installed")
+    require([program, "pip", "install", *options], "The project's own packages cannot be installed")
     imports = f"import {', '.join(STARTED)}"
-    _require([str(VENV / "bin" / "python"), "-c", imports], "The project's own packages cannot be imported")
+    require([str(VENV / "bin" / "python"), "-c", imports], "The project's own packages cannot be imported")
     STAMP.touch()
 
 
@@ -121,18 +121,12 @@ def install(package: str, into: Path, title: str, hint: str) -> None:
     _from_index(title, hint, [program, "pip", "install", "--python", str(into), package], 600)
 
 
-def _from_index(title: str, hint: str, argv: Sequence[str], limit_s: float = 1800) -> None:
-    run(Step(title, hint, argv, ADVICE, registry="the Python package index", env=LIMITS, limit_s=limit_s))
-
-
-def _make(program: str, environment: Path) -> None:
-    shutil.rmtree(environment, ignore_errors=True)
-    argv = [program, "venv", "--quiet", "--python", sys.executable, str(environment)]
-    _require(argv, f"uv cannot make an environment in {environment}")
-
-
-def _require(argv: Sequence[str], failure: str) -> None:
+def require(argv: Sequence[str], failure: str) -> None:
     """Runs a command that needs no network.
+
+    Args:
+        argv: The command line.
+        failure: What it means that it failed.
 
     Raises:
         SetupError: It failed; the message is the failure and what the command said.
@@ -141,3 +135,13 @@ def _require(argv: Sequence[str], failure: str) -> None:
     done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120, env=env)
     if done.returncode != 0:
         raise SetupError(f"{failure}: {(done.stdout + done.stderr).strip()}")
+
+
+def _from_index(title: str, hint: str, argv: Sequence[str], limit_s: float = 1800) -> None:
+    run(Step(title, hint, argv, ADVICE, registry="the Python package index", env=LIMITS, limit_s=limit_s))
+
+
+def _make(program: str, environment: Path) -> None:
+    shutil.rmtree(environment, ignore_errors=True)
+    argv = [program, "venv", "--quiet", "--python", sys.executable, str(environment)]
+    require(argv, f"uv cannot make an environment in {environment}")

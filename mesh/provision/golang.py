@@ -94,21 +94,7 @@ def build(name: str, module: Path, package: str, into: Path, hint: str) -> None:
     Raises:
         SetupError: A module cannot be fetched, or the code does not compile.
     """
-    program = go(module)
-    # Fetching and compiling are two steps, so that a network that hangs is not mistaken for a compiler that works hard.
-    fetched = run(
-        Step(
-            title=f"{name}: fetching Go modules",
-            hint="a minute the first time, nothing after",
-            argv=[program, "list", "-deps", package],
-            advice=PROXY_ADVICE,
-            registry="the Go module proxy",
-            cwd=module,
-            env=ENVIRONMENT,
-            silence_s=120,
-        )
-    )
-    packages = sum(1 for line in fetched.splitlines() if not line.startswith("go: "))
+    packages = fetch(name, module, package)
     into.parent.mkdir(parents=True, exist_ok=True)
     new = into.with_name(f".{into.name}.{os.getpid()}")
     try:
@@ -116,7 +102,7 @@ def build(name: str, module: Path, package: str, into: Path, hint: str) -> None:
             Step(
                 title=f"{name}: compiling",
                 hint=hint,
-                argv=[program, "build", "-v", "-o", str(new), package],
+                argv=[go(module), "build", "-v", "-o", str(new), package],
                 advice="The compiler's messages are above.",
                 cwd=module,
                 env=ENVIRONMENT,
@@ -128,6 +114,55 @@ def build(name: str, module: Path, package: str, into: Path, hint: str) -> None:
         new.replace(into)
     finally:
         new.unlink(missing_ok=True)
+
+
+def fetch(name: str, module: Path, package: str) -> int:
+    """Fetches the modules that a program needs.
+
+    Args:
+        name: Name of the program, for people.
+        module: Folder of its `go.mod`.
+        package: Package of its `main`.
+
+    Returns:
+        How many packages it consists of.
+
+    Raises:
+        SetupError: A module cannot be fetched.
+    """
+    # Fetching and compiling are two steps, so that a network that hangs is not mistaken for a compiler that works hard.
+    fetched = run(
+        Step(
+            title=f"{name}: fetching Go modules",
+            hint="a minute the first time, nothing after",
+            argv=[go(module), "list", "-deps", package],
+            advice=PROXY_ADVICE,
+            registry="the Go module proxy",
+            cwd=module,
+            env=ENVIRONMENT,
+            silence_s=120,
+        )
+    )
+    return sum(1 for line in fetched.splitlines() if not line.startswith("go: "))
+
+
+def tool(package: str, program: str) -> Path:
+    """Builds a program that is a version in the Go module proxy.
+
+    Args:
+        package: Its package and version, such as `example.org/cmd/tool@v1.2.3`.
+        program: Its name.
+
+    Returns:
+        Its path, in `.tools/bin`.
+
+    Raises:
+        SetupError: It cannot be fetched or does not compile.
+    """
+    argv = [go(ROOT / "load"), "install", package]
+    env = {**ENVIRONMENT, "GOBIN": str(BIN)}
+    run(Step(f"Installing {program}", "20 s the first time", argv, PROXY_ADVICE, "the Go module proxy", env=env))
+    return BIN / program
 
 
 def _own() -> str | None:

@@ -45,12 +45,14 @@ class Package:
         version: Version.
         sha512: Digest of the tarball in base64, as npm's `integrity` has it.
         files: Names that its files get here, with their paths in the tarball.
+        licence: Its licence.
     """
 
     name: str
     version: str
     sha512: str
     files: dict[str, str]
+    licence: str = "MIT"
 
 
 PACKAGES = (
@@ -92,7 +94,7 @@ def _fetch(target: Path) -> None:
             Step(
                 title="Fetching GraphiQL",
                 hint="5 s",
-                argv=[_npm(), "pack", *specs],
+                argv=[npm(), "pack", *specs],
                 advice=ADVICE,
                 registry="the npm registry",
                 cwd=Path(scratch),
@@ -121,7 +123,7 @@ def _unpack(package: Package, tarball: Path, into: Path) -> None:
             (into / name).write_bytes(content.read())
 
 
-def _npm() -> str:
+def npm() -> str:
     """The path of npm: the one on PATH, else one of our own, installed if need be."""
     on_path = shutil.which("npm")
     if on_path is not None:

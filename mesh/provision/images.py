@@ -11,8 +11,9 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from provision.environment import require
 from provision.errors import SetupError
-from provision.paths import ROOT
+from provision.paths import ROOT, SBOM
 from provision.step import Step, run, say
 
 FILE = ROOT / "Containerfile"
@@ -26,6 +27,8 @@ TARGETS: Mapping[str, str] = {
 """The images, in the order of the Containerfile, each with the time that its first build takes, roughly."""
 ENGINES = ("podman", "docker")
 PREFIX = "localhost/hopwise"
+CONTENTS = "/usr/share/hopwise/sbom.cdx.json"
+"""Where each image lists what is in it."""
 ADVICE = (
     "Check the network and its proxy, then run the same command again; the steps that were finished are kept. "
     "More arguments for the builds, such as --network or --volume, can be given in IMAGE_BUILD_ARGS."
@@ -48,7 +51,29 @@ def build() -> None:
         argv = [program, "build", "--file", str(FILE), "--target", target, "--tag", name, *arguments, str(ROOT)]
         title, hint = f"Image {target}", f"{hint} the first time, seconds after"
         run(Step(title, hint, argv, ADVICE, registry="a registry of images or packages", limit_s=3600))
-    say(f"Built {', '.join(TARGETS)} as {prefix}/…:{version}.")
+        copy_contents(program, name, SBOM / f"image-{target}.cdx.json")
+    say(f"Built {', '.join(TARGETS)} as {prefix}/…:{version}; their contents are listed in {SBOM}.")
+
+
+def copy_contents(program: str, image: str, into: Path) -> None:
+    """Copies the list of an image's contents, which its build made, out of the image.
+
+    Args:
+        program: Path of podman or docker.
+        image: Name of the image.
+        into: File to write, a CycloneDX document.
+
+    Raises:
+        SetupError: The image has none.
+    """
+    container = f"hopwise-contents-{os.getpid()}"
+    into.parent.mkdir(parents=True, exist_ok=True)
+    failure = f"The contents of {image} cannot be read"
+    require([program, "create", "--name", container, image, "true"], failure)
+    try:
+        require([program, "cp", f"{container}:{CONTENTS}", str(into)], failure)
+    finally:
+        require([program, "rm", container], failure)
 
 
 def engine(environ: Mapping[str, str]) -> str:

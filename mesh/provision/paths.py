@@ -9,6 +9,8 @@ ROOT = Path(__file__).resolve().parents[2]
 TOOLS = ROOT / ".tools"
 LOGS = TOOLS / "logs"
 BIN = TOOLS / "bin"
+SBOM = TOOLS / "sbom"
+"""Lists of what is in the things that are shipped."""
 VENV = ROOT / ".venv"
 
 

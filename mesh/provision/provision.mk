@@ -53,6 +53,10 @@ lint-istio: $(ENVIRONMENT)
 images: ## Build the images with podman or docker, as IMAGE_PREFIX/shop:IMAGE_TAG and so on
 	@$(PROVISION) images
 
+.PHONY: audit-dependencies
+audit-dependencies: setup ## Look for known vulnerabilities, licences, leaked secrets; exits with 4 (make: 2) if not all could be asked
+	@$(PROVISION) audit-dependencies
+
 .PHONY: kube-score
 kube-score: .tools/kube-score.stamp ## Build kube-score, with which make lint then looks at the manifests
 

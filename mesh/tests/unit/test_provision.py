@@ -189,7 +189,7 @@ def test_unknown_step_lists_the_valid_ones() -> None:
 
 
 def test_set_up_needs_the_standard_library_only() -> None:
-    for file in (ROOT / "mesh" / "provision").glob("*.py"):
+    for file in (ROOT / "mesh" / "provision").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.ImportFrom | ast.Import):
                 names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [name.name for name in node.names]

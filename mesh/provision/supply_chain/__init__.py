@@ -1,0 +1,1 @@
+"""Known vulnerabilities, licences, contents of what is shipped, and leaked secrets."""
