@@ -14,7 +14,6 @@ from shop.platform.graphql.scalars import Instant
 from shop.values import notification as values
 from shop.values.order import OrderStatus
 
-MOST_POSITION = 2**31 - 1
 _AFTER = "`after` is the position of the last one that is known; without it, the stream begins with what comes next."
 
 
