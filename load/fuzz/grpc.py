@@ -25,7 +25,7 @@ TEXTS = ["", "a", "EUR", "DE", "c0001", "tok_ok", "İ@İ", "\x00", "😀" * 20, 
 DEEPEST, MOST_ENTRIES = 3, 3
 MEDIA_TYPES = ["application/grpc", "application/grpc+proto", "application/grpc+zzz", "application/grpc-web"]
 MEDIA_TYPES += ["application/json", "", "\xff"]
-TIMEOUTS = ["5S", "1n", "99999999H", "-1S", "zzz", ""]
+TIMEOUTS = ["300m", "1n", "99999999H", "-1S", "zzz", ""]
 UNKNOWN = (b"\xfa\xff\xff\xff\x0f\x02zz", b"\x98\x75\x01", b"\x0b", b"\x83\x01")
 """Fields that no message has; the last two are groups without an end."""
 ENCODINGS = ["identity", "gzip", "br", ""]
@@ -101,7 +101,7 @@ def _headers(method: MethodDescriptor, tokens: Sequence[str], chance: random.Ran
         ":authority": "shop",
         "content-type": mostly(MEDIA_TYPES),
         "te": mostly(("trailers", "", "gzip")),
-        # Streams end by it alone.
+        # Streams end by it alone, and so do calls without a whole message.
         "grpc-timeout": "50m" if method.server_streaming else mostly(TIMEOUTS),
         "grpc-encoding": mostly(ENCODINGS),
         "authorization": chance.choice(tokens),

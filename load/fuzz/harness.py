@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any, Self
+from zlib import crc32
 
 import polars as pl
 import yaml
@@ -109,10 +110,10 @@ class Harness:
                 if name != one.way:
                     (self._odd / name).symlink_to(self._run / name)
             file = self._odd / one.way
-            commands = [
-                lambda: app(["decide", "--run", str(self._odd)], standalone_mode=False),
-                lambda: app(["compare-runs", "--a", str(self._run), "--b", str(self._odd)], standalone_mode=False),
-            ]
+            commands = [lambda: app(["decide", "--run", str(self._odd)], standalone_mode=False)]
+            if crc32(one.data) % 8 == 0:  # it takes longer
+                between = ["--a", str(self._run), "--b", str(self._odd)]
+                commands = [lambda: app(["compare-runs", *between], standalone_mode=False)]
         file.write_bytes(one.data)
         if one.way == TOPOLOGY:
             commands = [lambda: load_topology(str(file))]

@@ -29,7 +29,7 @@ from mesh.native.system import System
 from mesh.paths import ROOT, RunFolder
 from shop.platform.access.jwt import Principal, TokenSigner
 
-AT_ONCE = {"edge": 100}
+AT_ONCE = {"edge": 100, "grpc": 100}
 USUALLY_AT_ONCE = 24
 EDGE_PATIENCE_S, PATIENCE_S = 0.2, 15.0
 """How long an answer is waited for: much at the edge is no request and gets none; whatever is one gets its answer, as
