@@ -36,6 +36,12 @@ LIMIT_S = 2 * REQUEST_S + 5
 PAGE = ROOT / "docs" / "system" / "edge.md"
 
 
+class Components(ThreadingHTTPServer):
+    """Takes as many connections at once as the edges open."""
+
+    request_queue_size = 128
+
+
 class Component(BaseHTTPRequestHandler):
     """Answers whatever comes."""
 
@@ -46,8 +52,9 @@ class Component(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("x-passed", "on")
         self.send_header("content-length", "0")
+        # Bodies stay unread. Said beforehand, so that no edge sends a request over a connection that is being closed.
+        self.send_header("connection", "close")
         self.end_headers()
-        self.close_connection = True
 
     do_GET = do_POST = answer  # noqa: N815 (http.server's names)
 
@@ -181,9 +188,7 @@ def answers(
     ports = free_ports()
     folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("malformed"))
     plan = edge_plan(load_topology("hybrid", updates="on"), ports, folder.logs / ACCESS_LOG)
-    servers = [
-        ThreadingHTTPServer(("127.0.0.1", ports[name]), Component) for name in ("graphql-gateway", "rest-gateway")
-    ]
+    servers = [Components(("127.0.0.1", ports[name]), Component) for name in ("graphql-gateway", "rest-gateway")]
     for server in servers:
         threading.Thread(target=server.serve_forever, daemon=True).start()
     with (
