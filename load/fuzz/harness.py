@@ -12,8 +12,9 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from pathlib import Path
-from types import FrameType
 from typing import Any, Self
 from zlib import crc32
 
@@ -26,7 +27,7 @@ from experiment.commands.options import SUSPECT, reported_errors
 from experiment.generator.shopload import BINARY
 from experiment.plan.mix import mix_of
 from fuzz.inputs import Input, mutated, odd
-from fuzz.judge import ANSWERED, REFUSED
+from fuzz.judge import ANSWERED, REFUSED, UNANSWERED
 from hops.kinds import make_report
 from hops.synthetic.run import write_generated_run
 from mesh.description.topology import load_topology
@@ -34,7 +35,8 @@ from mesh.paths import TOPOLOGIES
 
 TOPOLOGY, WORKLOAD, TAPE = "topology.yaml", "workload.yaml", "tape.jsonl"
 RESULTS = ("manifest.json", "trials.json", "summary.json", "journeys.parquet", "hops.parquet", "resources.parquet")
-LIMIT_S = 20.0
+LIMIT_S, PATIENCE_S = 20.0, 60.0
+"""Of a command of the generator, and of all that reads one file."""
 GO_CRASHED = "goroutine "
 WORDS = (
     b"\n",
@@ -75,10 +77,21 @@ class Harness:
         self.valid |= {name: [(self._run / name).read_bytes()] for name in RESULTS}
         # Not a target: a tape that is accepted is not replayed.
         (self._folder / "target.json").write_text("{")
+        self._start_reader()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._reader.kill()
+        self._reader.join()
         shutil.rmtree(self._folder)
+
+    def _start_reader(self) -> None:
+        # A process of its own can be ended: after a panic of a library in Rust, the next use of it may wait for ever.
+        afresh = get_context("spawn")
+        self._pipe, theirs = afresh.Pipe()
+        self._reader = afresh.Process(target=_read, args=(theirs, self._folder, self._run, self._odd), daemon=True)
+        self._reader.start()
+        theirs.close()
 
     def inputs(self, surface: str, seed: str) -> Iterator[Input]:  # noqa: ARG002 - it has one
         """Spoilt files of every kind in turn, without end."""
@@ -89,8 +102,18 @@ class Harness:
 
     def tried(self, surface: str, batch: Sequence[Input]) -> Sequence[tuple[str, str, str]]:  # noqa: ARG002
         """Gives files to those who read them; returns each one's class, what is wrong, and what was said."""
-        with _without_panics():
-            return [self._tried(one) for one in batch]
+        return [self._told(one) for one in batch]
+
+    def _told(self, one: Input) -> tuple[str, str, str]:
+        with contextlib.suppress(EOFError, OSError):  # it died
+            self._pipe.send(one)
+            if self._pipe.poll(PATIENCE_S):
+                told: tuple[str, str, str] = self._pipe.recv()
+                return told
+        self._reader.kill()
+        self._reader.join()
+        self._start_reader()
+        return UNANSWERED, f"{one.way}: whoever reads it died, or took more than {PATIENCE_S:g} s", ""
 
     def wrong(self) -> str:
         """Nothing is left that could be wrong."""
@@ -100,38 +123,45 @@ class Harness:
         """There are no logs."""
         return {}
 
-    def _tried(self, one: Input) -> tuple[str, str, str]:
-        file = self._folder / f"odd-{one.way}"
-        commands: list[Callable[[], Any]] = []
-        if one.way in RESULTS:
-            self._odd.mkdir(exist_ok=True)
-            for name in RESULTS:
-                (self._odd / name).unlink(missing_ok=True)
-                if name != one.way:
-                    (self._odd / name).symlink_to(self._run / name)
-            file = self._odd / one.way
-            commands = [lambda: app(["decide", "--run", str(self._odd)], standalone_mode=False)]
-            if crc32(one.data) % 8 == 0:  # it takes longer
-                between = ["--a", str(self._run), "--b", str(self._odd)]
-                commands = [lambda: app(["compare-runs", *between], standalone_mode=False)]
-        file.write_bytes(one.data)
-        if one.way == TOPOLOGY:
-            commands = [lambda: load_topology(str(file))]
-        elif one.way == WORKLOAD:
-            commands = [lambda: mix_of(file)]
-        ends = [_ended(command) for command in commands]
-        out = str(self._folder / "out")
-        if one.way == WORKLOAD:
-            ends.append(_shopload("tape", "--workload", str(file), "--duration", "1s", "--out", out))
-        elif one.way == TAPE:
-            code, said = _shopload(
-                "replay", "--tape", str(file), "--target", str(self._folder / "target.json"), "--out", out
-            )
-            ends.append((0 if "target.json" in said else code, said))
-        refused = any(code in (1, 2) for code, _ in ends)
-        wrong = [what for code, said in ends if (what := _wrong(code, said, (file.name, self._odd.name)))]
-        said = "\n".join(said for _, said in ends)
-        return REFUSED if refused else ANSWERED, wrong[0] if wrong else "", said
+
+def _read(pipe: Connection, folder: Path, run: Path, odd_run: Path) -> None:
+    """Reads files for who is at the other end of a pipe, until that is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends Ctrl-C to all, and the other end decides
+    with _without_panics(), contextlib.suppress(EOFError):
+        while True:
+            pipe.send(_tried(pipe.recv(), folder, run, odd_run))
+
+
+def _tried(one: Input, folder: Path, run: Path, odd_run: Path) -> tuple[str, str, str]:
+    file = folder / f"odd-{one.way}"
+    commands: list[Callable[[], Any]] = []
+    if one.way in RESULTS:
+        odd_run.mkdir(exist_ok=True)
+        for name in RESULTS:
+            (odd_run / name).unlink(missing_ok=True)
+            if name != one.way:
+                (odd_run / name).symlink_to(run / name)
+        file = odd_run / one.way
+        commands = [lambda: app(["decide", "--run", str(odd_run)], standalone_mode=False)]
+        if crc32(one.data) % 8 == 0:  # it takes longer
+            between = ["--a", str(run), "--b", str(odd_run)]
+            commands = [lambda: app(["compare-runs", *between], standalone_mode=False)]
+    file.write_bytes(one.data)
+    if one.way == TOPOLOGY:
+        commands = [lambda: load_topology(str(file))]
+    elif one.way == WORKLOAD:
+        commands = [lambda: mix_of(file)]
+    ends = [_ended(command) for command in commands]
+    out = str(folder / "out")
+    if one.way == WORKLOAD:
+        ends.append(_shopload("tape", "--workload", str(file), "--duration", "1s", "--out", out))
+    elif one.way == TAPE:
+        code, said = _shopload("replay", "--tape", str(file), "--target", str(folder / "target.json"), "--out", out)
+        ends.append((0 if "target.json" in said else code, said))
+    refused = any(code in (1, 2) for code, _ in ends)
+    wrong = [what for code, said in ends if (what := _wrong(code, said, (file.name, odd_run.name)))]
+    said = "\n".join(said for _, said in ends)
+    return REFUSED if refused else ANSWERED, wrong[0] if wrong else "", said
 
 
 @contextlib.contextmanager
@@ -163,29 +193,18 @@ def _wrong(code: int, said: str, names: Sequence[str]) -> str:
 
 def _ended(command: Callable[[], Any]) -> tuple[int, str]:
     """Runs a command of Python; returns its exit code, -1 where a person would see a traceback, and its errors."""
-
-    def give_up(_signum: int, _frame: FrameType | None) -> None:
-        raise TimeoutError(f"it took more than {LIMIT_S:g} s of CPU time")
-
-    before = signal.signal(signal.SIGVTALRM, give_up)
-    signal.setitimer(signal.ITIMER_VIRTUAL, LIMIT_S)
     errors = io.StringIO()
     try:
         with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()), reported_errors():
             command()
     except SystemExit as end:
         return int(end.code or 0), errors.getvalue()
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:  # also what Rust's libraries raise
         place, at = error.__traceback__, ""
         while place is not None:
             at = f"{Path(place.tb_frame.f_code.co_filename).name}:{place.tb_lineno}"
             place = place.tb_next
         return -1, f"{type(error).__name__} at {at}: {str(error)[:80]!r}"
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
     return 0, errors.getvalue()
 
 

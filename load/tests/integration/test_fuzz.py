@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
+from fuzz.harness import Harness
+from fuzz.inputs import Input
 from fuzz.run import PLACES, Budget, Outcome, fuzz
 from mesh.components.postgres_owner import remove_cluster
 from mesh.description.ports import Ports
@@ -35,3 +38,15 @@ def test_no_bad_input_does_harm(place: str, folder: RunFolder, tmp_path: Path, f
         assert counts.total() == INPUTS
         assert counts["refused"], f"nothing of {surface} is bad"
     assert any(counts["answered"] for counts in outcome.counts.values()), "nothing is good enough to get far"
+
+
+def test_a_reader_that_dies_fails_its_file_and_another_one_reads_the_next(tmp_path: Path) -> None:
+    with Harness(tmp_path / "files") as harness:
+        valid = Input("topology.yaml", harness.valid["topology.yaml"][0])
+        before = psutil.Process().children()
+        (reader,) = [child for child in before if "multiprocessing.spawn" in " ".join(child.cmdline())]
+        reader.kill()
+        (died,) = harness.tried("harness", [valid])
+        assert died[:2] == ("unanswered", "topology.yaml: whoever reads it died, or took more than 60 s")
+        (read,) = harness.tried("harness", [valid])
+        assert read[:2] == ("answered", "")
