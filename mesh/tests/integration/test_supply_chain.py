@@ -26,7 +26,8 @@ from provision.supply_chain.audit import INCOMPLETE, verdict
 from provision.supply_chain.checks import Finding
 from provision.supply_chain.secrets import secrets
 
-pytestmark = pytest.mark.integration
+# Its tools are built first, and what they ask for is on the internet.
+pytestmark = pytest.mark.e2e
 
 
 def test_an_old_python_package_is_found(tmp_path: Path) -> None:

@@ -154,20 +154,30 @@ def test_a_failed_read_is_repeated_once_and_a_write_never(start: Start) -> None:
 
 
 def test_an_instance_that_keeps_failing_is_left_alone_for_a_while(start: Start) -> None:
-    run = start()
-    payment = run.stand_ins["payment"]
+    run = start(replicas="payment:2")
+    replicas = [run.stand_ins[name] for name in ("payment", "payment-2")]
     with run.caller("order", "payment") as client:
-        for _ in range(5):
-            assert client.post("/", headers={"x-fail": "503"}).status_code == 503
-        limit, asked = time.monotonic() + 10, -1
+        limit, alone = time.monotonic() + 10, False
         # Envoy's workers are told of it in a moment; it is asked again when its time is over.
-        while payment.requests != asked:
+        while not alone:
             assert time.monotonic() < limit
-            asked, status = payment.requests, client.post("/").status_code
-        assert status == 503
-        while client.post("/").status_code != 200:
-            assert time.monotonic() < limit
+            before = [replica.requests for replica in replicas]
+            assert {client.post("/", headers={"x-fail": "503"}).status_code for _ in range(10)} == {503}
+            alone = any(replica.requests == was for replica, was in zip(replicas, before, strict=True))
+        while any(replica.requests == was for replica, was in zip(replicas, before, strict=True)):
+            assert time.monotonic() < limit + 10
+            assert client.post("/").status_code == 200
             time.sleep(0.1)
+
+
+def test_the_only_instance_is_asked_however_often_it_fails(start: Start) -> None:
+    run = start()
+    with run.caller("order", "payment") as client:
+        for _ in range(12):
+            assert client.post("/", headers={"x-fail": "503"}).status_code == 503
+            time.sleep(0.05)
+        assert run.stand_ins["payment"].requests == 12
+        assert client.post("/").status_code == 200
 
 
 def test_the_caller_s_time_is_the_limit_and_goes_on_as_it_came(encrypted: MeshRun) -> None:
