@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from experiment.errors import UsageError
-from experiment.faults.strike import LASTS_S, Strike, Wait
+from experiment.faults.strike import LASTS_S, Strike, Wait, files_of
 from mesh.native.system import System
 
 LIBRARY = "faketime/libfaketimeMT.so.1"
@@ -17,7 +17,7 @@ RIGHT, AHEAD = "+0", "+3600"
 
 
 @contextmanager
-def stepped(system: System, target: str, folder: Path) -> Iterator[tuple[System, Strike]]:
+def stepped(system: System, target: str) -> Iterator[tuple[System, Strike]]:
     """Prepares a step of a service's wall clock; monotonic clocks stay what they are, as after a step of NTP.
 
     Raises:
@@ -26,8 +26,7 @@ def stepped(system: System, target: str, folder: Path) -> Iterator[tuple[System,
     library = faketime()
     if library is None:
         raise UsageError("faults=clock needs libfaketime, such as Debian's package `libfaketime`; or leave clock out")
-    folder.mkdir(parents=True, exist_ok=True)
-    time = folder / "faketime"
+    time = files_of(system) / "faketime"
     time.write_text(RIGHT, encoding="utf-8")
 
     def strike(wait: Wait) -> None:

@@ -7,9 +7,8 @@ import random
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 import psycopg
 from psycopg import sql
@@ -57,31 +56,11 @@ def parts_of(topology: Topology, switches: Switches) -> list[str]:
     return [*topology.components, *edge, *meshed, *([ISTIOD] if switches.mesh == "istio" else []), *stores]
 
 
-def _services(topology: Topology, switches: Switches) -> Sequence[str]:  # noqa: ARG001 - all targets are asked alike
-    return topology.services
-
-
-def _database(topology: Topology, switches: Switches) -> Sequence[str]:  # noqa: ARG001 - all targets are asked alike
-    return [POSTGRES]
-
-
-def _shop(topology: Topology, switches: Switches) -> Sequence[str]:  # noqa: ARG001 - all targets are asked alike
-    return ["shop"]
-
-
-def _alone(topology: Topology, switches: Switches) -> Sequence[str]:  # noqa: ARG001 - all targets are asked alike
-    return [*([EDGE] if switches.has_edge else []), POSTGRES]
-
-
 def _plain(strike: Callable[[System, str, Wait], None]) -> Around:
-    @contextmanager
-    def around(system: System, target: str, folder: Path) -> Iterator[tuple[System, Strike]]:  # noqa: ARG001 - no files
-        yield system, lambda wait: strike(system, target, wait)
-
-    return around
+    return lambda system, target: nullcontext((system, lambda wait: strike(system, target, wait)))
 
 
-def _kill(system: System, target: str, wait: Wait) -> None:  # noqa: ARG001 - it is started again at once
+def _kill(system: System, target: str, _: Wait) -> None:
     system.kill(target)
     system.restart(target)
 
@@ -93,12 +72,12 @@ def _crash(system: System, target: str, wait: Wait) -> None:
         wait(chance.uniform(0, LIFE_S))
 
 
-def _restart(system: System, target: str, wait: Wait) -> None:  # noqa: ARG001 - it ends with the restart
+def _restart(system: System, target: str, _: Wait) -> None:
     system.restart(target)
 
 
 @contextmanager
-def _rolling(system: System, target: str, folder: Path) -> Iterator[tuple[System, Strike]]:  # noqa: ARG001 - no files
+def _rolling(system: System, _: str) -> Iterator[tuple[System, Strike]]:
     # As in a cluster, who is asked to stop lets its clients leave first.
     ours = system.with_settings({name: {"SHOP_DRAIN_S": f"{LEAVE_S}"} for name in system.topology.components})
 
@@ -132,7 +111,7 @@ def _lock(system: System, target: str, wait: Wait) -> None:
         connection.rollback()
 
 
-def _refuse_writes(system: System, target: str, wait: Wait) -> None:  # noqa: ARG001 - there is one database
+def _refuse_writes(system: System, _: str, wait: Wait) -> None:
     with closing(psycopg.connect(system.database.admin_url, autocommit=True, connect_timeout=5)) as connection:
         connection.execute("ALTER SYSTEM SET default_transaction_read_only = on")
         connection.execute("SELECT pg_reload_conf()")
@@ -142,6 +121,10 @@ def _refuse_writes(system: System, target: str, wait: Wait) -> None:  # noqa: AR
             connection.execute("SET default_transaction_read_only = off")
             connection.execute("ALTER SYSTEM RESET default_transaction_read_only")
             connection.execute("SELECT pg_reload_conf()")
+
+
+def _services(topology: Topology, _: Switches) -> Sequence[str]:
+    return topology.services
 
 
 FAULTS = {
@@ -156,8 +139,14 @@ FAULTS = {
         linked("latency", {"latency": 500, "jitter": 100}),
     ),
     "pool": Fault(f"its tables are locked for {LASTS_S:g} s, so that its whole pool waits", _services, _plain(_lock)),
-    "restart": Fault("stopped and started again", _alone, _plain(_restart)),
-    "readonly": Fault(f"refuses to write for {LASTS_S:g} s", _database, _plain(_refuse_writes)),
+    "restart": Fault(
+        "stopped and started again",
+        lambda _, switches: [*([EDGE] if switches.has_edge else []), POSTGRES],
+        _plain(_restart),
+    ),
+    "readonly": Fault(
+        f"refuses to write for {LASTS_S:g} s", lambda _topology, _switches: [POSTGRES], _plain(_refuse_writes)
+    ),
     "expire": Fault(
         f"its certificate has expired, and it starts again with it; {LASTS_S:g} s later with a new one",
         holders,
@@ -166,7 +155,7 @@ FAULTS = {
     "clock": Fault(f"its clock is an hour ahead for {LASTS_S:g} s", _services, stepped),
     "rolling": Fault(
         f"gateways, services and sidecars are restarted one by one, {READY_S:g} s after the one before was ready",
-        _shop,
+        lambda _topology, _switches: ["shop"],
         _rolling,
     ),
 }

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from experiment.errors import UsageError
-from experiment.faults.strike import LASTS_S, Around, Strike, Wait
+from experiment.faults.strike import LASTS_S, Around, Strike, Wait, files_of
 from experiment.generator.shopload import stop
 from mesh.components.shop_processes import SCHEMES, TRIAL_DATABASE, role_name
 from mesh.description.ports import HOST
@@ -50,11 +50,11 @@ def linked(toxic: str, attributes: Mapping[str, int]) -> Around:
     """
 
     @contextmanager
-    def around(system: System, target: str, folder: Path) -> Iterator[tuple[System, Strike]]:
+    def around(system: System, target: str) -> Iterator[tuple[System, Strike]]:
         caller, variable, url = _address(system, target)
         parts = urlsplit(url)
         before, at, hosts = parts.netloc.rpartition("@")
-        with _toxiproxy(folder) as proxy:
+        with _toxiproxy(files_of(system) / "toxiproxy.log") as proxy:
             through = {f"link-{place}": upstream for place, upstream in enumerate(hosts.split(","), start=1)}
             listening = [proxy.add(name, upstream) for name, upstream in through.items()]
             replaced = urlunsplit(parts._replace(netloc=f"{before}{at}{','.join(listening)}"))
@@ -113,20 +113,19 @@ class _Toxiproxy:
 
 
 @contextmanager
-def _toxiproxy(folder: Path) -> Iterator[_Toxiproxy]:
+def _toxiproxy(file: Path) -> Iterator[_Toxiproxy]:
     if not BINARY.is_file():
         raise UsageError("faults of links need Toxiproxy, which is not built: run `make toxiproxy`")
     with closing(socket.create_server((HOST, 0))) as free:
         port = free.getsockname()[1]
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "toxiproxy.log").open("wb") as log:
+    with file.open("wb") as log:
         command = guarded([str(BINARY), "-host", HOST, "-port", str(port)], signal.SIGKILL)
         process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)  # noqa: S603 - a pinned tool
         try:
             listening, give_up_at = tcp(port), time.monotonic() + START_S
             while not listening():
                 if process.poll() is not None or time.monotonic() > give_up_at:
-                    raise UsageError(f"Toxiproxy did not start; see {log.name}")
+                    raise UsageError(f"Toxiproxy did not start; see {file}")
                 time.sleep(POLL_S)
             yield _Toxiproxy(f"http://{HOST}:{port}")
         finally:

@@ -16,5 +16,12 @@ Strike = Callable[[Wait], None]
 """Does a fault and undoes it."""
 Prepared = AbstractContextManager[tuple[System, Strike]]
 """A system to begin, and what will be done to it."""
-Around = Callable[[System, str, Path], Prepared]
-"""Prepares a fault of a system that has not begun, at a target, with files in a folder."""
+Around = Callable[[System, str], Prepared]
+"""Prepares a fault of a system that has not begun, at a target."""
+
+
+def files_of(system: System) -> Path:
+    """The folder for the files of a fault, below that of the run."""
+    folder = system.folder.path / "fault"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -64,7 +64,7 @@ def run_struck(
     fault = Chosen.named(arm.fault)
     clock, of_arm, sending = Clock(), tapes.loads[arm.tape], plan.sending(arm)
     load = Load(of_arm.load, sending.duration_s)
-    with FAULTS[fault.kind].around(system, fault.target, folder.with_name(f"{folder.name}.fault")) as (struck, strike):
+    with FAULTS[fault.kind].around(system, fault.target) as (struck, strike):
         warmup = Load(of_arm.warmup, sending.warmup_s)
         with ready(struck, shopload, tapes.spot_check, warmup, folder, clock, say, meanwhile):
             reference = reference_digests(struck, load.tape)
@@ -73,11 +73,11 @@ def run_struck(
             sender = LocalSender(struck, shopload, moments.strike)
             replay = Replay(struck, shopload, load, folder, clock, reference, sender)
             record = folder / "acknowledged.jsonl"
-            asked = _ask_again(struck, shopload, load.tape, folder, record) | _settled(struck)
+            asked = _ask_again(struck, shopload, replay.rows, load.tape, folder, record) | _settled(struck)
             say(f"{asked['repeated']} purchases repeated; all settled after {asked['settle_s']:.1f} s")
             replay.collect(record, once_told=struck.stop_serving)
             say(f"audit: {replay.audit_in_words}")
-    figures = {"fault": arm.fault, "about": fault.about, **moments.figures(read_journeys(folder / JOURNEYS)), **asked}
+    figures = {"fault": arm.fault, "about": fault.about, **moments.figures(replay.rows), **asked}
     write_json(folder / STRUCK, figures | {"broken": replay.broken})
     return replay.trial(overload=True, edge_log=struck.edge_log)
 
@@ -151,9 +151,11 @@ def _latency_ms(rows: pl.DataFrame) -> dict[str, float]:
     return {name: rows.select(pl.col("latency_ns").quantile(at)).item() / NS_PER_MS for name, at in PERCENTILES.items()}
 
 
-def _ask_again(system: Runtime, shopload: Shopload, tape: Tape, folder: Path, record: Path) -> dict[str, float]:
+def _ask_again(
+    system: Runtime, shopload: Shopload, rows: pl.DataFrame, tape: Tape, folder: Path, record: Path
+) -> dict[str, float]:
     """Repeats the purchases that failed until each is answered, and writes what customers were told of."""
-    failed, rounds, began = _failed(folder), [(folder, tape)], time.monotonic()
+    failed, rounds, began = _failed(rows), [(folder, tape)], time.monotonic()
     repeated = len(failed)
     while failed and time.monotonic() - began < ANSWERED_WITHIN_S:
         out = folder / f"repeated-{len(rounds)}"
@@ -164,14 +166,13 @@ def _ask_again(system: Runtime, shopload: Shopload, tape: Tape, folder: Path, re
             shopload.finish_replay(process)
         finally:
             stop(process)
-        failed = _failed(out)
+        failed = _failed(read_journeys(out / JOURNEYS))
         rounds.append((out, load.tape))
     told = acknowledged([(where / JOURNEYS, sent.path) for where, sent in rounds], record)
     return {"repeated": repeated, "unanswered": len(failed), "checkouts": told}
 
 
-def _failed(folder: Path) -> set[int]:
-    rows = read_journeys(folder / JOURNEYS)
+def _failed(rows: pl.DataFrame) -> set[int]:
     return set(rows.filter((pl.col("journey") == "checkout") & (pl.col("outcome") != "ok"))["seq"].to_list())
 
 

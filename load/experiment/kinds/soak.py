@@ -31,7 +31,6 @@ from experiment.trial.run import ready
 from experiment.trial.sender import LocalSender
 from hops.kinds.soak.document import Document, Held, Soaked
 from hops.run.documents import SCHEMA
-from hops.run.rows import read_journeys
 from hops.units import NS_PER_MS
 from mesh.components.shop_processes import TRIAL_DATABASE, Data
 from mesh.components.trial import as_it_runs
@@ -110,10 +109,10 @@ def _all(setup: Setup, folder: ResultsFolder, length_min: float, rate: float, sa
     for topology in setup.topologies:
         with say.within(topology.name):
             soaked.append(_soaked(topology, setup, shopload, loads, folder.path / topology.name, say))
-    document = Document(
-        schema=SCHEMA, name=folder.final.name, manifest={}, minutes=length_min, rate=rate, soaked=soaked
+    manifest |= {"began": began, "ended": now()}
+    return Document(
+        schema=SCHEMA, name=folder.final.name, manifest=manifest, minutes=length_min, rate=rate, soaked=soaked
     )
-    return {**document, "manifest": {**manifest, "began": began, "ended": now()}}
 
 
 def _soaked(
@@ -132,7 +131,7 @@ def _soaked(
         replay = Replay(system, shopload, load, folder, clock, sender=LocalSender(system, shopload, looks.take))
         replay.collect(folder / JOURNEYS, once_told=system.stop_serving)
         say(f"audit: {replay.audit_in_words}")
-    journeys = read_journeys(folder / JOURNEYS)
+    journeys = replay.rows
     minutes_s, latency_ms = by_minute(journeys)
     return Soaked(
         topology=topology.name,

@@ -97,6 +97,11 @@ class Replay:
         clock.lap("replay")
 
     @property
+    def rows(self) -> pl.DataFrame:
+        """A row for each journey (`hops.run.rows.JOURNEYS`)."""
+        return self._journeys
+
+    @property
     def journeys(self) -> list[str]:
         """The trace ids of all journeys, sampled or not."""
         return self._journeys["trace_id"].to_list()

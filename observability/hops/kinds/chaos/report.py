@@ -47,13 +47,15 @@ def elements(document: Document) -> list[Element]:
 
 def wrong(document: Document) -> list[str]:
     """What was lost, doubled or left half done, in words."""
-    found = []
-    for one in document["struck"]:
-        found += [f"{_where(one)}: {promise}: BROKEN" for promise in one["broken"]]
-        if one["unanswered"]:
-            found.append(f"{_where(one)}: {plural(one['unanswered'], 'purchase')} failed again when repeated")
-        if one["unsettled"]:
-            found.append(f"{_where(one)}: {one['unsettled']:,} sagas or updates never ended")
+    return [f"{_where(one)}: {what}" for one in document["struck"] for what in _wrong_with(one)]
+
+
+def _wrong_with(one: Struck) -> list[str]:
+    found = [f"{promise}: BROKEN" for promise in one["broken"]]
+    if one["unanswered"]:
+        found.append(f"{plural(one['unanswered'], 'purchase')} failed again when repeated")
+    if one["unsettled"]:
+        found.append(f"{one['unsettled']:,} sagas or updates never ended")
     return found
 
 
@@ -97,7 +99,7 @@ def faults_table(document: Document) -> Table:
                 *(number(_latency(of, when, name)) for when, name in SHOWN),
                 whole(sum(one["checkouts"] for one in of)),
                 whole(sum(one["repeated"] for one in of)),
-                words("wrong" if any(_is_wrong(one) for one in of) else "right"),
+                words("wrong" if any(map(_wrong_with, of)) else "right"),
             ]
         )
     columns = [Column("topology", numeric=False), Column("fault", numeric=False), Column("lasted", "s", spare=1)]
@@ -158,10 +160,6 @@ def conclusions(document: Document) -> Iterator[str]:
 def _cases(document: Document) -> Iterator[tuple[tuple[str, str], list[Struck]]]:
     for case, of in groupby(document["struck"], key=lambda one: (one["topology"], one["fault"])):
         yield case, list(of)
-
-
-def _is_wrong(one: Struck) -> bool:
-    return bool(one["broken"] or one["unanswered"] or one["unsettled"])
 
 
 def _mean(of: Sequence[Struck], name: str) -> float:
