@@ -102,20 +102,12 @@ class HttpChannel:
             DeadlineExceeded: The caller's time is over.
             Unavailable: There is no answer.
         """
-        call = method, path, body, headers, name, attributes
-        return await self._retries.tried(self._measured, *call, again=again)
 
-    def _measured(
-        self,
-        method: str,
-        path: str,
-        body: bytes | None,
-        headers: Mapping[str, str] | None,
-        name: str,
-        attributes: Mapping[str, AttributeValue] | None,
-    ) -> Coroutine[Any, Any, Answer]:
-        call = self._once(method, path, body, headers, name, attributes)
-        return metered(_METER, (method, self.peer, name), call, _ended, _failed) if METERS else call
+        def once() -> Coroutine[Any, Any, Answer]:
+            call = self._once(method, path, body, headers, name, attributes)
+            return metered(_METER, (method, self.peer, name), call, _ended, _failed) if METERS else call
+
+        return await self._retries.tried(once, again=again)
 
     async def lines(self, path: str, body: bytes, headers: Mapping[str, str]) -> AsyncGenerator[bytes]:
         """Sends a request whose answer lasts, and yields its lines as they come.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from shop.errors import Unavailable
 from shop.platform.deadline import remaining
@@ -28,12 +28,11 @@ class Retries:
     def __init__(self) -> None:
         self._tokens = float(MOST_TOKENS)
 
-    async def tried(self, once: Callable[..., Awaitable[T]], *call: Any, again: bool) -> T:
+    async def tried(self, once: Callable[[], Awaitable[T]], *, again: bool) -> T:
         """Makes a call, and makes it again if it was not answered.
 
         Args:
             once: Makes it.
-            call: What it is made with.
             again: Whether it may be made again, since it changes nothing.
 
         Raises:
@@ -42,7 +41,7 @@ class Retries:
         pauses = iter(PAUSES_S if again else ())
         while True:
             try:
-                answer = await once(*call)
+                answer = await once()
             except Unavailable:
                 self._tokens = max(self._tokens - 1, 0.0)
                 pause = next(pauses, None)

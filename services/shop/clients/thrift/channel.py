@@ -180,11 +180,11 @@ class FramedPeer(ThriftPeer):
         self._methods: dict[str, TracedMethod] = {}
 
     async def call(self, method: str, request: Any) -> Any:
-        return await self._retries.tried(self._measured, method, request, again=method in self.service.reads)
+        def once() -> Coroutine[Any, Any, Any]:
+            call = self._once(method, request)
+            return metered(_METER, ("thrift", f"{self._name}/{method}"), call, _ended, _failed) if METERS else call
 
-    def _measured(self, method: str, request: Any) -> Coroutine[Any, Any, Any]:
-        call = self._once(method, request)
-        return metered(_METER, ("thrift", f"{self._name}/{method}"), call, _ended, _failed) if METERS else call
+        return await self._retries.tried(once, again=method in self.service.reads)
 
     async def close(self) -> None:
         """Closes the connections that carry no call."""
