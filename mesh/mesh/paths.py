@@ -131,21 +131,20 @@ def kong(environ: Mapping[str, str]) -> Path:
     Raises:
         NotInstalledError: It is not there, or is no Kong 3.
     """
-    given = environ.get("KONG_BIN", "")
-    path = shutil.which(Path(given).expanduser() if given else "kong", path=environ.get("PATH"))
-    if path is None:
-        cause = f"KONG_BIN={given} is not a program" if given else "there is no kong on PATH"
-        raise NotInstalledError(
-            f"Kong: {cause}. No package registry has it: install Kong Gateway's official package "
-            "(https://developer.konghq.com/gateway/install/), or set KONG_BIN to a kong program. edge=envoy needs none."
-        )
+    path = _on_path(
+        "kong",
+        "KONG_BIN",
+        environ,
+        "Kong: {}. No package registry has it: install Kong Gateway's official package "
+        "(https://developer.konghq.com/gateway/install/), or set KONG_BIN to a kong program. edge=envoy needs none.",
+    )
     version = kong_version(path)
     if not version.startswith("3."):
         raise NotInstalledError(
             f"Kong: `{path} version` says {version or 'nothing'!r} and not a version of Kong 3. Set KONG_BIN to a "
             "program of Kong Gateway 3, or choose edge=envoy."
         )
-    return Path(path)
+    return path
 
 
 def prometheus(environ: Mapping[str, str]) -> Path:
@@ -154,14 +153,22 @@ def prometheus(environ: Mapping[str, str]) -> Path:
     Raises:
         NotInstalledError: It is not there.
     """
-    given = environ.get("PROMETHEUS_BIN", "")
-    path = shutil.which(Path(given).expanduser() if given else "prometheus", path=environ.get("PATH"))
+    return _on_path(
+        "prometheus",
+        "PROMETHEUS_BIN",
+        environ,
+        "Prometheus: {}. Install it (Debian and Ubuntu: apt-get install prometheus; others: "
+        "https://prometheus.io/download/), or set PROMETHEUS_BIN to a prometheus program. metrics=on needs none.",
+    )
+
+
+def _on_path(program: str, variable: str, environ: Mapping[str, str], message: str) -> Path:
+    """The program that a variable names, else the one on PATH; raises NotInstalledError with the cause put in."""
+    given = environ.get(variable, "")
+    path = shutil.which(Path(given).expanduser() if given else program, path=environ.get("PATH"))
     if path is None:
-        cause = f"PROMETHEUS_BIN={given} is not a program" if given else "there is no prometheus on PATH"
-        raise NotInstalledError(
-            f"Prometheus: {cause}. Install it (Debian and Ubuntu: apt-get install prometheus; others: "
-            "https://prometheus.io/download/), or set PROMETHEUS_BIN to a prometheus program. metrics=on needs none."
-        )
+        cause = f"{variable}={given} is not a program" if given else f"there is no {program} on PATH"
+        raise NotInstalledError(message.format(cause))
     return Path(path)
 
 

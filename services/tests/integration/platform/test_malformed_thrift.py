@@ -13,6 +13,7 @@ import aiohttp
 import pytest
 from thrift.Thrift import TType
 
+from fuzz.inputs import mutated
 from memory_shop import MemoryShop
 from shop.clients.connect import connect
 from shop.errors import PermissionDenied
@@ -143,26 +144,6 @@ def filled(kind: Any) -> Any:
             value = filled(inner[0]) if of_field == TType.STRUCT else samples[of_field]
         setattr(struct, name, value)
     return struct
-
-
-def mutated(chance: random.Random, messages: list[bytes]) -> bytes:
-    """One of the messages after one to four changes."""
-    changed = bytearray(chance.choice(messages))
-    for _ in range(chance.randint(1, 4)):
-        at = chance.randrange(len(changed) or 1)
-        match chance.randrange(5):
-            case 0:
-                changed[at : at + 1] = chance.randbytes(1)
-            case 1:
-                changed[at:at] = chance.randbytes(chance.randint(1, 8))
-            case 2:
-                del changed[at : at + chance.randint(1, 8)]
-            case 3:
-                del changed[at:]
-            case _:
-                other = chance.choice(messages)
-                changed[at:] = other[chance.randrange(len(other)) :]
-    return bytes(changed)
 
 
 def refuse_internal(encoding: Any, answer: bytes) -> None:

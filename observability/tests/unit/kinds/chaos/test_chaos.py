@@ -10,6 +10,7 @@ from hops.kinds import make_report
 from hops.kinds.chaos.document import Document, Struck
 from hops.kinds.chaos.report import conclusions, doubts, errors_table, faults_table, wrong
 from hops.run.documents import SCHEMA
+from hops.synthetic.run import plain_manifest
 
 
 def struck(fault: str, block: int = 1, **more: Any) -> Struck:
@@ -40,15 +41,9 @@ def struck(fault: str, block: int = 1, **more: Any) -> Struck:
 
 
 def document(*rows: Struck) -> Document:
-    manifest = {
-        "topologies": {"rest": {}},
-        "machine": {"cpu": "x", "cores": 2, "memory_mb": 4096, "kernel": "Linux 6", "architecture": "x", "python": "3"},
-        "git": {"commit": "0" * 40, "dirty": False},
-        "versions": {},
-        "began": "2026-01-01T00:00:00+00:00",
-        "ended": "2026-01-01T00:01:00+00:00",
-    }
-    return Document(schema=SCHEMA, name="night", manifest=manifest, blocks=2, rate=20.0, struck=list(rows))
+    return Document(
+        schema=SCHEMA, name="night", manifest=plain_manifest("rest"), blocks=2, rate=20.0, struck=list(rows)
+    )
 
 
 SEEN = struck("kill:order", failed={"server": 4}, failed_journeys={"checkout": 4}, failing_s=0.4, repeated=4)

@@ -11,6 +11,7 @@ from hops.kinds import make_report
 from hops.kinds.connections.document import Document, Held
 from hops.kinds.connections.report import memory_table
 from hops.run.documents import SCHEMA
+from hops.synthetic.run import plain_manifest
 
 
 def held(block: int, connections: int, edge_mb: float, *, steady: bool = True) -> Held:
@@ -25,15 +26,9 @@ def held(block: int, connections: int, edge_mb: float, *, steady: bool = True) -
 
 
 def document(*rows: Held) -> Document:
-    manifest = {
-        "topologies": {"rest": {}},
-        "machine": {"cpu": "x", "cores": 2, "memory_mb": 4096, "kernel": "Linux 6", "architecture": "x", "python": "3"},
-        "git": {"commit": "0" * 40, "dirty": False},
-        "versions": {},
-        "began": "2026-01-01T00:00:00+00:00",
-        "ended": "2026-01-01T00:01:00+00:00",
-    }
-    return Document(schema=SCHEMA, name="night", manifest=manifest, counts=[0, 100], blocks=2, held=list(rows))
+    return Document(
+        schema=SCHEMA, name="night", manifest=plain_manifest("rest"), counts=[0, 100], blocks=2, held=list(rows)
+    )
 
 
 STEADY = [held(1, 0, 40.0), held(1, 100, 50.0), held(2, 0, 42.0), held(2, 100, 54.0)]

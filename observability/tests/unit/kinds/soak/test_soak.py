@@ -14,6 +14,7 @@ from hops.kinds.soak.document import Document, Held, Soaked
 from hops.kinds.soak.report import SOUND, doubts, held_table, shop_table
 from hops.kinds.soak.trends import trend
 from hops.run.documents import SCHEMA
+from hops.synthetic.run import plain_manifest
 
 HOUR_S = 3_600.0
 LOOKS = np.linspace(0.0, HOUR_S, 120)
@@ -47,15 +48,9 @@ def soaked(latency_growth_ms: float = 0.0, **more: Any) -> Soaked:
 
 
 def document(*rows: Soaked) -> Document:
-    manifest = {
-        "topologies": {"rest": {}},
-        "machine": {"cpu": "x", "cores": 2, "memory_mb": 4096, "kernel": "Linux 6", "architecture": "x", "python": "3"},
-        "git": {"commit": "0" * 40, "dirty": False},
-        "versions": {},
-        "began": "2026-01-01T00:00:00+00:00",
-        "ended": "2026-01-01T01:00:00+00:00",
-    }
-    return Document(schema=SCHEMA, name="night", manifest=manifest, minutes=60.0, rate=20.0, soaked=list(rows))
+    return Document(
+        schema=SCHEMA, name="night", manifest=plain_manifest("rest"), minutes=60.0, rate=20.0, soaked=list(rows)
+    )
 
 
 def test_what_fills_once_is_no_growth(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from hops.kinds.watch.choice import choice_elements, choices
 from hops.kinds.watch.document import Document, Waited
 from hops.kinds.watch.report import budget_table, conclusions, cost_table, doubts, lateness_table
 from hops.run.documents import SCHEMA
+from hops.synthetic.run import plain_manifest
 
 
 def waited(block: int, way: str, watchers: int, cpu_s: float, **more: Any) -> Waited:
@@ -43,18 +44,10 @@ def waited(block: int, way: str, watchers: int, cpu_s: float, **more: Any) -> Wa
 
 
 def document(*rows: Waited) -> Document:
-    manifest = {
-        "topologies": {"grpc": {}},
-        "machine": {"cpu": "x", "cores": 2, "memory_mb": 4096, "kernel": "Linux 6", "architecture": "x", "python": "3"},
-        "git": {"commit": "0" * 40, "dirty": False},
-        "versions": {},
-        "began": "2026-01-01T00:00:00+00:00",
-        "ended": "2026-01-01T00:01:00+00:00",
-    }
     return Document(
         schema=SCHEMA,
         name="night",
-        manifest=manifest,
+        manifest=plain_manifest("grpc"),
         ways=["push", "poll"],
         counts=[0, 100],
         blocks=2,
