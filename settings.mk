@@ -9,7 +9,7 @@ SETTINGS_isolate := topology journey blocks profile rate seed workload edge tls 
 SETTINGS_studies := study blocks profile seed resume retry
 SETTINGS_sweep := topologies objective profile start max seed workload tls admission trace payload http connections reuse persisted client_cache
 SETTINGS_stress := topologies users think profile seed workload tls admission trace payload http reuse persisted client_cache connections
-SETTINGS_overload := topologies factors capacity objective profile seed workload admission
+SETTINGS_overload := topologies factors capacity objective profile seed workload edge admission
 SETTINGS_connections := topologies connections blocks seed edge tls http
 SETTINGS_watch := topologies ways watchers channel interval duration rate blocks seed edge tls mesh mtls replicas trace http
 SETTINGS_chaos := topologies faults blocks rate seed workload edge tls mesh mtls admission replicas cache trace resume
@@ -49,7 +49,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? bench mtls off Mutual TLS between sidecars: off or on.
 #? bench istiod restart What becomes of Istio's control plane when it dies; the run goes on in any case: restart or leave.
 #? bench canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
-#? bench admission off Whether the edge refuses requests when answers take longer than they should: off or on.
+#? bench admission off Whether edge, gateways and services refuse requests that they cannot answer in time: off or on.
 #? bench replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? bench apart - Kind of journey that gets gateways and services of its own behind the edge, such as bulk_lines.
 #? bench store postgres Where the services keep their data while they run: postgres or memory.
@@ -90,7 +90,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? compare mtls off Mutual TLS between sidecars: off or on.
 #? compare istiod restart What becomes of Istio's control plane when it dies; the run goes on in any case: restart or leave.
 #? compare canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
-#? compare admission off Whether the edge refuses requests when answers take longer than they should: off or on.
+#? compare admission off Whether edge, gateways and services refuse requests that they cannot answer in time: off or on.
 #? compare replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? compare apart - Kind of journey that gets gateways and services of its own behind the edge, such as bulk_lines.
 #? compare store postgres Where the services keep their data while they run: postgres or memory.
@@ -195,7 +195,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? sweep seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
 #? sweep workload default Workload: a name in load/workloads/, or the path of a YAML file.
 #? sweep tls off TLS 1.3 between client and edge: off or on.
-#? sweep admission off Whether the edge refuses requests when answers take longer than they should: off or on.
+#? sweep admission off Whether edge, gateways and services refuse requests that they cannot answer in time: off or on.
 #? sweep trace 0 Share of journeys to trace, 0 to 1.
 #? sweep payload 1KB Size of what the journey document reads: 100B or 1KB or 10KB or 100KB or 1MB.
 #? sweep http 2 HTTP version between client and edge: 1 or 2 or 3.
@@ -210,7 +210,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? stress seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
 #? stress workload default Workload: a name in load/workloads/, or the path of a YAML file.
 #? stress tls off TLS 1.3 between client and edge: off or on.
-#? stress admission off Whether the edge refuses requests when answers take longer than they should: off or on.
+#? stress admission off Whether edge, gateways and services refuse requests that they cannot answer in time: off or on.
 #? stress trace 0 Share of journeys to trace, 0 to 1.
 #? stress payload 1KB Size of what the journey document reads: 100B or 1KB or 10KB or 100KB or 1MB.
 #? stress http 2 HTTP version between client and edge: 1 or 2 or 3.
@@ -225,7 +225,8 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? overload profile quick Profile that sets the duration of the loads: smoke, quick, full.
 #? overload seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
 #? overload workload default Workload: a name in load/workloads/, or the path of a YAML file.
-#? overload admission on Whether the edge refuses requests when answers take longer than they should: off or on.
+#? overload edge envoy Edge proxy in front of the topology: envoy or kong or none.
+#? overload admission on Whether edge, gateways and services refuse requests that they cannot answer in time: off or on.
 #? connections topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
 #? connections connections 0,10,100,1000 Numbers of connections to hold, ascending, comma-separated, 0 to 1000.
 #? connections blocks 3 Number of blocks, 1 to 20; each starts every system once.
@@ -259,7 +260,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? chaos tls off TLS 1.3 between client and edge: off or on.
 #? chaos mesh none Sidecar mesh: none or envoy or istio.
 #? chaos mtls off Mutual TLS between sidecars: off or on.
-#? chaos admission off Whether the edge refuses requests when answers take longer than they should: off or on.
+#? chaos admission off Whether edge, gateways and services refuse requests that they cannot answer in time: off or on.
 #? chaos replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? chaos cache none What products and users are read from before the database: none or valkey.
 #? chaos trace 0 Share of journeys to trace, 0 to 1.
@@ -302,7 +303,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? parity mtls off Mutual TLS between sidecars: off or on.
 #? parity istiod restart What becomes of Istio's control plane when it dies; the run goes on in any case: restart or leave.
 #? parity canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
-#? parity admission off Whether the edge refuses requests when answers take longer than they should: off or on.
+#? parity admission off Whether edge, gateways and services refuse requests that they cannot answer in time: off or on.
 #? parity replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? parity apart - Kind of journey that gets gateways and services of its own behind the edge, such as bulk_lines.
 #? parity updates off Whether customers are told of changes of their orders, by a notification service: off or on.
@@ -359,7 +360,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? up mtls off Mutual TLS between sidecars: off or on.
 #? up istiod restart What becomes of Istio's control plane when it dies; the run goes on in any case: restart or leave.
 #? up canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
-#? up admission off Whether the edge refuses requests when answers take longer than they should: off or on.
+#? up admission off Whether edge, gateways and services refuse requests that they cannot answer in time: off or on.
 #? up replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? up apart - Kind of journey that gets gateways and services of its own behind the edge, such as bulk_lines.
 #? up store postgres Where the services keep their data while they run: postgres or memory.
@@ -381,7 +382,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? manifests mtls off Mutual TLS between sidecars: off or on.
 #? manifests istiod restart What becomes of Istio's control plane when it dies; the run goes on in any case: restart or leave.
 #? manifests canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
-#? manifests admission off Whether the edge refuses requests when answers take longer than they should: off or on.
+#? manifests admission off Whether edge, gateways and services refuse requests that they cannot answer in time: off or on.
 #? manifests replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? manifests updates off Whether customers are told of changes of their orders, by a notification service: off or on.
 #? manifests scale 1 Scale of the generated data, in units of 10,000 users, products and orders, 1 to 100.

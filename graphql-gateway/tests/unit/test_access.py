@@ -11,6 +11,7 @@ from graphql_gateway.app import build_app
 from graphql_gateway.objects.global_id import global_id
 from shop.platform.access.jwt import Principal
 from shop.platform.access.rules import Authenticator, EdgeIdentity
+from shop.platform.admission import ADMISSION, MARK, PRIORITY, UNDER_WAY, Admission
 
 USER_1, USER_2, ORDER_1, PAYMENT_1 = (
     global_id("User", 1),
@@ -166,3 +167,21 @@ async def test_where_callers_have_identities_a_request_without_one_is_refused(sh
     assert "without an identity" in error["message"]
     assert "errors" not in named.json()
     assert healthy.status_code == 200
+
+
+async def test_a_gateway_that_does_not_keep_up_refuses_what_is_new(shop: Any, verifier: Any) -> None:
+    limit = Admission()
+    limit.new.value = 0.0
+    query, outside = {"query": "{ products { edges { cursor } } }"}, {MARK: "1"}
+    app = build_app(shop.clients, Authenticator(verifier))
+    ADMISSION.append(limit)
+    try:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway") as client:
+            refused = await client.post("/graphql", json=query, headers=outside)
+            under_way = await client.post("/graphql", json=query, headers=outside | {PRIORITY: UNDER_WAY})
+    finally:
+        ADMISSION.remove(limit)
+    (error,) = refused.json()["errors"]
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+    assert (error["extensions"]["code"], error["extensions"]["retryAfter"]) == ("UNAVAILABLE", 1)
+    assert "errors" not in under_way.json()

@@ -60,6 +60,7 @@ class Surroundings:
         telemetry: Folder in which every process accounts for its spans; None for no account.
         cache: What is read before the database; None for no cache.
         metrics: Whether every process measures what it does.
+        admission: Whether processes that clients reach refuse what is too much for them.
     """
 
     topology: Topology
@@ -77,6 +78,7 @@ class Surroundings:
     telemetry: Path | None = None
     cache: Cache | None = None
     metrics: bool = False
+    admission: bool = False
 
 
 def metrics_port(component: str) -> str:
@@ -142,6 +144,9 @@ def environment(component: str, around: Surroundings, replica: int = 1) -> dict[
         env["SHOP_LISTEN_METRICS"] = str(places.listens(metrics_port(component), replica))
     if around.encrypted:
         env["SHOP_EDGE_IDENTITY"] = identity(EDGE)
+    # Elsewhere there are only calls from inside, which are never refused.
+    if around.admission and (service in GATEWAYS or service in topology.exposed):
+        env["SHOP_ADMISSION"] = "on"
     if component in around.delay_ms:
         env["SHOP_DELAY_US"] = str(round(around.delay_ms[component] * 1_000))
     if hold := around.hold.get(component):

@@ -63,7 +63,7 @@ class Switches:
         "envoy",
         choice("Edge proxy in front of the topology", "envoy", "kong", "none"),
         layer="edge",
-        commands=(*SET_UP, RTT, RATES, ISOLATE, CONNECTIONS, WATCH, CHAOS, SOAK),
+        commands=(*SET_UP, RTT, RATES, ISOLATE, CONNECTIONS, WATCH, OVERLOAD, CHAOS, SOAK),
     )
     plugins: str = entry(
         "none",
@@ -108,12 +108,10 @@ class Switches:
     )
     admission: str = entry(
         "off",
-        choice("Whether the edge refuses requests when answers take longer than they should", "off", "on"),
+        choice("Whether edge, gateways and services refuse requests that they cannot answer in time", "off", "on"),
         layer="edge",
         commands=(UP, PARITY, MANIFESTS, SWEEP, STRESS, OVERLOAD, CHAOS),
-        needs=Need(
-            lambda given: given.edge == "envoy", "edge=envoy; Kong has nothing that adapts to how long answers take"
-        ),
+        needs=AN_EDGE,
     )
     replicas: Mapping[str, int] = entry(
         {},

@@ -262,6 +262,7 @@ class System(Run):
             telemetry=self.folder.telemetry,
             cache=self._cache,
             metrics=self.switches.metrics == "on",
+            admission=self.switches.admission == "on",
         )
         told = target_document(self.topology, self.switches, self.trial, self.ports, keys.private, self.ca_certificate)
         write_json(self.target, told)

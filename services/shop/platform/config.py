@@ -76,6 +76,7 @@ class ServiceConfig:
         delay_us: How long every request is delayed before its work, in microseconds; 0 except for a proof.
         hold_us: How long requests keep the event loop busy, in microseconds; 0 except for a proof.
         hold_every: At each how manieth request.
+        admission: Whether requests are refused where the process does not keep up.
         drain_s: How long HTTP clients have to leave before the process ends, in seconds; 0 where none would be left.
         connection_age_s: After how long gRPC clients are told to connect anew, and so to look for further replicas, in
             seconds; 0 for never.
@@ -117,6 +118,7 @@ class ServiceConfig:
     delay_us: int = 0
     hold_us: int = 0
     hold_every: int = 1
+    admission: bool = False
     drain_s: int = 0
     connection_age_s: int = 0
     edge_identity: str | None = None
@@ -170,6 +172,7 @@ class ServiceConfig:
             delay_us=_whole(env, "SHOP_DELAY_US", 0, 0, LONGEST_DELAY_US),
             hold_us=_whole(env, "SHOP_HOLD_US", 0, 0, LONGEST_DELAY_US),
             hold_every=_whole(env, "SHOP_HOLD_EVERY", 1, 1, SELDOMEST_HOLD),
+            admission=_choice(env, "SHOP_ADMISSION", SWITCH, "off") == "on",
             drain_s=_whole(env, "SHOP_DRAIN_S", 0, 0, LONGEST_DRAIN_S),
             connection_age_s=_whole(env, "SHOP_CONNECTION_AGE_S", 0, 0, LONGEST_CONNECTION_AGE_S),
             edge_identity=env.get("SHOP_EDGE_IDENTITY") or None,

@@ -79,6 +79,7 @@ def _surroundings(
         switches.hold,
         encrypted=switches.encrypted,
         tracing=switches.tracing,
+        admission=switches.admission == "on",
     )
 
 

@@ -86,6 +86,21 @@ def test_only_the_user_service_can_sign() -> None:
     assert signing == ["user"]
 
 
+@pytest.mark.parametrize(
+    ("topology", "refusing"),
+    [
+        ("hybrid", {"graphql-gateway", "rest-gateway"}),
+        ("rest", set(SERVICES) - {"notification"}),
+        ("grpc", set(SERVICES) - {"notification"}),
+    ],
+)
+def test_only_what_clients_reach_refuses_requests(topology: str, refusing: set[str]) -> None:
+    several = replace(around(), topology=load_topology(topology), admission=True)
+    names = several.topology.components
+    assert {name for name in names if environment(name, several).get("SHOP_ADMISSION") == "on"} == refusing
+    assert not any("SHOP_ADMISSION" in environment(name, replace(several, admission=False)) for name in names)
+
+
 def test_a_gateway_has_every_peer_and_no_database() -> None:
     env = environment("rest-gateway", around())
     assert env["SHOP_LISTEN_HTTP"] == "127.0.0.1:30011"

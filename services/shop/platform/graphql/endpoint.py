@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 import orjson
 from graphql import OperationDefinitionNode
 
-from shop.errors import DeadlineExceeded, Internal, InvalidArgument, NotFound, ShopError
+from shop.errors import DeadlineExceeded, Internal, InvalidArgument, NotFound, ShopError, Unavailable
+from shop.platform.admission import ADMISSION, MARK, PRIORITY
 from shop.platform.deadline import DEADLINE_HEADER, caller_limit, caller_timeout_s, deadline, work_s
 from shop.platform.errors import row
 from shop.platform.graphql import streams
@@ -32,7 +33,7 @@ from shop.platform.telemetry.tracing import child_span
 ROUTE = "/graphql"
 
 _LOG = logging.getLogger(__name__)
-_DEADLINE = DEADLINE_HEADER.encode()
+_DEADLINE, _MARK, _PRIORITY = DEADLINE_HEADER.encode(), MARK.encode(), PRIORITY.encode()
 _JSON = b"application/json"
 _EVENTS = b"text/event-stream"
 _RESPONSE_JSON = b"application/graphql-response+json"
@@ -86,6 +87,8 @@ class Endpoint:
         headers = dict(scope["headers"])
         media_type = _RESPONSE_JSON if _RESPONSE_JSON in headers.get(b"accept", b"") else _JSON
         try:
+            if ADMISSION and _MARK in headers:
+                _admit(headers)
             request = await _received(scope, headers, receive)
             status, body = await self._answer(request, self._made(headers), headers, scope["method"])
         except Exception as error:
@@ -176,6 +179,13 @@ async def _refuse(send: Send, error: Exception, media_type: bytes) -> None:
     else:
         _LOG.error("a request failed", exc_info=error)
         await respond(send, 500, _errors([shop_error(Internal("internal error"))]), media_type)
+
+
+def _admit(headers: dict[bytes, bytes]) -> None:
+    try:
+        ADMISSION[0].admit(headers.get(_PRIORITY))
+    except Unavailable as error:
+        raise Refused(503, error, ((b"retry-after", str(error.retry_after_s).encode()),)) from error
 
 
 async def _received(scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> GraphQLRequest:

@@ -19,6 +19,7 @@ from opentelemetry.trace import Span, StatusCode
 
 from shop.errors import Internal, InvalidArgument, ResourceExhausted, ShopError
 from shop.platform.access.rules import Authenticator, access_of
+from shop.platform.admission import ADMISSION, MARK, PRIORITY
 from shop.platform.deadline import DEADLINE_HEADER, caller_limit, caller_timeout_s
 from shop.platform.errors import row
 from shop.platform.grpc.errors import status_of
@@ -71,6 +72,8 @@ def guarded(handler: Handler, method: str, authenticator: Authenticator) -> Hand
         note_busy(span)
         try:
             async with caller_limit(_waits(context, metadata)):
+                if ADMISSION and MARK in metadata:
+                    ADMISSION[0].admit(metadata.get(PRIORITY))
                 if INJECTED:
                     await pause()
                 admit(access, metadata.get("authorization"), metadata.get(origin))

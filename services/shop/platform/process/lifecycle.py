@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import uvloop
 
 from shop.errors import ShopError
+from shop.platform.admission import admission
 from shop.platform.config import ServiceConfig
 from shop.platform.errors import ConfigError, StartError
 from shop.platform.process.injected_delay import injected_delay, injected_hold
@@ -70,7 +71,7 @@ def leave(code: int) -> NoReturn:
 
 
 async def _traced(serve: Callable[[ServiceConfig], Coroutine[Any, Any, None]], config: ServiceConfig) -> None:
-    async with telemetry(config), metering(config):
+    async with telemetry(config), metering(config), admission(config):
         await serve(config)
 
 

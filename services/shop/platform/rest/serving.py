@@ -6,6 +6,7 @@ from collections.abc import Awaitable
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from shop.platform.admission import ADMISSION, MARK, PRIORITY
 from shop.platform.deadline import DEADLINE_HEADER, DEFAULT_S, caller_limit, caller_timeout_s
 from shop.platform.process.injected_delay import INJECTED, pause
 from shop.platform.rest.answers import Answer
@@ -17,7 +18,7 @@ from shop.platform.telemetry.tracing import note_busy
 
 HEALTH_PATH = "/healthz"
 
-_DEADLINE = DEADLINE_HEADER.encode()
+_DEADLINE, _MARK, _PRIORITY = DEADLINE_HEADER.encode(), MARK.encode(), PRIORITY.encode()
 _HEALTHY: Answer[None] = Answer(200, b'{"status":"ok"}', [NO_STORE])
 
 
@@ -59,6 +60,8 @@ class Serving:
         try:
             try:
                 async with caller_limit(waits):
+                    if ADMISSION and _MARK in headers:
+                        ADMISSION[0].admit(headers.get(_PRIORITY))
                     if INJECTED:
                         await pause()
                     await self._app(scope, receive, pass_on)

@@ -18,6 +18,7 @@ from opentelemetry.trace import Span
 
 from shop.instrument.tracing import SERVER
 from shop.platform.access.rules import Authenticator
+from shop.platform.admission import ADMISSION, PRIORITY
 from shop.platform.config import socket_path, split_address
 from shop.platform.deadline import DEADLINE_HEADER, caller_limit, caller_timeout_s
 from shop.platform.errors import StartError
@@ -110,6 +111,8 @@ class FramedServer:
         try:
             waits = caller_timeout_s(headers[DEADLINE_HEADER]) if DEADLINE_HEADER in headers else None
             async with caller_limit(waits):
+                if ADMISSION and self._origin is not None:
+                    ADMISSION[0].admit(headers.get(PRIORITY))
                 if INJECTED:
                     await pause()
                 return await call.work(self._authenticator, headers.get("authorization"), self._origin)

@@ -1,0 +1,118 @@
+"""Refuses requests where a process does not keep up, before it has worked for them, so that the others are in time.
+
+What tells is how late the event loop comes to what is ready. As in CoDel (RFC 8289), the least delay of an interval
+counts: a queue that empties now and then was a burst, one that never does is too much. The share of requests that is
+let in then follows that delay. So it holds behind an edge, too, that has nothing of the kind (`mesh.edge.admission`).
+
+What is under way goes before what is new: requests that say so (RFC 9218) are let in until the delay is twice as long,
+and calls from inside always, since what has been done for them would be lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from shop.errors import Unavailable
+from shop.platform.access.rules import EdgeMark
+from shop.platform.config import ServiceConfig
+from shop.platform.process.beside import beside
+
+PRIORITY, UNDER_WAY = "priority", "u=1"
+MARK = EdgeMark.header
+"""The header with which the edge marks what comes from outside, in a mesh with certificates, too."""
+DELAY_S = 0.015
+"""How late the loop may be all the time while new requests are let in: some ten of them are at work then."""
+UNDER_WAY_TIMES = 2
+LOOK_S, LOOKS = 0.02, 10
+"""Pause between two looks at the loop, and looks of an interval."""
+LEAST_SHARE, MOST_FALL, RISE = 0.02, 0.5, 1.1
+"""The smallest share that is let in, to see whether it is over; by what it falls in an interval at most, and rises."""
+
+
+class Share:
+    """The share of requests that is let in.
+
+    Args:
+        delay_s: How late the loop may be for all of an interval, in seconds.
+
+    Attributes:
+        value: The share, up to 1.
+    """
+
+    def __init__(self, delay_s: float) -> None:
+        self.value = 1.0
+        self._delay_s = delay_s
+        self._credit = 0.0
+
+    def follow(self, least_delay_s: float) -> None:
+        """Adapts the share to an interval in which the loop was never less late than that, in seconds."""
+        if least_delay_s > self._delay_s:
+            self.value = max(LEAST_SHARE, self.value * max(MOST_FALL, self._delay_s / least_delay_s))
+        else:
+            self.value = min(1.0, self.value * RISE)
+
+    def take(self) -> bool:
+        """Whether to let the next request in."""
+        self._credit += self.value
+        if self._credit < 1.0:
+            return False
+        self._credit -= 1.0
+        return True
+
+
+class Admission:
+    """What a process lets in.
+
+    Attributes:
+        new: The share of new requests.
+        under_way: The share of those that belong to something under way.
+    """
+
+    def __init__(self) -> None:
+        self.new, self.under_way = Share(DELAY_S), Share(UNDER_WAY_TIMES * DELAY_S)
+
+    def admit(self, priority: str | bytes | None) -> None:
+        """Lets a request from outside in, or refuses it.
+
+        Args:
+            priority: Its header `PRIORITY`.
+
+        Raises:
+            Unavailable: There are too many.
+        """
+        share = self.under_way if priority in (UNDER_WAY, UNDER_WAY.encode()) else self.new
+        if not share.take():
+            raise Unavailable("there are too many requests at the moment; come again a little later")
+
+    async def look(self) -> None:
+        """Looks at the loop until it is cancelled."""
+        loop = asyncio.get_running_loop()
+        while True:
+            least_s = float("inf")
+            for _ in range(LOOKS):
+                due = loop.time() + LOOK_S
+                await asyncio.sleep(LOOK_S)
+                least_s = min(least_s, loop.time() - due)
+            for share in (self.new, self.under_way):
+                share.follow(least_s)
+
+
+ADMISSION: list[Admission] = []
+"""What lets requests in, if any may be refused: a list, which costs those that look at it no call."""
+
+
+@asynccontextmanager
+async def admission(config: ServiceConfig) -> AsyncIterator[None]:
+    """Refuses what is too much for as long as the context lasts, if the configuration says so."""
+    if not config.admission:
+        yield
+        return
+    limit = Admission()
+    ADMISSION.append(limit)
+    try:
+        async with beside(limit.look()):
+            yield
+    finally:
+        ADMISSION.remove(limit)

@@ -1,0 +1,85 @@
+"""How the share of requests that a process lets in follows the delay of its event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from shop.errors import Unavailable
+from shop.platform.admission import DELAY_S, LEAST_SHARE, UNDER_WAY, Admission, Share, admission
+from shop.platform.config import ServiceConfig
+
+
+def let_in(share: Share, requests: int) -> int:
+    return sum(share.take() for _ in range(requests))
+
+
+def test_without_delay_everything_is_let_in() -> None:
+    share = Share(DELAY_S)
+    for _ in range(100):
+        share.follow(DELAY_S)
+    assert let_in(share, 1_000) == 1_000
+
+
+@pytest.mark.parametrize("value", [0.5, 0.3, 0.02])
+def test_a_share_is_let_in_at_even_distances(value: float) -> None:
+    share = Share(DELAY_S)
+    share.value = value
+    assert abs(let_in(share, 1_000) - 1_000 * value) <= 1
+
+
+def test_a_loop_that_is_late_all_the_time_sheds_down_to_a_rest() -> None:
+    share = Share(DELAY_S)
+    share.follow(2 * DELAY_S)
+    assert share.value == 0.5
+    for _ in range(100):
+        share.follow(2 * DELAY_S)
+    assert share.value == LEAST_SHARE
+
+
+def test_a_load_ends_where_it_can_be_borne_and_everything_is_let_in_afterwards() -> None:
+    """The delay that a load makes is its excess over what the process can do, in intervals that end with a queue."""
+    share = Share(DELAY_S)
+    for _ in range(100):
+        share.follow(DELAY_S * 5 * share.value)
+    assert 0.7 / 5 <= share.value <= 1.3 / 5
+    for _ in range(50):
+        share.follow(0.0)
+    assert share.value == 1.0
+
+
+def test_what_is_under_way_is_let_in_for_longer() -> None:
+    limit = Admission()
+    for share in (limit.new, limit.under_way):
+        share.follow(1.9 * DELAY_S)
+    assert limit.under_way.value == 1.0 > limit.new.value
+    limit.new.value = 0.0
+    limit.admit(UNDER_WAY)
+    limit.admit(UNDER_WAY.encode())
+    for priority in (None, "u=3", b"u=5"):
+        with pytest.raises(Unavailable) as refused:
+            limit.admit(priority)
+        assert refused.value.retry_after_s == 1
+
+
+async def test_a_loop_is_watched_while_it_is_asked_to_and_no_longer() -> None:
+    limit = Admission()
+    watching = asyncio.create_task(limit.look())
+    while limit.new.value == 1.0:
+        time.sleep(0.05)  # noqa: ASYNC251 - that is what keeps a loop from its work
+        await asyncio.sleep(0)
+    while limit.new.value < 1.0:  # noqa: ASYNC110 - nobody tells
+        await asyncio.sleep(0.05)
+    watching.cancel()
+
+
+async def test_nothing_is_refused_unless_it_is_configured() -> None:
+    from shop.platform.admission import ADMISSION
+
+    async with admission(ServiceConfig(component="product")):
+        assert not ADMISSION
+    async with admission(ServiceConfig(component="product", admission=True)):
+        assert len(ADMISSION) == 1
+    assert not ADMISSION
