@@ -11,7 +11,8 @@ from graphql_gateway.app import build_app
 from graphql_gateway.objects.global_id import global_id
 from shop.platform.access.jwt import Principal
 from shop.platform.access.rules import Authenticator, EdgeIdentity
-from shop.platform.admission import ADMISSION, MARK, PRIORITY, UNDER_WAY, Admission
+from shop.platform.admission import ADMISSION, PRIORITY, UNDER_WAY, Admission
+from shop.platform.config import EDGE_MARK
 
 USER_1, USER_2, ORDER_1, PAYMENT_1 = (
     global_id("User", 1),
@@ -172,7 +173,7 @@ async def test_where_callers_have_identities_a_request_without_one_is_refused(sh
 async def test_a_gateway_that_does_not_keep_up_refuses_what_is_new(shop: Any, verifier: Any) -> None:
     limit = Admission()
     limit.new.value = 0.0
-    query, outside = {"query": "{ products { edges { cursor } } }"}, {MARK: "1"}
+    query, outside = {"query": "{ products { edges { cursor } } }"}, {EDGE_MARK: "1"}
     app = build_app(shop.clients, Authenticator(verifier))
     ADMISSION.append(limit)
     try:

@@ -15,13 +15,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from shop.errors import Unavailable
-from shop.platform.access.rules import EdgeMark
 from shop.platform.config import ServiceConfig
-from shop.platform.process.beside import beside
 
 PRIORITY, UNDER_WAY = "priority", "u=1"
-MARK = EdgeMark.header
-"""The header with which the edge marks what comes from outside, in a mesh with certificates, too."""
 DELAY_S = 0.015
 """How late the loop may be all the time while new requests are let in: some ten of them are at work then."""
 UNDER_WAY_TIMES = 2
@@ -111,8 +107,9 @@ async def admission(config: ServiceConfig) -> AsyncIterator[None]:
         return
     limit = Admission()
     ADMISSION.append(limit)
+    looking = asyncio.create_task(limit.look())
     try:
-        async with beside(limit.look()):
-            yield
+        yield
     finally:
+        looking.cancel()
         ADMISSION.remove(limit)

@@ -20,7 +20,7 @@ from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 from shop.errors import NotFound, PermissionDenied, Unauthenticated, no_such
 from shop.platform.access.identity import CERTIFICATE_HEADER, caller_identity, trust_domain
 from shop.platform.access.jwt import Principal, TokenVerifier, bearer
-from shop.platform.config import ServiceConfig, required
+from shop.platform.config import EDGE_MARK, ServiceConfig, required
 from shop.platform.errors import ConfigError
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -182,7 +182,7 @@ class NoVerifier:
 class EdgeMark:
     """Takes a call for one from outside if the edge has marked it."""
 
-    header = "x-hopwise-edge"
+    header = EDGE_MARK
 
     def is_outside(self, value: str | None) -> bool:
         """Whether a call comes from outside; `value` is its header, None if it has none."""

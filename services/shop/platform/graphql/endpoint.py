@@ -14,7 +14,8 @@ import orjson
 from graphql import OperationDefinitionNode
 
 from shop.errors import DeadlineExceeded, Internal, InvalidArgument, NotFound, ShopError, Unavailable
-from shop.platform.admission import ADMISSION, MARK, PRIORITY
+from shop.platform.admission import ADMISSION, PRIORITY
+from shop.platform.config import EDGE_MARK
 from shop.platform.deadline import DEADLINE_HEADER, caller_limit, caller_timeout_s, deadline, work_s
 from shop.platform.errors import row
 from shop.platform.graphql import streams
@@ -33,7 +34,7 @@ from shop.platform.telemetry.tracing import child_span
 ROUTE = "/graphql"
 
 _LOG = logging.getLogger(__name__)
-_DEADLINE, _MARK, _PRIORITY = DEADLINE_HEADER.encode(), MARK.encode(), PRIORITY.encode()
+_DEADLINE, _MARK, _PRIORITY = DEADLINE_HEADER.encode(), EDGE_MARK.encode(), PRIORITY.encode()
 _JSON = b"application/json"
 _EVENTS = b"text/event-stream"
 _RESPONSE_JSON = b"application/graphql-response+json"

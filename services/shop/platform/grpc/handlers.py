@@ -19,7 +19,8 @@ from opentelemetry.trace import Span, StatusCode
 
 from shop.errors import Internal, InvalidArgument, ResourceExhausted, ShopError
 from shop.platform.access.rules import Authenticator, access_of
-from shop.platform.admission import ADMISSION, MARK, PRIORITY
+from shop.platform.admission import ADMISSION, PRIORITY
+from shop.platform.config import EDGE_MARK
 from shop.platform.deadline import DEADLINE_HEADER, caller_limit, caller_timeout_s
 from shop.platform.errors import row
 from shop.platform.grpc.errors import status_of
@@ -72,7 +73,7 @@ def guarded(handler: Handler, method: str, authenticator: Authenticator) -> Hand
         note_busy(span)
         try:
             async with caller_limit(_waits(context, metadata)):
-                if ADMISSION and MARK in metadata:
+                if ADMISSION and EDGE_MARK in metadata:
                     ADMISSION[0].admit(metadata.get(PRIORITY))
                 if INJECTED:
                     await pause()

@@ -6,7 +6,8 @@ from collections.abc import Awaitable
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from shop.platform.admission import ADMISSION, MARK, PRIORITY
+from shop.platform.admission import ADMISSION, PRIORITY
+from shop.platform.config import EDGE_MARK
 from shop.platform.deadline import DEADLINE_HEADER, DEFAULT_S, caller_limit, caller_timeout_s
 from shop.platform.process.injected_delay import INJECTED, pause
 from shop.platform.rest.answers import Answer
@@ -18,7 +19,7 @@ from shop.platform.telemetry.tracing import note_busy
 
 HEALTH_PATH = "/healthz"
 
-_DEADLINE, _MARK, _PRIORITY = DEADLINE_HEADER.encode(), MARK.encode(), PRIORITY.encode()
+_DEADLINE, _MARK, _PRIORITY = DEADLINE_HEADER.encode(), EDGE_MARK.encode(), PRIORITY.encode()
 _HEALTHY: Answer[None] = Answer(200, b'{"status":"ok"}', [NO_STORE])
 
 

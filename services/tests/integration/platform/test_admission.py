@@ -13,8 +13,8 @@ from google.rpc import error_details_pb2, status_pb2
 from shop.clients.connect import connect
 from shop.errors import Unavailable
 from shop.money import Money
-from shop.platform.admission import ADMISSION, MARK, PRIORITY, UNDER_WAY, Admission
-from shop.platform.config import ServiceConfig
+from shop.platform.admission import ADMISSION, PRIORITY, UNDER_WAY, Admission
+from shop.platform.config import EDGE_MARK, ServiceConfig
 from shop.platform.serve import servers
 from shop.product.bootstrap import protocols
 from shop.stubs import product_pb2, product_pb2_grpc
@@ -22,7 +22,7 @@ from shop.values.product import Product
 
 pytestmark = pytest.mark.integration
 POT = Product(1, "Tea pot", "Holds tea.", "c0001", Money(1999, "EUR"), 10)
-OUTSIDE = {MARK: "1"}
+OUTSIDE = {EDGE_MARK: "1"}
 
 
 class Shelf:
