@@ -12,17 +12,18 @@ from mesh.components.keys import PRIVATE_KEY, PUBLIC_KEY, KeyPair
 from mesh.components.postgres import POSTGRES, Database
 from mesh.components.prometheus import PROMETHEUS, config_of, jobs_of, options
 from mesh.components.shop_processes import (
+    MONITOR_ROLE,
     TRIAL_DATABASE,
     Data,
     Surroundings,
     environment,
-    metrics_port,
     module_of,
     role_name,
 )
+from mesh.components.stores import MODULE, STORES
 from mesh.description.ports import HOST
 from mesh.description.switches import Switches
-from mesh.description.topology import EDGE, GATEWAYS, SERVICES, Protocol, Topology, port_name
+from mesh.description.topology import EDGE, GATEWAYS, SERVICES, Protocol, Topology, metrics_port, port_name
 from mesh.edge import kong, limits
 from mesh.edge.component import config_text
 from mesh.edge.plan import EdgePlan, edge_plan
@@ -114,7 +115,7 @@ def compose_files(topology: Topology, data: Data, folder: Path, *, metrics: bool
         jobs = jobs_of(topology, Switches(metrics="on"), measured, places)
         files[FOLDER / PROMETHEUS_FILE] = HEADER + config_of(jobs, _OF_PROMETHEUS / ALERT_RULES.name)
         files |= {FOLDER / f"grafana-{name}.yaml": HEADER + as_yaml([told]) for name, told in GRAFANA_READS.items()}
-        services |= {PROMETHEUS: _prometheus(places, root), GRAFANA: _grafana(root)}
+        services |= {STORES: _stores(places), PROMETHEUS: _prometheus(places, root), GRAFANA: _grafana(root)}
     named = (mount.partition(":")[0] for service in services.values() for mount in service.get("volumes", []))
     document = {
         "name": f"hopwise-{topology.name.lower()}",
@@ -143,7 +144,7 @@ def _secrets(root: str) -> Service:
         _image("shop"),
         build=_build("shop", root),
         command=["python", "-m", "shop.secrets", str(SECRETS)],
-        volumes=[_secrets_of(owner, "rw") for owner in (ADMIN, PUBLIC, *SERVICES)],
+        volumes=[_secrets_of(owner, "rw") for owner in (ADMIN, PUBLIC, *SERVICES, STORES)],
     )
 
 
@@ -250,6 +251,22 @@ def _kong(plan: EdgePlan) -> Service:
         ports=[_published(KONG, plan.listen.port)],
         depends_on=dict.fromkeys(plan.topology.components, HEALTHY),
         healthcheck=_checked(["kong", "health"]),
+    )
+
+
+def _stores(places: ClusterPlaces) -> Service:
+    place = places.listens(metrics_port(STORES))
+    return _server(
+        _image("shop"),
+        command=["python", "-m", MODULE],
+        environment={
+            "SHOP_LISTEN_METRICS": str(place),
+            "SHOP_DATABASE_URL": _url(MONITOR_ROLE, POSTGRES, places),
+            **_password_of(STORES),
+        },
+        volumes=[_secrets_of(STORES)],
+        depends_on={POSTGRES: STARTED, JOB: DONE},
+        healthcheck=_checked(_opened(place.port)),
     )
 
 

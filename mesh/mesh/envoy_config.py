@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from mesh.description.places import Place
 from mesh.description.streams import MOST_STREAMS
 from mesh.paths import ROOT, envoy
 
@@ -30,6 +31,7 @@ ON_ANOTHER_INSTANCE: Mapping[str, Any] = {
 }
 """Has Envoy repeat a request on an instance that it has not tried yet, as Istio does."""
 WEBSOCKET = "websocket"
+METRICS, METRICS_PATH = "metrics", "/stats/prometheus"
 OPTIONS = ("--concurrency", "1", "--disable-hot-restart", "--log-level", "warning")
 """One worker: on the few cores of a test machine more would only take turns. No hot restart: its shared memory would
 tie two runs of one machine together."""
@@ -67,6 +69,42 @@ def holding_streams(cluster: Mapping[str, Any]) -> dict[str, Any]:
     (threshold,) = cluster["circuit_breakers"]["thresholds"]
     most = dict.fromkeys(("max_connections", "max_requests", "max_pending_requests"), MOST_STREAMS)
     return {**cluster, "circuit_breakers": {"thresholds": [{**threshold, **most}]}}
+
+
+def show_metrics(config: dict[str, Any], place: Place) -> None:
+    """Has Envoy show its statistics at a port, and nothing else of the page about itself, which is at a socket.
+
+    Args:
+        config: Envoy's configuration, with the address of that page, and lists of listeners and clusters.
+        place: The port.
+    """
+    manager = {
+        "@type": f"{TYPES}/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
+        "stat_prefix": METRICS,
+        "route_config": {
+            "virtual_hosts": [
+                {
+                    "name": METRICS,
+                    "domains": ["*"],
+                    "routes": [{"match": {"path": METRICS_PATH}, "route": {"cluster": METRICS}}],
+                }
+            ]
+        },
+        "http_filters": [
+            {
+                "name": "envoy.filters.http.router",
+                "typed_config": {"@type": f"{TYPES}/envoy.extensions.filters.http.router.v3.Router"},
+            }
+        ],
+    }
+    filters = [{"name": "envoy.filters.network.http_connection_manager", "typed_config": manager}]
+    listener = {
+        "address": tcp_address(place.host, place.port),
+        "enable_reuse_port": False,
+        "filter_chains": [{"filters": filters}],
+    }
+    config["static_resources"]["listeners"].append({"name": METRICS, **listener})
+    config["static_resources"]["clusters"].append(endpoints(METRICS, [config["admin"]["address"]]))
 
 
 def command(file: Path, *extra: str) -> Sequence[str]:

@@ -6,7 +6,8 @@ admin    `password` of the database's administrator, as `pgpass` too; `role-pass
 public   `jwt-public.pem` checks the shop's tokens
 user     `jwt-private.pem` signs them
 
-The folder of each service has its own password, as the `pgpass` that PGPASSFILE names.
+The folder of each service has its own password, as the `pgpass` that PGPASSFILE names; so has `stores`, for the role
+that reads the database server's own counts.
 """
 
 from __future__ import annotations
@@ -27,9 +28,11 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from shop.database.schemas import SCHEMAS
+from shop.database.schemas import MONITOR, SCHEMAS
 
 ADMIN = "postgres"
+OWNERS = {**{schema.name: schema.service for schema in SCHEMAS}, MONITOR: "stores"}
+"""Whose each role is."""
 
 
 def make_secrets(folder: Path) -> None:
@@ -40,9 +43,11 @@ def make_secrets(folder: Path) -> None:
     """
     admin = folder / "admin"
     _write(admin / "pgpass", _pgpass(ADMIN, _kept(admin / "password", _password)))
-    passwords = json.loads(_kept(admin / "role-passwords", _role_passwords))
-    for schema in SCHEMAS:
-        _write(folder / schema.service / "pgpass", _pgpass(schema.name, passwords[schema.name]))
+    kept = json.loads(_kept(admin / "role-passwords", lambda: "{}"))
+    passwords = {role: kept.get(role) or _password() for role in OWNERS}
+    _write(admin / "role-passwords", json.dumps(passwords))
+    for role, owner in OWNERS.items():
+        _write(folder / owner / "pgpass", _pgpass(role, passwords[role]))
     private = load_pem_private_key(_kept(folder / "user" / "jwt-private.pem", _private_key).encode(), None)
     public = private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
     _write(folder / "public" / "jwt-public.pem", public.decode())
@@ -50,10 +55,6 @@ def make_secrets(folder: Path) -> None:
 
 def _password() -> str:
     return secrets.token_hex(32)
-
-
-def _role_passwords() -> str:
-    return json.dumps({schema.name: _password() for schema in SCHEMAS})
 
 
 def _private_key() -> str:

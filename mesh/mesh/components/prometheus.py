@@ -8,19 +8,31 @@ from typing import Any
 
 import yaml
 
-from mesh.components.shop_processes import metrics_port
+from mesh.components.stores import STORES
 from mesh.description.places import Place, Places
 from mesh.description.ports import Ports
 from mesh.description.switches import Switches
-from mesh.description.topology import EDGE, Topology
-from mesh.edge.envoy import METRICS_PATH
+from mesh.description.topology import EDGE, Topology, metrics_port
+from mesh.envoy_config import METRICS_PATH
 from mesh.paths import ALERT_RULES, RunFolder
+from mesh.sidecars.workloads import Workload
 from mesh.supervisor.processes import STORE_RANK, Component
 from mesh.supervisor.readiness import http_ok
 
 PROMETHEUS = "prometheus"
 EVERY_S = 5
 """Pause between two questions to a component, and between two evaluations of the rules, in seconds."""
+
+
+SIDECARS_SAY = "|".join(
+    (
+        r"^(cluster|http)\.(in|out)bound(.*;|[^.]*)\.("
+        r"(downstream|upstream)_rq_(\dxx|time)|upstream_rq_(retry|timeout|pending_overflow)|upstream_cx_connect_fail|"
+        r"outlier_detection\.ejections_active|rbac\.denied)$",
+        r"^server\.(days_until_first_cert_expiring|memory_allocated)$",
+    )
+)
+"""Names of the statistics that a sidecar is asked for: Envoy has some hundreds for each service that it calls."""
 
 
 def prometheus_component(
@@ -64,7 +76,11 @@ def config_of(jobs: Sequence[Mapping[str, Any]], rules: Path) -> str:
 
 
 def jobs_of(
-    topology: Topology, switches: Switches, measured: Mapping[str, Sequence[Place]], places: Places
+    topology: Topology,
+    switches: Switches,
+    measured: Mapping[str, Sequence[Place]],
+    places: Places,
+    workloads: Sequence[Workload] = (),
 ) -> list[dict[str, Any]]:
     """Who is asked for metrics: a job for each component, named after it.
 
@@ -73,23 +89,36 @@ def jobs_of(
         switches: The switches that it runs with.
         measured: Where each component of the shop shows its metrics, one place for each of its processes.
         places: Where the others are reached.
+        workloads: The components that have sidecars.
     """
     edge = {EDGE: ("/metrics" if switches.edge == "kong" else METRICS_PATH, places.reached(metrics_port(EDGE)))}
     asked = {
         **{name: ("/metrics", listed) for name, listed in measured.items()},
         **(edge if switches.has_edge else {}),
+        STORES: ("/metrics", places.reached(metrics_port(STORES))),
         "jaeger": ("/metrics", places.reached("jaeger-metrics")),
         **({"istiod": ("/metrics", places.reached("istiod-http"))} if switches.mesh == "istio" else {}),
     }
     entered = topology.behind_edge
+    # Whether clients reach it: what it answers is what they get.
+    jobs = [_job(name, path, at, {"entered": str(name in entered).lower()}) for name, (path, at) in asked.items()]
+    return [*jobs, *_sidecar_jobs(workloads)]
+
+
+def _sidecar_jobs(workloads: Sequence[Workload]) -> list[dict[str, Any]]:
+    """A job for the sidecars of each component, whose series bear the component's name too."""
+    beside: dict[str, list[Workload]] = {}
+    for workload in workloads:
+        beside.setdefault(workload.component, []).append(workload)
     return [
         {
-            "job_name": name,
-            "metrics_path": path,
-            # Whether clients reach it: what it answers is what they get.
-            "static_configs": [
-                {"targets": [str(place) for place in targets], "labels": {"entered": str(name in entered).lower()}}
-            ],
+            **_job(group[0].sidecar_component, METRICS_PATH, [one.metrics for one in group], {"component": component}),
+            "params": {"usedonly": [""], "filter": [SIDECARS_SAY]},
         }
-        for name, (path, targets) in asked.items()
+        for component, group in beside.items()
     ]
+
+
+def _job(name: str, path: str, targets: Sequence[Place], labels: Mapping[str, str]) -> dict[str, Any]:
+    static = {"targets": [str(place) for place in targets], "labels": dict(labels)}
+    return {"job_name": name, "metrics_path": path, "static_configs": [static]}

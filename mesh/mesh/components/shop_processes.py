@@ -14,7 +14,17 @@ from mesh.components.valkey import CACHED, Cache
 from mesh.description.places import Places
 from mesh.description.ports import replica_name
 from mesh.description.switch_values import Hold
-from mesh.description.topology import EDGE, GATEWAYS, SERVICES, Plan, Protocol, Topology, entrance_name, port_name
+from mesh.description.topology import (
+    EDGE,
+    GATEWAYS,
+    SERVICES,
+    Plan,
+    Protocol,
+    Topology,
+    entrance_name,
+    metrics_port,
+    port_name,
+)
 from mesh.paths import GRAPHIQL
 from mesh.sidecars.workloads import Workload, identity
 from mesh.supervisor.processes import Component
@@ -23,6 +33,8 @@ from mesh.supervisor.readiness import grpc_serving, grpc_serving_at, http_ok, ht
 SCHEMES: Mapping[Protocol, str] = {**{protocol: protocol.value for protocol in Protocol}, Protocol.REST: "http"}
 TRIAL_DATABASE = "shop_trial"
 DATABASE_TASK = "database"
+MONITOR_ROLE = "shop_monitor"
+"""The role that reads the database server's own counts, and no row."""
 GATEWAY_RANK, SERVICE_RANK = 1, 2
 """Stop ranks: gateways are stopped before what they call."""
 
@@ -81,19 +93,15 @@ class Surroundings:
     admission: bool = False
 
 
-def metrics_port(component: str) -> str:
-    """The name of the port at which a component shows its metrics."""
-    return f"{component}-metrics"
-
-
 def role_name(service: str) -> str:
     """The name of a service's role in the database."""
     return f"shop_{service}"
 
 
-def role_passwords(database: Database) -> dict[str, str]:
-    """The password of each service's role."""
-    return {role: database.password(role) for role in map(role_name, SERVICES)}
+def role_passwords(database: Database, *, monitored: bool = False) -> dict[str, str]:
+    """The password of each service's role, and of the monitor's if it is to be made."""
+    roles = [*map(role_name, SERVICES), *([MONITOR_ROLE] if monitored else [])]
+    return {role: database.password(role) for role in roles}
 
 
 def module_of(service: str) -> str:
@@ -199,7 +207,7 @@ def shop_component(component: str, around: Surroundings, after: frozenset[str], 
     )
 
 
-def database_task(database: Database, data: Data, after: frozenset[str]) -> Component:
+def database_task(database: Database, data: Data, after: frozenset[str], *, monitored: bool = False) -> Component:
     """The task that gives a run its data: the seeded template if it is not there, then a copy of it."""
     command = ["prepare", "--scale", str(data.scale), "--seed", str(data.seed), "--trial", TRIAL_DATABASE]
     return Component(
@@ -207,7 +215,7 @@ def database_task(database: Database, data: Data, after: frozenset[str]) -> Comp
         argv=lambda: [sys.executable, "-m", "shop.database", *command],
         env={
             "SHOP_ADMIN_URL": database.admin_url,
-            "SHOP_ROLE_PASSWORDS": json.dumps(role_passwords(database)),
+            "SHOP_ROLE_PASSWORDS": json.dumps(role_passwords(database, monitored=monitored)),
             "SHOP_AWAIT_STDIN": "on",
         },
         after=after,

@@ -224,6 +224,11 @@ def port_name(component: str, protocol: Protocol) -> str:
     return component if component in GATEWAYS else f"{component}-{protocol}"
 
 
+def metrics_port(component: str) -> str:
+    """The name of the port at which a component shows its metrics."""
+    return f"{component}-metrics"
+
+
 def entrance_name(service: str) -> str:
     """The name of the port at which a service takes framed Thrift from clients only."""
     return f"{service}-thrift-entrance"

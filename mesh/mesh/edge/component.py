@@ -15,7 +15,7 @@ import yaml
 from mesh.description.topology import EDGE
 from mesh.edge import envoy, kong, limits
 from mesh.edge.plan import EdgePlan
-from mesh.envoy_config import command, pipe_address
+from mesh.envoy_config import command, pipe_address, show_metrics
 from mesh.paths import RunFolder
 from mesh.paths import kong as kong_program
 from mesh.supervisor.processes import Component
@@ -51,7 +51,7 @@ def envoy_component(plan: EdgePlan, folder: RunFolder) -> Component:
     config = envoy.render(plan)
     config["admin"]["address"] = pipe_address(admin)
     if plan.metrics is not None:
-        envoy.show_metrics(config, plan.metrics)
+        show_metrics(config, plan.metrics)
     file = write_config(folder.config / "envoy.yaml", config)
     return Component(EDGE, argv=lambda: command(file), ready=http_ok_at(admin, "/ready"))
 

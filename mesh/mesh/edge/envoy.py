@@ -47,7 +47,6 @@ BUFFER = "envoy.filters.http.buffer"
 OVERRIDE = "override_stream_error_on_invalid_http_message"
 DETAILS = "grpc-status-details-bin"
 COMPRESSOR = "envoy.filters.http.compressor"
-METRICS, METRICS_PATH = "metrics", "/stats/prometheus"
 OVERWRITE = "OVERWRITE_IF_EXISTS_OR_ADD"
 _CALLS_GRPC = (
     {"header_filter": {"header": {"name": "content-type", "string_match": {"prefix": "application/grpc"}}}},
@@ -119,38 +118,6 @@ def render(plan: EdgePlan) -> dict[str, Any]:
         _found_at({**collector, **endpoints(OTLP_CLUSTER, [_address(plan.otlp_grpc)])}, [plan.otlp_grpc]),
     ]
     return config
-
-
-def show_metrics(config: dict[str, Any], place: Place) -> None:
-    """Has Envoy show its statistics at a port, and nothing else of the page about itself, which is at a socket.
-
-    Args:
-        config: Envoy's configuration, with the address of that page.
-        place: The port.
-    """
-    manager = {
-        "@type": f"{TYPES}/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
-        "stat_prefix": METRICS,
-        "route_config": {
-            "virtual_hosts": [
-                {
-                    "name": METRICS,
-                    "domains": ["*"],
-                    "routes": [{"match": {"path": METRICS_PATH}, "route": {"cluster": METRICS}}],
-                }
-            ]
-        },
-        "http_filters": [
-            {
-                "name": "envoy.filters.http.router",
-                "typed_config": {"@type": f"{TYPES}/envoy.extensions.filters.http.router.v3.Router"},
-            }
-        ],
-    }
-    filters = [{"name": "envoy.filters.network.http_connection_manager", "typed_config": manager}]
-    listener = {"address": _address(place), "enable_reuse_port": False, "filter_chains": [{"filters": filters}]}
-    config["static_resources"]["listeners"].append({"name": METRICS, **listener})
-    config["static_resources"]["clusters"].append(endpoints(METRICS, [config["admin"]["address"]]))
 
 
 def _tls(certificate: Certificate) -> dict[str, Any]:

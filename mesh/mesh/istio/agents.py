@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mesh.description.ports import Ports
-from mesh.envoy_config import base_config, pipe_address
+from mesh.envoy_config import base_config, pipe_address, show_metrics
 from mesh.istio.control_plane import CLUSTER, ISTIOD
 from mesh.istio.proxies import SPAN_EXPORT
 from mesh.istio.resource import ROOT_NAMESPACE
@@ -28,6 +28,15 @@ DNS_DOMAIN = f"{NAMESPACE}.svc.{TRUST_DOMAIN}"
 NO_ADMIN_PORT = 1
 """The agent wants a port of Envoy's admin pages. Before it stops Envoy, it asks there that connections be drained, and
 goes on without an answer. Nothing listens at this port, so nobody else's Envoy is asked."""
+STATS_CONFIG = {
+    "use_all_default_tags": False,
+    "stats_tags": [
+        {"tag_name": "envoy.cluster_name", "regex": r"^cluster(\.(.+);)"},
+        {"tag_name": "envoy.http_conn_manager_prefix", "regex": r"^http(\.(.+);)"},
+        {"tag_name": "envoy.response_code_class"},
+    ],
+}
+"""Where names end in the names of statistics: istiod puts a semicolon behind them, for they have dots."""
 # The agent has its sockets, secrets and settings at fixed paths below its working directory.
 XDS_SOCKET = Path("etc/istio/proxy/XDS")
 SDS_SOCKET = Path("var/run/secrets/workload-spiffe-uds/socket")
@@ -37,9 +46,23 @@ ANNOTATIONS = Path("etc/istio/pod/annotations")
 
 
 def agent_component(
-    workload: Workload, ports: Ports, folder: RunFolder, authority: Authority, issuer: TokenIssuer
+    workload: Workload,
+    ports: Ports,
+    folder: RunFolder,
+    authority: Authority,
+    issuer: TokenIssuer,
+    *,
+    metrics: bool = False,
 ) -> Component:
     """What to run for a workload's sidecar; makes the agent's folder.
+
+    Args:
+        workload: The workload.
+        ports: Ports of the run.
+        folder: Folder of the run.
+        authority: Whose root the sidecar trusts.
+        issuer: Who makes its token.
+        metrics: Whether the sidecar shows its metrics.
 
     Raises:
         NotInstalledError: There is no agent or no Envoy program.
@@ -54,7 +77,11 @@ def agent_component(
     shutil.copy(authority.root_cert, home / TRUSTED)
     # The port of the agent's own status page, which would be open to other machines; 0 is none.
     (home / ANNOTATIONS).write_text('status.sidecar.istio.io/port="0"\n')
-    (home / "bootstrap.json").write_text(json.dumps(_bootstrap(workload)))
+    bootstrap = _bootstrap(workload)
+    if metrics:
+        show_metrics(bootstrap, workload.metrics)
+        bootstrap["stats_config"] = STATS_CONFIG
+    (home / "bootstrap.json").write_text(json.dumps(bootstrap))
     # The agent takes the path of a program only. Envoy must not outlive it, whoever ends it.
     starter = home / "envoy"
     starter.write_text(f'#!/bin/sh\nexec {shlex.join(guarded([str(envoy())], signal.SIGKILL))} "$@"\n')
@@ -139,7 +166,8 @@ def _bootstrap(workload: Workload) -> dict[str, Any]:
             },
         },
         "static_resources": {
-            "clusters": [_agent_cluster("xds-grpc", XDS_SOCKET), _agent_cluster("sds-grpc", SDS_SOCKET)]
+            "listeners": [],
+            "clusters": [_agent_cluster("xds-grpc", XDS_SOCKET), _agent_cluster("sds-grpc", SDS_SOCKET)],
         },
     }
 

@@ -53,7 +53,12 @@ class IstioMesh:
         require_valid(made, self.file, self.topology.name)
         return [
             istiod_component(self.ports, self.folder, authority, issuer, self.switches.istiod),
-            *(agent_component(workload, self.ports, self.folder, authority, issuer) for workload in self.workloads),
+            *(
+                agent_component(
+                    workload, self.ports, self.folder, authority, issuer, metrics=self.switches.metrics == "on"
+                )
+                for workload in self.workloads
+            ),
         ]
 
     def renew_tokens(self) -> None:

@@ -21,16 +21,16 @@ from mesh.components.shop_processes import (
     Data,
     Surroundings,
     database_task,
-    metrics_port,
     shop_component,
 )
 from mesh.components.span_accounts import SpanAccount, span_accounts
+from mesh.components.stores import STORES, stores_component
 from mesh.components.trial import entrance, framed_url, parts_of, require_fit, target_document
 from mesh.components.valkey import VALKEY, cache, valkey_components
 from mesh.description.places import Place
 from mesh.description.ports import Ports
 from mesh.description.switches import HTTP3, Switches
-from mesh.description.topology import EDGE, GATEWAYS, Protocol, Topology, entrance_name, port_name
+from mesh.description.topology import EDGE, GATEWAYS, Protocol, Topology, entrance_name, metrics_port, port_name
 from mesh.edge.component import ACCESS_LOG, edge_component
 from mesh.edge.plan import edge_plan
 from mesh.errors import ComponentDiedError
@@ -194,8 +194,10 @@ class System(Run):
         ]
 
     def _metrics_ports(self) -> Sequence[str]:
+        if self.switches.metrics == "off":
+            return []
         edge = [EDGE] if self.switches.has_edge else []
-        return [metrics_port(name) for name in (*edge, *self.measured)] if self.switches.metrics == "on" else []
+        return [metrics_port(name) for name in (*edge, STORES, *self.measured)]
 
     def _shop_ports(self) -> Sequence[str]:
         topology = self.topology
@@ -216,12 +218,13 @@ class System(Run):
     def require_free(self) -> None:
         super().require_free()
         for ports in self._apart:
-            metrics = self._metrics_ports()
-            ports.require_free([*self._shop_ports(), *(name for name in metrics if name != metrics_port(EDGE))])
+            metrics = map(metrics_port, self.measured if self.switches.metrics == "on" else ())
+            ports.require_free([*self._shop_ports(), *metrics])
         if self.switches.http == HTTP3:
             self.ports.require_free([EDGE], udp=True)
         for workload in self.workloads:
             own = [port_name(workload.service, inbound.protocol) for inbound in workload.inbound]
+            own += [metrics_port(workload.component)] if self.switches.metrics == "on" else []
             self.ports.require_free(own, at=workload.address)
 
     def ended(self) -> list[ComponentDiedError]:
@@ -266,12 +269,14 @@ class System(Run):
         )
         told = target_document(self.topology, self.switches, self.trial, self.ports, keys.private, self.ca_certificate)
         write_json(self.target, told)
+        measures = self.switches.metrics == "on"
         store = database_components(self.database, self.folder, self.ports)
         before = [] if self._cache is None else valkey_components(self._cache, self.folder, self.ports)
         return [
             *store,
             *before,
-            database_task(self.database, self._data, after=frozenset(item.name for item in store)),
+            database_task(self.database, self._data, after=frozenset(item.name for item in store), monitored=measures),
+            *([stores_component(self.database, self._cache, self.ports)] if measures else []),
             jaeger_component(self.ports, self._environ),
             *self._shop(around, frozenset({DATABASE_TASK, *(item.name for item in before)})),
             *self._sidecars(),
@@ -280,7 +285,7 @@ class System(Run):
         ]
 
     def _monitor(self, program: Path) -> Component:
-        jobs = jobs_of(self.topology, self.switches, self.measured, self.ports)
+        jobs = jobs_of(self.topology, self.switches, self.measured, self.ports, self.workloads)
         return prometheus_component(program, self.folder, self.ports, jobs)
 
     def _shop(self, around: Surroundings, after: frozenset[str]) -> Sequence[Component]:

@@ -24,6 +24,7 @@ from mesh.envoy_config import (
     endpoints,
     holding_streams,
     pipe_address,
+    show_metrics,
     tcp_address,
 )
 from mesh.paths import RunFolder
@@ -112,6 +113,8 @@ class StaticMesh:
             ),
             {**collector, **endpoints(OTLP_CLUSTER, [tcp_address(HOST, self.ports["jaeger-otlp-grpc"])])},
         ]
+        if self.switches.metrics == "on":
+            show_metrics(config, workload.metrics)
         return config
 
     def _base(self, base: Mapping[Protocol, Any], callee: str, protocol: Protocol) -> Mapping[str, Any]:

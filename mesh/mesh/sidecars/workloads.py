@@ -9,9 +9,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mesh.description.places import Place
 from mesh.description.ports import Ports, replica_name
 from mesh.description.streams import LASTING
-from mesh.description.topology import CLIENT, EDGE, NOTIFICATION, TRANSCODER, Protocol, Topology, port_name
+from mesh.description.topology import (
+    CLIENT,
+    EDGE,
+    NOTIFICATION,
+    TRANSCODER,
+    Protocol,
+    Topology,
+    metrics_port,
+    port_name,
+)
 from mesh.paths import RunFolder
 
 TRUST_DOMAIN = "cluster.local"
@@ -72,6 +82,7 @@ class Workload:
         inbound: What it serves; empty for the edge, whose clients are outside of the mesh.
         outbound: Whom it calls.
         admin: Unix domain socket where the sidecar tells about itself.
+        metrics: Where the sidecar shows its metrics with `metrics=on`.
     """
 
     component: str
@@ -82,6 +93,7 @@ class Workload:
     inbound: tuple[Inbound, ...]
     outbound: tuple[Outbound, ...]
     admin: Path
+    metrics: Place
 
     @property
     def name(self) -> str:
@@ -200,4 +212,5 @@ def _workload(component: str, replica: int, topology: Topology, ports: Ports, fo
             for callee, protocol in calls.items()
         ),
         admin=folder.admin_socket(f"{name}-sidecar"),
+        metrics=Place(ports.sidecar_address(component, replica), ports[metrics_port(component)]),
     )

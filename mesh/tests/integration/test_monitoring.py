@@ -29,7 +29,9 @@ LIMIT_S = 60.0
 TRACE = uuid.uuid4().hex
 DASHBOARDS = sorted((ROOT / "observability" / "grafana").glob("*.json"))
 RULES: dict[str, Any] = yaml.safe_load(ALERT_RULES.read_text())
-NAME = re.compile(r"\b(?:ALERTS|up|(?:http|rpc|db|shop|process|envoy|kong|objective)[a-z0-9]*[_:][a-z0-9_:]+)\b")
+NAME = re.compile(
+    r"\b(?:ALERTS|up|(?:pg|redis|http|rpc|db|shop|process|envoy|kong|objective)[a-z0-9]*[_:][a-z0-9_:]+)\b"
+)
 STRING = re.compile(r'"[^"]*"')
 BY = re.compile(r"\b(?:by|on|without) \([^)]*\)|\{[^}]*\}")
 """What follows names labels, and what stands in braces does, too."""
@@ -48,7 +50,7 @@ def expressions() -> dict[str, list[str]]:
     found = {ALERT_RULES.name: [rule["expr"] for group in RULES["groups"] for rule in group["rules"]]}
     for file in DASHBOARDS:
         panels = json.loads(file.read_text())["panels"]
-        found[file.name] = [target["expr"] for panel in panels for target in panel["targets"]]
+        found[file.name] = [target["expr"] for panel in panels for target in panel.get("targets", [])]
     return found
 
 
@@ -61,7 +63,7 @@ def names(expression: str) -> set[str]:
 def shop(free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
     ports = free_ports()
     folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("monitoring"))
-    switches = parse_switches(metrics="on", updates="on", replicas="product:2")
+    switches = parse_switches(metrics="on", updates="on", cache="valkey", replicas="product:2")
     try:
         topology = load_topology("hybrid", updates="on")
         with System(topology, switches, ports, "watched", folder=folder, monitor=True) as system:
@@ -117,7 +119,7 @@ def test_every_component_is_asked_and_answers(shop: System) -> None:
             jobs.setdefault(target["labels"]["job"], []).append(target["labels"]["entered"])
         return jobs
 
-    inside = {name: ["false"] for name in ("edge", "order", "user", "payment", "notification", "jaeger")}
+    inside = {name: ["false"] for name in ("edge", "order", "user", "payment", "notification", "stores", "jaeger")}
     gateways = {name: ["true"] for name in ("graphql-gateway", "rest-gateway")}
     assert until(all_are_up) == {**inside, **gateways, "product": ["false", "false"]}
 

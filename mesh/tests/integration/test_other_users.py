@@ -21,10 +21,11 @@ from stand_ins import needs_istio
 
 from mesh.components.postgres_owner import STATE, remove_cluster
 from mesh.components.prometheus import PROMETHEUS
-from mesh.components.shop_processes import metrics_port, role_passwords
+from mesh.components.shop_processes import role_passwords
+from mesh.components.stores import STORES
 from mesh.description.ports import Ports
 from mesh.description.switches import parse_switches
-from mesh.description.topology import EDGE, GATEWAYS, SERVICES, Protocol, load_topology, port_name
+from mesh.description.topology import EDGE, GATEWAYS, SERVICES, Protocol, load_topology, metrics_port, port_name
 from mesh.edge.component import ACCESS_LOG
 from mesh.edge.plugins import PLUGIN_LOG
 from mesh.istio.agents import TRUSTED, agent_folder, token_file
@@ -65,10 +66,14 @@ def surfaces(*, encrypted: bool) -> Mapping[tuple[str, str], Surface]:
     inside = Surface("what a caller inside gets, without mTLS (ADR 009)")
     sidecar = Surface("nothing without a certificate of the mesh", is_closed=True) if encrypted else inside
     served = [(name, port_name(name, protocol)) for name in (*GATEWAYS, *SERVICES) for protocol in Protocol]
+    counts = Surface("counts and times", frozenset({"GET /stats/prometheus"}))
     return {
         (EDGE, EDGE): Surface("what a customer gets"),
-        (EDGE, "edge-metrics"): Surface("counts and times", frozenset({"GET /stats/prometheus"})),
-        **{(name, metrics_port(name)): Surface("the same", at_any_path=True) for name in (*GATEWAYS, *SERVICES)},
+        (EDGE, metrics_port(EDGE)): counts,
+        **{(f"{name}-sidecar", metrics_port(name)): counts for name in (EDGE, *GATEWAYS, *SERVICES)},
+        **{
+            (name, metrics_port(name)): Surface("the same", at_any_path=True) for name in (STORES, *GATEWAYS, *SERVICES)
+        },
         (PROMETHEUS, PROMETHEUS): Surface("the same, and what Prometheus says of itself", at_any_path=True),
         **dict.fromkeys(served, inside),
         **{(f"{name}-sidecar", port): sidecar for name, port in served},
@@ -164,7 +169,7 @@ def test_every_port_is_known_and_at_a_loopback_address(shop: System) -> None:
     found = listening(shop)
     known = surfaces(encrypted=shop.switches.encrypted)
     assert [(owner, place) for owner, place in found if owner not in known] == []
-    assert {host for _, (host, _) in found} == {"127.0.0.1", *(one.address for one in shop.workloads if one.inbound)}
+    assert {host for _, (host, _) in found} == {"127.0.0.1", *(one.address for one in shop.workloads)}
 
 
 def test_a_port_gives_what_it_is_for(shop: System, got: dict[str, Any]) -> None:

@@ -6,7 +6,8 @@ python -m shop.database audit   --name shop_trial [--acknowledged FILE] [--json]
 
 Passwords are read from the environment, as any user of the machine can see the command line of a process:
 SHOP_ADMIN_URL is a database of the server as its administrator, postgresql://postgres:…@127.0.0.1:18060/postgres;
-SHOP_ROLE_PASSWORDS, which `prepare` and `migrate` need, the services' passwords as JSON, {"shop_product": "…", …}.
+SHOP_ROLE_PASSWORDS, which `prepare` and `migrate` need, the services' passwords as JSON, {"shop_product": "…", …}. If
+there is one for shop_monitor, that role is made too: it reads the server's own counts, and no row.
 With SHOP_AWAIT_STDIN=on, `prepare` imports what it needs, and connects once its standard input ends.
 """
 
@@ -23,7 +24,7 @@ from pathlib import Path
 
 import psycopg
 
-from shop.database.schemas import SCHEMAS
+from shop.database.schemas import MONITOR, SCHEMAS
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -116,7 +117,8 @@ def _passwords(env: Mapping[str, str]) -> dict[str, str]:
     text = _variable(env, "SHOP_ROLE_PASSWORDS", example)
     try:
         given = json.loads(text)
-        return {schema.name: str(given[schema.name]) for schema in SCHEMAS}
+        roles = [*(schema.name for schema in SCHEMAS), *([MONITOR] if MONITOR in given else [])]
+        return {role: str(given[role]) for role in roles}
     except (ValueError, TypeError, KeyError):
         # The text holds passwords, so it is not repeated.
         raise ValueError(f"SHOP_ROLE_PASSWORDS is not valid; valid: {example}") from None

@@ -29,6 +29,8 @@ class Schema:
 CODE = ("schemas.py", "migrate.py", "roles.py", "seed.py", "rows.py", "documents.py", "words.py")
 """The code that decides what a prepared database holds."""
 SCHEMAS = tuple(Schema(service) for service in ("product", "user", "order", "payment", "notification"))
+MONITOR = "shop_monitor"
+"""The role that reads the server's own counts, and no row."""
 
 
 def digest(*parts: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 
-from shop.database.schemas import SCHEMAS
+from shop.database.schemas import MONITOR, SCHEMAS
 from shop.secrets import make_secrets
 
 
@@ -26,7 +26,7 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 def test_everyone_has_its_own_and_only_that(folder: Path) -> None:
-    services = {schema.service for schema in SCHEMAS}
+    services = {"stores", *(schema.service for schema in SCHEMAS)}
     assert set(contents(folder)) == {
         *(f"admin/{name}" for name in ("password", "pgpass", "role-passwords")),
         *(f"{service}/pgpass" for service in services),
@@ -35,10 +35,10 @@ def test_everyone_has_its_own_and_only_that(folder: Path) -> None:
     }
     files = contents(folder)
     passwords = json.loads(files["admin/role-passwords"])
-    assert len({files["admin/password"], *passwords.values()}) == len(SCHEMAS) + 1
+    assert len({files["admin/password"], *passwords.values()}) == len(SCHEMAS) + 2
     assert files["admin/pgpass"] == f"*:*:*:postgres:{files['admin/password']}\n"
-    for schema in SCHEMAS:
-        assert files[f"{schema.service}/pgpass"] == f"*:*:*:{schema.name}:{passwords[schema.name]}\n"
+    for role, owner in {**{schema.name: schema.service for schema in SCHEMAS}, MONITOR: "stores"}.items():
+        assert files[f"{owner}/pgpass"] == f"*:*:*:{role}:{passwords[role]}\n"
 
 
 def test_the_public_key_checks_what_the_private_one_signs(folder: Path) -> None:

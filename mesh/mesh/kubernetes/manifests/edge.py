@@ -13,7 +13,7 @@ from mesh.description.topology import EDGE, Topology
 from mesh.edge import envoy, kong, limits
 from mesh.edge.component import config_text
 from mesh.edge.plan import EdgePlan, edge_plan
-from mesh.envoy_config import DESCRIPTOR, OPTIONS
+from mesh.envoy_config import DESCRIPTOR, OPTIONS, show_metrics
 from mesh.kubernetes.manifests.deployment import (
     DRAIN_S,
     LEAVES_S,
@@ -76,7 +76,7 @@ def envoy_text(plan: EdgePlan) -> str:
     """Envoy's configuration in a container, which has its files in the folder `CONFIG`."""
     config = envoy.render(plan)
     if plan.metrics is not None:
-        envoy.show_metrics(config, plan.metrics)
+        show_metrics(config, plan.metrics)
     return config_text(config).replace(str(DESCRIPTOR), str(CONFIG / DESCRIPTOR.name))
 
 
