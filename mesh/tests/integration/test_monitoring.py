@@ -9,6 +9,8 @@ import subprocess
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -26,6 +28,8 @@ from mesh.paths import ALERT_RULES, ROOT, RunFolder
 
 pytestmark = pytest.mark.integration
 LIMIT_S = 60.0
+MOST_SERIES = 250
+"""Of a sidecar that calls five services: two directions, each with a histogram, for each."""
 TRACE = uuid.uuid4().hex
 DASHBOARDS = sorted((ROOT / "observability" / "grafana").glob("*.json"))
 RULES: dict[str, Any] = yaml.safe_load(ALERT_RULES.read_text())
@@ -59,17 +63,24 @@ def names(expression: str) -> set[str]:
     return set(NAME.findall(BY.sub("", STRING.sub("", expression))))
 
 
-@pytest.fixture(scope="module")
-def shop(free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
-    ports = free_ports()
-    folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("monitoring"))
-    switches = parse_switches(metrics="on", updates="on", cache="valkey", replicas="product:2")
+@contextmanager
+def watched(ports: Ports, root: Path, **given: str) -> Iterator[System]:
+    """A shop beside which Prometheus runs."""
+    folder = RunFolder.of(ports.base, root=root)
+    switches = parse_switches(metrics="on", **given)
     try:
-        topology = load_topology("hybrid", updates="on")
+        topology = load_topology("hybrid", updates=switches.updates)
         with System(topology, switches, ports, "watched", folder=folder, monitor=True) as system:
             yield system
     finally:
         remove_cluster(folder)
+
+
+@pytest.fixture(scope="module")
+def shop(free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
+    root = tmp_path_factory.mktemp("monitoring")
+    with watched(free_ports(), root, updates="on", cache="valkey", replicas="product:2") as system:
+        yield system
 
 
 def asked(shop: System, path: str, **query: str) -> Any:
@@ -173,6 +184,34 @@ def test_a_component_that_is_away_is_told_and_what_fails_for_it_counts_as_a_faul
     refused = answers + '{job="rest-gateway", http_response_status_code="400", error_type=""}'
     assert value(shop, refused) == 1
     until(lambda: value(shop, 'count(ALERTS{alertname="ComponentDown", job="product"})') == 2)
+
+
+@needs_prometheus
+def test_each_sidecar_shows_a_bounded_number_of_series_by_the_component_that_it_stands_beside(
+    free_ports: Callable[[], Ports], tmp_path: Path
+) -> None:
+    with watched(free_ports(), tmp_path, mesh="envoy", mtls="on") as meshed:
+        components = {one.component for one in meshed.workloads}
+        up = 'up{job=~".*-sidecar"} == 1'
+        until(lambda: len(asked(meshed, "query", query=up)["result"]) == len(components))
+        found = {
+            (one["metric"]["job"], one["metric"]["component"]) for one in asked(meshed, "query", query=up)["result"]
+        }
+        assert found == {(f"{name}-sidecar", name) for name in components}
+        query = {"query": '{ products(first: 2, category: "books") { edges { node { id } } } }'}
+
+        def passed() -> bool:
+            with httpx.Client(base_url=meshed.url, trust_env=False) as client:
+                assert client.post("/graphql", json=query).status_code == 200
+            calls = 'envoy_cluster_upstream_rq_xx{component="graphql-gateway", envoy_cluster_name=~"outbound.*product"}'
+            return value(meshed, calls) > 0
+
+        until(passed)
+        assert value(meshed, 'envoy_http_downstream_rq_xx{component="product", envoy_response_code_class="2"}') > 0
+        assert value(meshed, 'min(envoy_server_days_until_first_cert_expiring{component!=""})') > 7
+        counted = asked(meshed, "query", query='count by (component) ({component!="", __name__=~"envoy_.*"})')["result"]
+        assert {one["metric"]["component"] for one in counted} == components
+        assert max(float(one["value"][1]) for one in counted) < MOST_SERIES
 
 
 @needs_promtool

@@ -58,7 +58,7 @@ def test_the_monitor_reads_counts_and_no_row(monitor_url: str, shop_url: str) ->
         assert connection.execute(
             "SELECT count(*) FROM pg_stat_activity WHERE query = '<insufficient privilege>'"
         ).fetchone() == (0,)
-        for statement in (b"SELECT * FROM shop_user.account", b"CREATE TABLE shop_user.mine (id int)", b"CREATE ROLE mine"):
+        for statement in (b"SELECT * FROM shop_user.account", b"CREATE TABLE shop_user.mine ()", b"CREATE ROLE mine"):
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 connection.execute(statement)
 
