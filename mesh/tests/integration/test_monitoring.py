@@ -39,7 +39,12 @@ NAME = re.compile(
 STRING = re.compile(r'"[^"]*"')
 BY = re.compile(r"\b(?:by|on|without) \([^)]*\)|\{[^}]*\}")
 """What follows names labels, and what stands in braces does, too."""
-ONLY_WITH = {"kong_http_requests_total": "edge=kong", "http_client_request_duration_seconds_bucket": "REST inside"}
+EJECTED = "envoy_cluster_outlier_detection_ejections_active"
+ONLY_WITH = {
+    "kong_http_requests_total": "edge=kong",
+    "http_client_request_duration_seconds_bucket": "REST inside",
+    EJECTED: "sidecars, the first time that one leaves an instance out",
+}
 """Names that this topology has not, and what does have them."""
 needs_promtool = pytest.mark.skipif(
     shutil.which("promtool") is None, reason="there is no promtool on PATH: nobody has checked the alerts' rules"
@@ -212,6 +217,8 @@ def test_each_sidecar_shows_a_bounded_number_of_series_by_the_component_that_it_
         counted = asked(meshed, "query", query='count by (component) ({component!="", __name__=~"envoy_.*"})')["result"]
         assert {one["metric"]["component"] for one in counted} == components
         assert max(float(one["value"][1]) for one in counted) < MOST_SERIES
+        (gateway,) = (one for one in meshed.workloads if one.component == "graphql-gateway")
+        assert f"\n{EJECTED}{{" in httpx.get(f"http://{gateway.metrics}/stats/prometheus", trust_env=False).text
 
 
 @needs_promtool

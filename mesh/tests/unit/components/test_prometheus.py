@@ -1,0 +1,49 @@
+"""Whom Prometheus asks, and which of its statistics a sidecar is asked for."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from mesh.components.prometheus import SIDECARS_SAY, jobs_of
+from mesh.description.ports import load_ports
+from mesh.description.switches import parse_switches
+from mesh.description.topology import load_topology
+from mesh.paths import RunFolder
+from mesh.sidecars.workloads import workloads
+
+STATIC, ISTIO = "outbound|18020|stable|product", "outbound|18020||product.mesh.local;"
+
+
+@pytest.mark.parametrize("cluster", [STATIC, ISTIO, "inbound|18020", "inbound|18020||;"])
+def test_a_sidecar_is_asked_for_what_it_forwards(cluster: str) -> None:
+    for name in ("upstream_rq_5xx", "upstream_rq_time", "upstream_rq_retry", "outlier_detection.ejections_active"):
+        assert re.search(SIDECARS_SAY, f"cluster.{cluster}.{name}")
+    for name in ("internal.upstream_rq_5xx", "upstream_rq_503", "upstream_cx_active", "membership_total"):
+        assert not re.search(SIDECARS_SAY, f"cluster.{cluster}.{name}")
+
+
+def test_a_sidecar_is_not_asked_for_its_own_talk() -> None:
+    assert re.search(SIDECARS_SAY, "http.inbound_127.0.0.5_18020;.downstream_rq_2xx")
+    assert re.search(SIDECARS_SAY, "server.days_until_first_cert_expiring")
+    for name in (
+        "http.admin.downstream_rq_2xx",
+        "http.metrics.downstream_rq_time",
+        "cluster.jaeger-otlp.upstream_rq_2xx",
+    ):
+        assert not re.search(SIDECARS_SAY, name)
+
+
+def test_sidecars_of_replicas_are_one_job_at_the_ports_of_their_component(tmp_path: Path) -> None:
+    switches = parse_switches(metrics="on", mesh="envoy", replicas="product:2")
+    topology, ports = load_topology("hybrid"), load_ports({})
+    ports = type(ports)(ports.base, ports.offsets, ports.addresses, switches.replicas)
+    meshed = workloads(topology, ports, RunFolder.of(ports.base, tmp_path))
+    jobs = {job["job_name"]: job for job in jobs_of(topology, switches, {}, ports, meshed)}
+    (static,) = jobs["product-sidecar"]["static_configs"]
+    port = ports["product-metrics"]
+    assert static == {"targets": [f"127.0.0.5:{port}", f"127.0.1.5:{port}"], "labels": {"component": "product"}}
+    assert jobs["product-sidecar"]["params"] == {"usedonly": [""], "filter": [SIDECARS_SAY]}
+    assert jobs["stores"]["static_configs"][0]["targets"] == [f"127.0.0.1:{ports['stores-metrics']}"]
