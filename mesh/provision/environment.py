@@ -96,7 +96,7 @@ def lock() -> None:
     options = ["--universal", "--python-version", "3.11", "--generate-hashes"]
     quiet = ["--quiet", "--no-annotate", "--no-header", "--no-emit-index-url"]
     compiled = [uv(), "pip", "compile", *options, *quiet]
-    everything = [str(ROOT / "pyproject.toml"), "--group", "dev", "--output-file", str(LOCK)]
+    everything = [str(ROOT / "pyproject.toml"), "--all-extras", "--group", "dev", "--output-file", str(LOCK)]
     _from_index("Locking the Python packages", "5 s", [*compiled, *everything])
     for image, more in IMAGES.items():
         into = ["--output-file", str(ROOT / "images" / f"{image}.lock")]

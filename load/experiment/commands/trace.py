@@ -22,7 +22,7 @@ from hops.budget.parts import budget_of_tree
 from hops.elements.table import Cell, Column, Table, number, words
 from hops.run.documents.trial import TrialRecord
 from hops.run.files import TRIALS, Trials, read_document, trial_folder
-from hops.tables.budget import trace_table
+from hops.tables.trace import trace_table
 from hops.terminal.render import rendered
 from hops.terminal.trace import trace_tree
 from hops.traces.otlp import read_file

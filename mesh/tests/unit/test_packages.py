@@ -1,22 +1,20 @@
-"""Every package of the checkout is in the wheel, and under the contracts about imports."""
+"""Every package of the checkout is under the contracts about imports, and those of the trace tools are the wheel."""
 
 from __future__ import annotations
 
 import tomllib
 from pathlib import Path
 
-import pytest
-
 from mesh.paths import ROOT
 
-TOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PACKAGES = {file.parent.name for file in ROOT.glob("[!.]*/*/__init__.py") if file.parent.name != "tests"}
 
 
-@pytest.mark.parametrize(
-    "listed",
-    [TOOLS["hatch"]["build"]["targets"]["wheel"]["packages"], TOOLS["importlinter"]["root_packages"]],
-    ids=["wheel", "contracts"],
-)
-def test_every_package_is_listed(listed: list[str]) -> None:
-    assert {Path(name).name for name in listed} == PACKAGES
+def test_every_package_is_under_the_contracts() -> None:
+    assert set(PROJECT["tool"]["importlinter"]["root_packages"]) == PACKAGES
+
+
+def test_the_wheel_has_the_packages_that_its_command_starts_in_and_no_other() -> None:
+    built = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    assert {Path(name).name for name in built} == {"hops", PROJECT["project"]["scripts"]["hopwise"].partition(".")[0]}

@@ -13,8 +13,7 @@ from msgspec.structs import asdict
 
 from hops.budget.parts import Budget, budget_of_tree
 from hops.errors import HopsError, NotEnoughDataError
-from hops.run.bulk import write_rows
-from hops.tables.budget import trace_table
+from hops.tables.trace import trace_table
 from hops.terminal.console import terminal
 from hops.terminal.render import rendered
 from hops.terminal.trace import trace_tree
@@ -72,6 +71,8 @@ def rows(
     as_json: AsJson = False,
 ) -> None:
     """Write the hop budgets of all traces in a file as rows, however many there are."""
+    from hops.run.bulk import write_rows  # rows are Parquet, for which one trace needs no library
+
     try:
         made = write_rows(file, out, processes=processes)
     except (HopsError, OSError, UnicodeDecodeError) as error:

@@ -107,29 +107,6 @@ def parts_table(view: SummaryView, journey: str, *, least_share: float = 0.0) ->
     return Table(f"budget_parts_{journey}", caption, columns, rows, totals=1)
 
 
-def trace_table(title: str, parts_ns: Mapping[str, int], crossings: Mapping[str, int]) -> Table:
-    """The hop budget of one trace to the nanosecond, the largest part first.
-
-    Args:
-        title: Title of the table.
-        parts_ns: Nanoseconds on the critical path by part.
-        crossings: How often each part was entered.
-    """
-    total = sum(parts_ns.values())
-    names = sorted({*parts_ns, *crossings}, key=lambda part: (-parts_ns.get(part, 0), part))
-    rows = [
-        [
-            words(part),
-            Cell(_exact(ns := parts_ns.get(part, 0)), ns / 1e6, share=ns / total if total else 0.0),
-            Cell(str(crossings.get(part, 0)), crossings.get(part, 0)),
-        ]
-        for part in names
-    ]
-    rows.append([words("adds up to"), Cell(_exact(total), total / 1e6), Cell("")])
-    columns = [Column("part", numeric=False), Column("time", "ms"), Column("crossings")]
-    return Table("trace_budget", title, columns, rows, totals=1)
-
-
 class _Budget(NamedTuple):
     """A column of the table of parts: ms by part, and which of them are not known on their own."""
 
@@ -180,7 +157,3 @@ def _traced_ns(cell: JourneySummary) -> str:
 def _share(budget: Mapping[str, float], part: str) -> float:
     total = sum(budget.values())
     return budget.get(part, 0.0) / total if total else 0.0
-
-
-def _exact(ns: int) -> str:
-    return f"{ns / 1e6:.6f}"

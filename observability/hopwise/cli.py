@@ -1,0 +1,144 @@
+"""The command line: one command for all that the project does, each part of it imported when it is chosen."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from hopwise.table import COMMANDS, GROUPS, extra_of
+
+WIDTH = 100
+CHECKOUT = "experiment"
+"""A package that is in a checkout, and not in what is installed without one."""
+
+
+class OnDemand(TyperGroup):
+    """Imports the command that runs, so that nobody waits for what the others import or has to have it installed."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that `args` name, imported, and its own arguments."""
+        name, stub, rest = super().resolve_command(ctx, args)
+        if name not in COMMANDS:
+            return name, stub, rest
+        try:
+            return name, imported(name), rest
+        except ModuleNotFoundError as error:
+            if ctx.resilient_parsing:  # of completion, which says nothing
+                return name, stub, rest
+            raise _not_installed(name, error) from error
+
+    def invoke(self, ctx: Any) -> Any:
+        """Runs the command, which may import more."""
+        try:
+            return super().invoke(ctx)
+        except ModuleNotFoundError as error:
+            raise _not_installed(ctx.invoked_subcommand, error) from error
+
+    def format_help(self, _ctx: Any, formatter: Any) -> None:
+        """Writes the commands on one screen: those for traces each, the others by group."""
+        formatter.write_usage("hopwise", "COMMAND [OPTION]...")
+        formatter.write_text("See where a request's time goes, hop by hop: traces in, budgets that add up out.")
+        for group in GROUPS.values():
+            with formatter.section(group.title):
+                told = [(name, does) for name, (_, does) in group.commands.items() if does]
+                if told:
+                    formatter.write_dl(told)
+                else:
+                    formatter.write_text(", ".join(group.commands))
+        with formatter.section("Help"):
+            formatter.write_dl(
+                [
+                    (f"help {'|'.join(GROUPS)}", "What the commands of a group do"),
+                    ("COMMAND --help", "A command's options; --json gives programs what tables give people"),
+                    ("--version, --install-completion", "The version; completion for this shell"),
+                ]
+            )
+
+
+def imported(name: str) -> Any:
+    """Imports a command.
+
+    Args:
+        name: Name of a command of the table.
+
+    Returns:
+        It, as a command of Typer's.
+
+    Raises:
+        ModuleNotFoundError: It needs a module that is not installed.
+    """
+    where, help_text = COMMANDS[name]
+    module, _, attribute = where.partition(":")
+    command = getattr(import_module(module), attribute)
+    if not isinstance(command, typer.Typer):
+        alone = typer.Typer(add_completion=False)
+        alone.command(name, help=command.__doc__ or help_text)(command)
+        return typer.main.get_command(alone)
+    built: Any = typer.main.get_command(command)
+    return built.resolve_command(typer.Context(built), [name])[1] if isinstance(built, TyperGroup) else built
+
+
+def _not_installed(name: str, error: ModuleNotFoundError) -> Exception:
+    """What to say of a command whose modules are missing; the error itself if it is a mistake in this project."""
+    missing = (error.name or "").partition(".")[0]
+    if find_spec(missing) is not None:
+        return error
+    extra = extra_of(name)
+    install = f"pip install 'hopwise[{extra}]'"
+    if extra == "shop" and find_spec(CHECKOUT) is None:
+        cause = f"{name} runs in a checkout of the project, after make setup, which does {install} there"
+    else:
+        cause = f"{name} needs {missing}, which is not installed: {install}"
+    typer.echo(f"error: {cause}.", err=True)
+    return typer.Exit(1)
+
+
+app = typer.Typer(
+    cls=OnDemand,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"max_content_width": WIDTH},
+)
+for _name, (_, _does) in COMMANDS.items():
+    app.command(_name, help=_does)(lambda: None)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"hopwise {version('hopwise')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="The version.")] = False,
+) -> None:
+    """See where a request's time goes, hop by hop."""
+
+
+@app.command("help")
+def help_command(
+    ctx: typer.Context,
+    group: Annotated[str, typer.Argument(metavar="GROUP", help=f"Group: {', '.join(GROUPS)}; or a command.")] = "",
+) -> None:
+    """Say what the commands of a group do."""
+    hopwise: Any = ctx.parent.command if ctx.parent else None
+    if group not in GROUPS:
+        hopwise.main([group, "--help"] if group else ["--help"], prog_name="hopwise")
+    width = max(map(len, GROUPS[group].commands))
+    typer.echo(f"{GROUPS[group].title}\n")
+    for name in GROUPS[group].commands:
+        _, command, _ = hopwise.resolve_command(ctx.parent, [name])
+        typer.echo(f"  {name:{width}}  {command.get_short_help_str(WIDTH + 60)}")
+
+
+def main() -> None:
+    """Runs the command `hopwise`."""
+    app(prog_name="hopwise")

@@ -1,0 +1,74 @@
+"""The wheel in a fresh environment: the trace tools, without a shop and in little room."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hops.synthetic.traces import otlp_document, shop_trace
+from mesh.paths import ROOT
+from provision.environment import LIMITS, uv
+
+pytestmark = pytest.mark.integration
+
+MOST_MB = 60
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an environment with the wheel, at the versions of the lock."""
+    folder = tmp_path_factory.mktemp("wheel")
+    _run(sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder))
+    environment = folder / "environment"
+    _run(uv(), "venv", "--quiet", "--python", sys.executable, str(environment))
+    (wheel,) = folder.glob("*.whl")
+    lock = str(ROOT / "requirements.lock")
+    _run(uv(), "pip", "install", "--quiet", "--python", str(environment), "--constraints", lock, str(wheel))
+    return environment
+
+
+def _run(*argv: str) -> None:
+    done = subprocess.run(
+        argv, capture_output=True, text=True, check=False, timeout=300, cwd=ROOT, env={**os.environ, **LIMITS}
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def _hopwise(installed: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    program = installed / "bin" / "hopwise"
+    return subprocess.run([program, *arguments], capture_output=True, text=True, check=False, timeout=60, cwd=installed)
+
+
+def test_a_budget_is_printed_of_a_file(installed: Path, tmp_path: Path) -> None:
+    file = tmp_path / "traces.json"
+    file.write_text(json.dumps(otlp_document(shop_trace(0, 30))))
+    done = _hopwise(installed, "budget", "--otlp", str(file), "--json")
+    assert done.returncode == 0, done.stderr
+    (budget,) = json.loads(done.stdout)
+    assert sum(budget["parts_ns"].values()) == budget["total_ns"] > 0
+
+
+def test_all_of_it_takes_little_room(installed: Path) -> None:
+    size = sum(file.lstat().st_size for file in installed.rglob("*"))
+    assert size <= MOST_MB * 1e6
+
+
+def test_the_wheel_has_what_reports_are_made_of(installed: Path) -> None:
+    (there,) = installed.glob("lib/python*/site-packages/hops/report/page")
+    written = ROOT / "observability" / "hops" / "report" / "page"
+    assert {file.name for file in there.iterdir()} == {file.name for file in written.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("command", "remedy"),
+    [("report", "pip install 'hopwise[analysis]'"), ("bench", "in a checkout of the project, after make setup")],
+)
+def test_what_is_not_installed_says_how_to_get_it(installed: Path, command: str, remedy: str) -> None:
+    done = _hopwise(installed, command, "results")
+    assert done.returncode == 1
+    assert remedy in done.stderr

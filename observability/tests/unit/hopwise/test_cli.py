@@ -1,0 +1,100 @@
+"""One command: what its help says, what it imports, and what it says of what is not there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+from itertools import chain
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from hopwise.cli import app, imported
+from hopwise.table import COMMANDS, GROUPS
+
+HEAVY = ("polars", "numpy", "scipy", "aiohttp", "hops", "experiment", "mesh")
+OF_DEVELOPERS = {"settings", "clean"}
+"""Commands that only make's targets call."""
+
+
+def hopwise(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(app, arguments, prog_name="hopwise")
+    return result.exit_code, result.output
+
+
+def test_help_fits_one_screen_and_names_every_command() -> None:
+    code, said = hopwise("--help")
+    assert code == 0
+    assert len(said.splitlines()) <= 30
+    assert set(COMMANDS) <= {word.strip(",") for word in said.split()}
+
+
+def test_help_imports_no_command() -> None:
+    program = "import sys; from hopwise.cli import app; app(['--help'], standalone_mode=False); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert set(done.stdout.splitlines()[-1].split()).isdisjoint(HEAVY)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_of_the_table_is_there(name: str) -> None:
+    assert imported(name).get_short_help_str()
+
+
+def test_every_command_for_users_is_in_the_table() -> None:
+    apps = {where for where, _ in COMMANDS.values() if where.endswith(".cli:app")}
+    registered = chain.from_iterable(import_module(where.partition(":")[0]).app.registered_commands for where in apps)
+    names = {one.name or one.callback.__name__ for one in registered}
+    # A results folder's report is made by one command, wherever the folder is.
+    assert names - set(COMMANDS) == OF_DEVELOPERS
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_help_of_a_group_says_what_each_command_does(group: str) -> None:
+    code, said = hopwise("help", group)
+    told = dict(line.split(maxsplit=1) for line in said.splitlines() if line.startswith("  "))
+    assert code == 0
+    assert told.keys() == GROUPS[group].commands.keys()
+
+
+def test_help_of_a_command_is_its_own() -> None:
+    code, said = hopwise("help", "budget")
+    assert code == 0
+    assert "hopwise budget" in said
+
+
+def test_an_unknown_command_is_answered_with_the_nearest() -> None:
+    code, said = hopwise("budgte", "file")
+    assert code == 2
+    assert "'budgte'. Did you mean 'budget'" in said
+
+
+def test_version() -> None:
+    assert hopwise("--version") == (0, "hopwise 0.1.0\n")
+
+
+@pytest.mark.parametrize(("name", "extra"), [("rows", "analysis"), ("bench", "shop")])
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, name: str, extra: str) -> None:
+    def lacking(_name: str) -> object:
+        raise ModuleNotFoundError("No module named 'nowhere'", name="nowhere.at_all")
+
+    monkeypatch.setattr("hopwise.cli.imported", lacking)
+    code, said = hopwise(name)
+    assert (code, said) == (
+        1,
+        f"error: {name} needs nowhere, which is not installed: pip install 'hopwise[{extra}]'.\n",
+    )
+
+
+def test_a_module_that_a_command_imports_later_is_named_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = typer.Typer()
+    alone.command("rows")(lambda: import_module("nowhere"))
+    monkeypatch.setattr("hopwise.cli.imported", lambda _name: typer.main.get_command(alone))
+    assert "rows needs nowhere" in hopwise("rows")[1]
+
+
+def test_a_mistake_in_the_project_is_no_missing_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(COMMANDS, "budget", ("hops.nowhere:budget", ""))
+    with pytest.raises(ModuleNotFoundError, match=r"hops\.nowhere"):
+        app(["budget"], standalone_mode=False)
