@@ -30,7 +30,7 @@ from mesh.kubernetes.manifests.bundle import manifests as cluster_manifests
 from mesh.kubernetes.manifests.files import make_secrets, write
 from mesh.kubernetes.options import NAMESPACE, cluster_options
 from mesh.native.system import System
-from mesh.paths import ROOT, RUNS, RunFolder
+from mesh.paths import ROOT, RUNS, RunFolder, jaeger, jaeger_has_pages, jaeger_pages
 from mesh.supervisor.detached import start_detached
 from mesh.supervisor.reporting import reported
 from mesh.supervisor.restarts import Restarts
@@ -237,8 +237,8 @@ def _show(state: State, as_json: bool, how_to_stop: str) -> None:
         return
     typer.echo(f"{state.topology} is ready at {state.edge}")
     lines = dict(state.urls)
-    if "Jaeger" in lines:
-        lines["Jaeger"] += "  (API only; set JAEGER_BIN to a release binary for its web pages)"
+    if "Jaeger" in lines and not (jaeger_pages(os.environ) or jaeger_has_pages(jaeger(os.environ), os.environ)):
+        lines["Jaeger"] += "  (API only; make jaeger-ui fetches a Jaeger with its pages)"
     lines |= {"CA certificate": state.ca_certificate} if state.ca_certificate else {}
     lines |= {**state.commands, "Logs": state.logs, **_faults(state)}
     width = max(map(len, lines))

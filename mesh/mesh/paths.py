@@ -18,6 +18,10 @@ ROOT = Path(__file__).resolve().parents[2]
 TOPOLOGIES = ROOT / "mesh" / "topologies"
 PORTS_FILE = ROOT / "mesh" / "ports.yaml"
 JAEGER_CONFIG = ROOT / "observability" / "jaeger" / "config.yaml"
+JAEGER_PAGE = ROOT / "observability" / "jaeger" / "page"
+"""What Jaeger's port shows where Jaeger has no pages of its own."""
+JAEGER_RELEASE = "jaeger-release-"
+"""What the folder of an official Jaeger in the shared cache is called, before its version."""
 DASHBOARDS = ROOT / "observability" / "grafana"
 ALERT_RULES = ROOT / "observability" / "prometheus" / "rules.yaml"
 GRAPHIQL = ROOT / ".tools" / "graphiql"
@@ -39,6 +43,7 @@ class RunFolder:
         keys: Folder of secrets: the key pair that signs tokens, the database's password.
         telemetry: Folder of what the newest start's processes say of their own spans.
         config: Folder of the configuration that is made for a run, such as Envoy's.
+        jaeger_page: Folder of the pages at Jaeger's port, where Jaeger has none.
         postgres: PostgreSQL's data folder, kept between runs; for root a link to it.
         postgres_password: File with the password of PostgreSQL's superuser.
         target: File that names the load generator's target.
@@ -57,6 +62,7 @@ class RunFolder:
         self.telemetry = path / "telemetry"
         self.keys = path / "keys"
         self.config = path / "config"
+        self.jaeger_page = path / "jaeger-page"
         self.postgres = path / "postgres"
         self.postgres_password = self.keys / "postgres-password"
         self.target = path / "target.json"
@@ -123,6 +129,29 @@ def jaeger(environ: Mapping[str, str]) -> Path:
         cause = f"JAEGER_BIN={given} is not a file" if given else f"{path} is missing"
         raise NotInstalledError(f"Jaeger: {cause}. Run `make setup`, or set JAEGER_BIN to a Jaeger 2 program.")
     return path
+
+
+def jaeger_pages(environ: Mapping[str, str]) -> Path | None:
+    """The folder of a built Jaeger UI that `JAEGER_UI` names; None if it names none.
+
+    Raises:
+        NotInstalledError: There is no `index.html` in it.
+    """
+    given = environ.get("JAEGER_UI", "")
+    if not given:
+        return None
+    folder = Path(given).expanduser().resolve()
+    if not (folder / "index.html").is_file():
+        raise NotInstalledError(
+            f"JAEGER_UI={given} has no index.html: give the folder that a build of Jaeger's UI writes "
+            "(packages/jaeger-ui/build), or leave it out."
+        )
+    return folder
+
+
+def jaeger_has_pages(program: Path, environ: Mapping[str, str]) -> bool:
+    """Whether a Jaeger program has its UI inside: an official one does, and Jaeger's Go module carries none."""
+    return bool(environ.get("JAEGER_BIN")) or program.resolve().parent.name.startswith(JAEGER_RELEASE)
 
 
 def kong(environ: Mapping[str, str]) -> Path:

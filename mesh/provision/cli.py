@@ -16,6 +16,7 @@ STEPS: dict[str, Callable[[], int | None]] = {
     "venv": environment.sync,
     "generator": golang.build_generator,
     "jaeger": jaeger.build,
+    "jaeger-ui": jaeger.fetch_release,
     "graphiql": graphiql.fetch,
     "istio": istio.build,
     "images": images.build,

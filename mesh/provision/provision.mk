@@ -23,6 +23,12 @@ $(ENVIRONMENT): pyproject.toml requirements.lock
 	@$(if $(JAEGER_BIN),mkdir -p $(@D),$(PROVISION) jaeger)
 	@touch $@
 
+# Before the first run, this also saves building Jaeger.
+.PHONY: jaeger-ui
+jaeger-ui: ## Fetch Jaeger's official release once, whose pages show traces; before the first run, Jaeger is then not compiled
+	@$(PROVISION) jaeger-ui
+	@touch .tools/jaeger.stamp
+
 # Only people open GraphiQL: where it cannot be fetched (exit code 1), everything else goes on without it.
 .tools/graphiql.stamp: mesh/provision/graphiql.py $(if $(realpath .tools/graphiql),,missing)
 	@$(PROVISION) graphiql && touch $@ || [ $$? = 1 ]

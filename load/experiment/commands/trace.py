@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -17,57 +18,106 @@ from experiment.errors import UsageError
 from experiment.results.folder import RESULTS, find_run
 from experiment.trial import exemplars
 from experiment.trial.exemplars import Exemplars
+from experiment.trial.for_jaeger import for_jaeger
 from experiment.trial.outcome import EXEMPLARS
 from hops.budget.parts import budget_of_tree
+from hops.conclusions.wording import plural
 from hops.elements.table import Cell, Column, Table, number, words
+from hops.report.exemplar_page import exemplar_page
 from hops.run.documents.trial import TrialRecord
 from hops.run.files import TRIALS, Trials, read_document, trial_folder
 from hops.tables.trace import trace_table
 from hops.terminal.render import rendered
 from hops.terminal.trace import trace_tree
-from hops.traces.otlp import read_file
+from hops.traces.otlp import read_file, read_spans
 from hops.traces.span import Span
-from hops.traces.tree import grow
-from mesh.description.ports import load_ports
+from hops.traces.tree import Tree, grow
+from mesh.description.ports import Ports, load_ports
 from mesh.native.trace_store import open_trace_store
+from mesh.paths import RunFolder
 
 WATCH_S = 0.5
 
 
-def print_exemplars(file: Path, chosen: Exemplars, query_url: str, console: Console, *, journey: str = "") -> None:
-    """Prints where to find a run's exemplars; with a journey, also what they show.
+@dataclass(frozen=True)
+class Loaded:
+    """Exemplars, read and ready to be shown.
+
+    Attributes:
+        trees: Their trees, by trace id.
+        stands_for: By trace id, the journeys and percentiles of a trace, such as `checkout p50`.
+        chosen: The trace of each journey and percentile.
+        traced: Number of journeys that were traced; 0 if it is not known.
+    """
+
+    trees: Mapping[str, Tree]
+    stands_for: Mapping[str, Sequence[str]]
+    chosen: Exemplars
+    traced: int = 0
+
+    @property
+    def in_words(self) -> str:
+        """How many of the traces these are."""
+        of = f" of {plural(self.traced, 'trace')}" if self.traced else ""
+        return f"{plural(len(self.trees), 'exemplar')}{of} {'is' if len(self.trees) == 1 else 'are'} loaded"
+
+
+def read_exemplars(file: Path, chosen: Exemplars, traced: int = 0) -> Loaded:
+    """Reads a run's exemplars.
 
     Args:
         file: The saved traces.
         chosen: The trace of each journey and percentile.
+        traced: Number of journeys that were traced; 0 if it is not known.
+    """
+    spans: dict[str, list[Span]] = {}
+    for span in read_file(file):
+        spans.setdefault(span.trace_id, []).append(span)
+    stands_for: dict[str, list[str]] = {}
+    for journey, of in sorted(chosen.items()):
+        for percentile, trace_id in sorted(of.items()):
+            stands_for.setdefault(trace_id, []).append(f"{journey} {percentile}")
+    trees = {trace_id: grow(spans[trace_id]) for trace_id in stands_for}
+    return Loaded(trees, stands_for, chosen, traced)
+
+
+def print_exemplars(loaded: Loaded, query_url: str, console: Console, *, journey: str = "") -> None:
+    """Prints where to find a run's exemplars; with a journey, also what they show.
+
+    Args:
+        loaded: The exemplars.
         query_url: URL of the Jaeger that has the traces now.
         console: Where to print.
         journey: The journey whose trees and budgets to print; empty to list all journeys.
     """
-    traces: dict[str, list[Span]] = {}
-    for span in read_file(file):
-        traces.setdefault(span.trace_id, []).append(span)
     rows: list[list[Cell]] = []
+    links: list[str] = []
     trees: list[RenderableType] = []
-    for name, of in sorted(chosen.items()) if not journey else [(journey, chosen[journey])]:
+    for name, of in sorted(loaded.chosen.items()) if not journey else [(journey, loaded.chosen[journey])]:
         for percentile, trace_id in sorted(of.items()):
-            tree = grow(traces[trace_id])
-            trees += [f"\n{name}, {percentile}: {trace_id}", trace_tree(tree)]
+            tree, link = loaded.trees[trace_id], f"{query_url}/trace/{trace_id}"
+            trees += [f"\n{name}, {percentile}: {link}", trace_tree(tree)]
             budget = budget_of_tree(tree)
             if budget is not None:
                 largest, time_ms = max(budget.parts, key=lambda part: budget.parts[part]), number(budget.total_ns / 1e6)
-                rows.append([words(name), words(percentile), time_ms, words(largest), words(trace_id)])
+                rows.append([words(name), words(percentile), time_ms, words(largest)])
+                links.append(f" {name:{_widest(loaded.chosen)}} {percentile}  {link}")
                 trees.append(rendered([trace_table(f"Hop budget of {trace_id}", budget.parts, budget.crossings)]))
     columns = [Column("journey", numeric=False), Column("of", numeric=False), Column("time", "ms")]
-    columns += [Column("largest part", numeric=False), Column("trace", numeric=False)]
+    columns.append(Column("largest part", numeric=False))
     table = Table("exemplars", "Exemplars: the traces nearest to p50 and p99", columns, rows, heads=2)
     console.print(rendered([table]))
-    console.print(f"Jaeger's UI: {query_url}/trace/TRACE   (needs a Jaeger with its UI: set JAEGER_BIN)")
-    console.print(f"Jaeger's API: {query_url}/api/v3/traces/TRACE")
+    console.print(f"{loaded.in_words}. Open one in a browser:")
+    # A link is one word, however narrow the terminal.
+    console.print("\n".join(links), soft_wrap=True)
     for part in (
         trees if journey else ["A journey's exemplars as trees with their budgets: make trace journey=checkout"]
     ):
-        console.print(part)
+        console.print(part, soft_wrap=isinstance(part, str))
+
+
+def _widest(chosen: Exemplars) -> int:
+    return max(map(len, chosen))
 
 
 def trace_command(
@@ -88,13 +138,30 @@ def trace_command(
         if journey and journey not in chosen:
             raise UsageError(f"journey={journey} has no exemplar in this run; available: {', '.join(sorted(chosen))}")
         ports = load_ports(os.environ)
+        loaded = read_exemplars(saved, chosen, int(trial["generator"].get("sampled", 0)))
         with open_trace_store(ports) as started:
-            exemplars.load(saved, ports.url("jaeger-otlp-http"))
-            print_exemplars(saved, chosen, ports.url("jaeger-query-http"), console(), journey=journey)
+            _load(saved, loaded, trial, folder.name, ports)
+            print_exemplars(loaded, ports.url("jaeger-query-http"), console(), journey=journey)
             if started and wait:
                 print("Jaeger runs until Ctrl-C.", file=sys.stderr)
                 while True:
                     time.sleep(WATCH_S)
+
+
+def _load(saved: Path, loaded: Loaded, trial: TrialRecord, run: str, ports: Ports) -> None:
+    """Gives the exemplars to Jaeger, and writes the page of them that its port shows if it has no pages itself."""
+    topology, stands_for = trial["topology"], loaded.stands_for
+
+    def copied(line: bytes) -> bytes:
+        trace_id = read_spans(line)[0].trace_id
+        of_root = {"hop.exemplar": ", ".join(stands_for.get(trace_id, ())), "hop.loaded": loaded.in_words}
+        return for_jaeger(line, {"shop.topology": topology, "shop.run": run}, of_root)
+
+    exemplars.load(saved, ports.url("jaeger-otlp-http"), copied)
+    page = RunFolder.of(ports.base).jaeger_page / "static" / "exemplars.html"
+    if page.parent.is_dir():
+        shown = {trace_id: (stands_for[trace_id], tree) for trace_id, tree in loaded.trees.items()}
+        page.write_text(exemplar_page(topology, run, loaded.in_words, shown), encoding="utf-8")
 
 
 def _trial_of(trials: Sequence[TrialRecord], topology: str) -> TrialRecord:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException
@@ -40,12 +40,13 @@ def save(query_url: str, chosen: Exemplars, path: Path) -> None:
     path.write_text("".join(f"{document}\n" for document in documents), encoding="utf-8")
 
 
-def load(path: Path, otlp_http_url: str) -> None:
+def load(path: Path, otlp_http_url: str, copied: Callable[[bytes], bytes] = bytes) -> None:
     """Sends saved traces to a Jaeger that does not have them any more.
 
     Args:
         path: The file that `save` wrote.
         otlp_http_url: URL of Jaeger's OTLP receiver over HTTP.
+        copied: Makes what is sent of each line; by default, the line as it is.
 
     Raises:
         JaegerError: It did not take one.
@@ -53,7 +54,7 @@ def load(path: Path, otlp_http_url: str) -> None:
     with _connected(otlp_http_url) as jaeger:
         for line in path.read_bytes().splitlines():
             try:
-                _answer(jaeger, "POST", "/v1/traces", line)
+                _answer(jaeger, "POST", "/v1/traces", copied(line))
             except (OSError, HTTPException) as error:
                 raise JaegerError(f"Jaeger at {otlp_http_url} did not accept the saved traces: {error}") from error
 

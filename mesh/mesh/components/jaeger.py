@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import http.client
 import re
+import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from mesh.description.places import Places
 from mesh.description.ports import HOST, Ports
 from mesh.errors import StartError
-from mesh.paths import JAEGER_CONFIG, jaeger
+from mesh.paths import JAEGER_CONFIG, JAEGER_PAGE, RunFolder, jaeger, jaeger_has_pages, jaeger_pages
 from mesh.supervisor.processes import STORE_RANK, Component
 from mesh.supervisor.readiness import http_ok
 
@@ -39,21 +40,26 @@ class SpanCounts:
         return self.refused + self.failed
 
 
-def jaeger_component(ports: Ports, environ: Mapping[str, str]) -> Component:
+def jaeger_component(ports: Ports, environ: Mapping[str, str], folder: RunFolder) -> Component:
     """What to run for Jaeger.
 
     Args:
         ports: Ports of the run.
-        environ: `JAEGER_BIN` is read from it.
+        environ: `JAEGER_BIN` and `JAEGER_UI` are read from it.
+        folder: Of the run; a Jaeger without a UI gets a page of ours from there.
 
     Raises:
-        NotInstalledError: There is no Jaeger program.
+        NotInstalledError: There is no Jaeger program, or no UI where one was named.
     """
     program = jaeger(environ)
+    pages = jaeger_pages(environ)
+    if pages is None and not jaeger_has_pages(program, environ):
+        pages = folder.jaeger_page
+        shutil.copytree(JAEGER_PAGE, pages, dirs_exist_ok=True)
     return Component(
         JAEGER,
         argv=lambda: [str(program), f"--config=file:{JAEGER_CONFIG}"],
-        env=jaeger_environment(ports, ports.offsets),
+        env=jaeger_environment(ports, ports.offsets) | {"JAEGER_PAGES": str(pages or "")},
         ready=http_ok(ports["jaeger-health"], "/status"),
         stop_rank=STORE_RANK,
     )

@@ -277,7 +277,7 @@ class System(Run):
             *before,
             database_task(self.database, self._data, after=frozenset(item.name for item in store), monitored=measures),
             *([stores_component(self.database, self._cache, self.ports)] if measures else []),
-            jaeger_component(self.ports, self._environ),
+            jaeger_component(self.ports, self._environ, self.folder),
             *self._shop(around, frozenset({DATABASE_TASK, *(item.name for item in before)})),
             *self._sidecars(),
             *([self._edge()] if self.switches.has_edge else []),

@@ -22,6 +22,6 @@ def open_trace_store(ports: Ports) -> Iterator[bool]:
     """
     folder = RunFolder.of(ports.base)
     runs = lock_holder(folder) is not None
-    jaeger = Run(ports, folder, jaeger_ports(ports), lambda: [jaeger_component(ports, os.environ)])
+    jaeger = Run(ports, folder, jaeger_ports(ports), lambda: [jaeger_component(ports, os.environ, folder)])
     with nullcontext() if runs else jaeger:
         yield not runs

@@ -186,7 +186,7 @@ def test_unknown_step_lists_the_valid_ones() -> None:
     command = [sys.executable, "-S", "-m", "provision", "kafka"]
     answer = subprocess.run(command, cwd=ROOT / "mesh", capture_output=True, text=True, check=False)
     assert answer.returncode == 2
-    assert "venv, generator, jaeger, graphiql" in answer.stderr
+    assert "venv, generator, jaeger, jaeger-ui, graphiql" in answer.stderr
 
 
 def test_set_up_needs_the_standard_library_only() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Set
 from pathlib import Path
 
 from markupsafe import Markup
@@ -35,9 +36,7 @@ _SELDOM = (NETWORK_GROUP, HANDSHAKE_GROUP, "sidecars", CACHE_GROUP)
 
 def section(view: View) -> Section:
     """Makes the section."""
-    key = [
-        (f"fill {group_class(group)}", group) for group in GROUPS if group not in _SELDOM or group in used_groups(view)
-    ]
+    key = group_key({group for group in GROUPS if group not in _SELDOM} | set(used_groups(view)))
     elements: list[Element] = [
         Text(
             "One real trace for each journey and topology: the one nearest to the median of its trial, in the first "
@@ -64,6 +63,11 @@ def section(view: View) -> Section:
     else:
         elements.insert(1, Drawing(render("key.html", key=key)))
     return Section("exemplars", "One journey, hop by hop", elements, detail=True)
+
+
+def group_key(groups: Set[str]) -> list[tuple[str, str]]:
+    """What the legend of waterfalls shows: the mark of each of these groups, and its name."""
+    return [(f"fill {group_class(group)}", group) for group in GROUPS if group in groups]
 
 
 def waterfall(look: Look, journey: str, tree: Tree, root: Node, scale: int) -> Markup:

@@ -1,0 +1,148 @@
+"""Saved traces as people look at them in Jaeger: in the words of the hop budget, with one convention of attributes.
+
+What is measured is the file; this is a copy of it to look at. Its times are the file's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from hops.budget.parts import POOL_SPAN, part_of
+from hops.traces.critical_path import walk
+from hops.traces.otlp import read_spans
+from hops.traces.span import Span
+from hops.traces.tree import grow
+from hops.units import NS_PER_MS
+
+PART, ON_PATH, POOL = "hop.part", "hop.on_path_ms", "hop.pool_acquire_ms"
+"""Attributes: the part of the hop budget that a span on the critical path belongs to, its time there, and the time in
+connection pools too short for rows of their own."""
+LEAST_POOL_NS = 50_000
+"""A shorter wait for a connection is an attribute of the span around it, and no row."""
+
+_CONVENTION = {
+    "http.method": "http.request.method",
+    "http.status_code": "http.response.status_code",
+    "http.protocol": "network.protocol.version",
+    "http.flavor": "network.protocol.version",
+    "http.scheme": "url.scheme",
+    "net.peer.ip": "network.peer.address",
+    "peer.address": "network.peer.address",
+    "request_size": "http.request.body.size",
+    "response_size": "http.response.body.size",
+    "user_agent": "user_agent.original",
+}
+"""What the edge calls otherwise than the services, which follow OpenTelemetry's conventions."""
+_NOTHING = ("", "-")
+
+Values = dict[str, Any]
+"""Attributes by key, each value as OTLP JSON has it."""
+
+
+def for_jaeger(line: bytes, everywhere: Mapping[str, str], of_root: Mapping[str, str]) -> bytes:
+    """Makes the copy of one trace.
+
+    Args:
+        line: The trace, an OTLP JSON document.
+        everywhere: Attributes of each resource, where it does not have them.
+        of_root: Attributes of the root.
+
+    Raises:
+        MalformedTraceError: The line is no OTLP JSON.
+    """
+    spans = read_spans(line)
+    root = grow(spans).root
+    parts: dict[str, str] = {}
+    on_path: dict[str, int] = defaultdict(int)
+    for node, start_ns, end_ns in walk(root) if root else ():
+        parts[node.span.span_id] = part_of(node)
+        on_path[node.span.span_id] += end_ns - start_ns
+    in_pools: dict[str, int] = defaultdict(int)
+    for span in filter(_is_short_wait, spans):
+        in_pools[span.parent_id] += span.end_ns - span.start_ns
+    document = json.loads(line)
+    in_order = iter(spans)
+    for resource_spans in document["resourceSpans"]:
+        resource = resource_spans["resource"]
+        resource["attributes"] = _listed(_texts(everywhere) | _values(resource))
+        for scope_spans in resource_spans["scopeSpans"]:
+            kept = []
+            for written, span in zip(scope_spans["spans"], in_order, strict=False):
+                if _is_short_wait(span):
+                    continue
+                values = _values(written)
+                written["name"] = _name(span.name, {key: _text(value) for key, value in values.items()})
+                values = dict(_conventional(values))
+                if span.span_id in parts:
+                    values |= _texts({PART: parts[span.span_id]}) | _ms(ON_PATH, on_path[span.span_id])
+                if span.span_id in in_pools:
+                    values |= _ms(POOL, in_pools[span.span_id])
+                if root and span is root.span:
+                    values |= _texts(of_root)
+                written["attributes"] = _listed(values)
+                kept.append(written)
+            scope_spans["spans"] = kept
+    return json.dumps(document).encode()
+
+
+def _is_short_wait(span: Span) -> bool:
+    return span.name == POOL_SPAN and span.end_ns - span.start_ns < LEAST_POOL_NS
+
+
+def _name(name: str, said: Mapping[str, str]) -> str:
+    """A name that begins with what tells spans apart: methods before their services, operations before their paths."""
+    if "rpc.method" in said:
+        return f"{said['rpc.method']} {said.get('rpc.service', '')}".rstrip()
+    if "graphql.operation.name" in said:
+        return f"{said['graphql.operation.name']} {name}"
+    if said.get("component") == "proxy":
+        way, _, _ = name.removeprefix("router ").rpartition(" egress")
+        return f"{way} egress" if way else f"{said.get('http.method', '')} {_url(said).path} {name}".lstrip()
+    return name
+
+
+def _conventional(values: Values) -> Iterator[tuple[str, Any]]:
+    """Attributes by the names that the services use too, those that say nothing left out."""
+    said = {key: _text(value) for key, value in values.items()}
+    for key, value in values.items():
+        if said[key] in _NOTHING or key in ("component", "upstream_cluster.name", "http.url", "upstream_address"):
+            continue
+        if key in ("http.protocol", "http.flavor"):
+            value = {"stringValue": said[key].removeprefix("HTTP/")}
+        yield _CONVENTION.get(key, key), value
+    if "http.url" in said:
+        url = _url(said)
+        yield "url.path", {"stringValue": url.path}
+        yield "url.scheme", {"stringValue": url.scheme}
+    if said.get("upstream_address", "-") not in _NOTHING:
+        host, _, port = said["upstream_address"].rpartition(":")
+        yield "server.address", {"stringValue": host}
+        yield "server.port", {"intValue": port}
+
+
+def _url(said: Mapping[str, str]) -> Any:
+    return urlsplit(said.get("http.url", ""))
+
+
+def _values(of: Mapping[str, Any]) -> Values:
+    return {one["key"]: one.get("value", {}) for one in of.get("attributes") or ()}
+
+
+def _text(value: Mapping[str, Any]) -> str:
+    return str(next(iter(value.values()), ""))
+
+
+def _texts(texts: Mapping[str, str]) -> Values:
+    return {key: {"stringValue": text} for key, text in texts.items()}
+
+
+def _ms(key: str, ns: int) -> Values:
+    return {key: {"doubleValue": ns / NS_PER_MS}}
+
+
+def _listed(values: Values) -> list[dict[str, Any]]:
+    return [{"key": key, "value": value} for key, value in values.items()]
