@@ -10,7 +10,7 @@ from rich.console import RenderableType
 
 from experiment.commands.options import console
 from experiment.commands.prove import delays_table, kills_view
-from experiment.commands.trace import print_exemplars
+from experiment.commands.trace import print_exemplars, read_exemplars
 from experiment.parity.across import Parity, parity_table
 from experiment.proofs.delays import FoundDelay
 from experiment.proofs.resume import Kill, Proof
@@ -70,6 +70,14 @@ def test_exemplars(tmp_path: Path) -> None:
     file.write_text(json.dumps({"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": [span]}]}]}))
     out = io.StringIO()
     chosen = {JOURNEY: {"p50": trace_id}}
-    print_exemplars(file, chosen, "http://127.0.0.1:1", terminal(out, width=300), journey=JOURNEY)
-    for text in (f"{JOURNEY}, p50: {trace_id}", f"{SERVICE} {JOURNEY} [SERVER]", f"work:{SERVICE}"):
-        assert text in out.getvalue()
+    loaded = read_exemplars(file, chosen, traced=9)
+    print_exemplars(loaded, "http://127.0.0.1:1", terminal(out, width=40), journey=JOURNEY)
+    link = f"http://127.0.0.1:1/trace/{trace_id}"
+    said = " ".join(out.getvalue().split())
+    for text in (
+        f"{JOURNEY} p50 {link}",
+        f"{JOURNEY}, p50: {link}",
+        "1 exemplar of 9 traces is loaded.",
+        f"work:{SERVICE}",
+    ):
+        assert text in said
