@@ -43,8 +43,8 @@ def test_every_command_of_the_table_is_there(name: str) -> None:
 
 
 def test_every_command_for_users_is_in_the_table() -> None:
-    apps = {where for where, _ in COMMANDS.values() if where.endswith(".cli:app")}
-    registered = chain.from_iterable(import_module(where.partition(":")[0]).app.registered_commands for where in apps)
+    apps = ("hops.__main__", "experiment.cli", "mesh.cli")
+    registered = chain.from_iterable(import_module(where).app.registered_commands for where in apps)
     names = {one.name or one.callback.__name__ for one in registered}
     # A results folder's report is made by one command, wherever the folder is.
     assert names - set(COMMANDS) == OF_DEVELOPERS
