@@ -87,7 +87,7 @@ def _fetch(program: Path) -> None:
         raise SetupError(f"JAEGER_RELEASES={given} is no address: it must begin with https:// or http://.")
     base = f"{given.rstrip('/')}/{TAG}"
     name = f"jaeger-{VERSION}-linux-{ARCHITECTURES[platform.machine()]}"
-    say(f"Fetching Jaeger {VERSION} from {base} (about 1 min, once) …")
+    say(f"Fetching Jaeger {VERSION} from {base} (about 50 MB, once) …")
     with tempfile.TemporaryDirectory(dir=program.parent) as scratch:
         archive, checksums, new = (Path(scratch, file) for file in (f"{name}.tar.gz", "checksums", "jaeger"))
         _download(f"{base}/jaeger-{VERSION}.sha256sum.txt", checksums)
