@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from importlib import import_module
@@ -98,3 +99,11 @@ def test_a_mistake_in_the_project_is_no_missing_extra(monkeypatch: pytest.Monkey
     monkeypatch.setitem(COMMANDS, "budget", ("hops.nowhere:budget", ""))
     with pytest.raises(ModuleNotFoundError, match=r"hops\.nowhere"):
         app(["budget"], standalone_mode=False)
+
+
+@pytest.mark.parametrize(("typed", "completed"), [("hopwise be", "bench"), ("hopwise budget --js", "--json")])
+def test_a_shell_completes_names_and_options(typed: str, completed: str) -> None:
+    shell = {"_HOPWISE_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
+    argv = [sys.executable, "-c", "from hopwise.cli import main; main()"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=60, env={**os.environ, **shell})
+    assert completed in done.stdout.split()
