@@ -93,7 +93,8 @@ def print_exemplars(loaded: Loaded, query_url: str, console: Console, *, journey
     rows: list[list[Cell]] = []
     links: list[str] = []
     trees: list[RenderableType] = []
-    for name, of in sorted(loaded.chosen.items()) if not journey else [(journey, loaded.chosen[journey])]:
+    chosen = {journey: loaded.chosen[journey]} if journey else loaded.chosen
+    for name, of in sorted(chosen.items()):
         for percentile, trace_id in sorted(of.items()):
             tree, link = loaded.trees[trace_id], f"{query_url}/trace/{trace_id}"
             trees += [f"\n{name}, {percentile}: {link}", trace_tree(tree)]
@@ -101,7 +102,7 @@ def print_exemplars(loaded: Loaded, query_url: str, console: Console, *, journey
             if budget is not None:
                 largest, time_ms = max(budget.parts, key=lambda part: budget.parts[part]), number(budget.total_ns / 1e6)
                 rows.append([words(name), words(percentile), time_ms, words(largest)])
-                links.append(f" {name:{_widest(loaded.chosen)}} {percentile}  {link}")
+                links.append(f" {name:{max(map(len, chosen))}} {percentile}  {link}")
                 trees.append(rendered([trace_table(f"Hop budget of {trace_id}", budget.parts, budget.crossings)]))
     columns = [Column("journey", numeric=False), Column("of", numeric=False), Column("time", "ms")]
     columns.append(Column("largest part", numeric=False))
@@ -114,10 +115,6 @@ def print_exemplars(loaded: Loaded, query_url: str, console: Console, *, journey
         trees if journey else ["A journey's exemplars as trees with their budgets: make trace journey=checkout"]
     ):
         console.print(part, soft_wrap=isinstance(part, str))
-
-
-def _widest(chosen: Exemplars) -> int:
-    return max(map(len, chosen))
 
 
 def trace_command(
