@@ -204,6 +204,8 @@ def _told_as_shop_errors() -> Iterator[None]:
         asyncpg.PostgresConnectionError,
         asyncpg.OperatorInterventionError,
         asyncpg.InterfaceError,
+        # A statement that came between a server's last words and the end of the connection.
+        asyncpg.InternalClientError,
     ) as error:
         raise Unavailable("the database does not answer; try again") from error
     except asyncpg.InsufficientResourcesError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
+from urllib.parse import urlsplit
 
 import asyncpg
 import psycopg
@@ -211,6 +212,39 @@ async def test_close_waits_for_what_is_lent_and_then_cuts_it(
     with pytest.raises(Unavailable):
         await database.fetchrow("SELECT 1")
     await settled(lambda: backends(admin) == 0)
+
+
+async def test_a_statement_between_a_server_s_last_words_and_the_end_of_its_connection_is_unavailable(
+    role_url: Callable[[str], str], admin: psycopg.Connection
+) -> None:
+    url = urlsplit(role_url("product"))
+    said, over = asyncio.Event(), asyncio.Event()
+
+    async def forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65536):
+            writer.write(data)
+        said.set()  # and the connection stays open
+
+    async def between(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        from_server, to_server = await asyncio.open_connection(url.hostname, url.port)
+        await asyncio.gather(forward(reader, to_server), forward(from_server, writer), return_exceptions=True)
+        for one in (to_server, writer):
+            one.close()
+        over.set()
+
+    async with await asyncio.start_server(between, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        login = url.netloc.rpartition("@")[0]
+        database = await connect_database(url._replace(netloc=f"{login}@127.0.0.1:{port}").geturl(), 1)
+        try:
+            admin.execute(f"SELECT pg_terminate_backend(pid) {BACKENDS}".encode())
+            async with asyncio.timeout(10):
+                await said.wait()
+            with pytest.raises(Unavailable, match="the database does not answer"):
+                await database.fetch("SELECT 1")
+        finally:
+            await database.close()
+            await asyncio.wait_for(over.wait(), 10)
 
 
 async def test_a_database_that_accepts_no_changes_is_unavailable_for_them_alone(role_url: Callable[[str], str]) -> None:
