@@ -126,12 +126,16 @@ class Supervisor:
     def kill(self, name: str) -> None:
         """Kills a component with SIGKILL, as a crash would."""
         running = self._running.pop(name)
-        left = psutil.Process(running.process.pid).children(recursive=True) if running.process.poll() is None else []
+        is_alive = running.process.poll() is None
+        children = psutil.Process(running.process.pid).children(recursive=True) if is_alive else []
+        left = [Started.of(name, child.pid) for child in children]
         running.signal(signal.SIGKILL)
         running.process.wait()
         # What it had started ends once it notices, and until then may hold what the next start needs, as PostgreSQL's
-        # processes hold its memory.
-        psutil.wait_procs(left, timeout=ORPHANS_LIMIT_S)
+        # processes hold its memory. One that has ended holds nothing, whenever the machine's init clears it away.
+        give_up_at = time.monotonic() + ORPHANS_LIMIT_S
+        while any(process.find() for process in left) and time.monotonic() < give_up_at:
+            time.sleep(POLL_S)
         self._record()
 
     def restart(self, name: str) -> None:
