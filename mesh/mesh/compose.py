@@ -27,7 +27,7 @@ from mesh.description.topology import EDGE, GATEWAYS, SERVICES, Protocol, Topolo
 from mesh.edge import kong, limits
 from mesh.edge.component import config_text
 from mesh.edge.plan import EdgePlan, edge_plan
-from mesh.envoy_config import DESCRIPTOR, OPTIONS
+from mesh.envoy_config import ALONE, DESCRIPTOR, OPTIONS
 from mesh.kubernetes.manifests.deployment import USER
 from mesh.kubernetes.manifests.edge import CONFIG, ENVOY_FILE, KONG_FILE, envoy_text
 from mesh.kubernetes.manifests.files import as_yaml
@@ -229,7 +229,7 @@ def _envoy(plan: EdgePlan, root: str) -> Service:
     return _server(
         _image("edge-envoy"),
         build=_build("edge-envoy", root),
-        command=["-c", _at(ENVOY_FILE), *OPTIONS, "--file-flush-interval-msec", "1000"],
+        command=["-c", _at(ENVOY_FILE), *OPTIONS, ALONE, "--file-flush-interval-msec", "1000"],
         volumes=[
             _file(f"./{FOLDER / ENVOY_FILE}", _at(ENVOY_FILE)),
             *(descriptor if plan.topology.transcodes else []),

@@ -32,9 +32,10 @@ ON_ANOTHER_INSTANCE: Mapping[str, Any] = {
 """Has Envoy repeat a request on an instance that it has not tried yet, as Istio does."""
 WEBSOCKET = "websocket"
 METRICS, METRICS_PATH = "metrics", "/stats/prometheus"
-OPTIONS = ("--concurrency", "1", "--disable-hot-restart", "--log-level", "warning")
-"""One worker: on the few cores of a test machine more would only take turns. No hot restart: its shared memory would
-tie two runs of one machine together."""
+OPTIONS = ("--concurrency", "1", "--log-level", "warning")
+"""One worker: on the few cores of a test machine more would only take turns."""
+ALONE = "--disable-hot-restart"
+"""For an Envoy that nobody takes over from: it shares no memory with others of its machine."""
 
 
 def base_config(file: Path) -> dict[str, Any]:
@@ -108,7 +109,7 @@ def show_metrics(config: dict[str, Any], place: Place) -> None:
 
 
 def command(file: Path, *extra: str) -> Sequence[str]:
-    """Envoy's command line for a configuration file.
+    """Envoy's command line for a configuration file and further options.
 
     Raises:
         NotInstalledError: There is no Envoy program.

@@ -52,6 +52,7 @@ class RunFolder:
         state: File that `status` and `down` read of a system that was left running.
         prometheus: Prometheus' data, kept between runs.
         istio_resources: Folder that istiod reads its resources from.
+        envoy_id: Number by which the Envoys that follow each other as the run's edge find the memory that they share.
         sockets: Folder of Unix domain sockets, which only the run's user may enter; outside of the checkout, whose
             path may be longer than a socket's may be.
     """
@@ -71,8 +72,9 @@ class RunFolder:
         self.state = path / "state.json"
         self.prometheus = path / "prometheus"
         self.istio_resources = path / "istio" / "resources"
-        owned_by = f"hopwise-{os.getuid()}-{hashlib.sha256(bytes(path.absolute())).hexdigest()[:12]}"
-        self.sockets = Path(tempfile.gettempdir()) / owned_by
+        owner = f"{os.getuid()}-{hashlib.sha256(bytes(path.absolute())).hexdigest()[:12]}"
+        self.sockets = Path(tempfile.gettempdir()) / f"hopwise-{owner}"
+        self.envoy_id = int(hashlib.sha256(owner.encode()).hexdigest()[:7], 16)
 
     @classmethod
     def of(cls, base: int, root: Path = ROOT) -> RunFolder:
@@ -104,8 +106,10 @@ class RunFolder:
                 left.unlink()
 
     def remove_sockets(self) -> None:
-        """Removes the folder of sockets, if it is there."""
+        """Removes the folder of sockets, if it is there, and the memory of an edge that has ended."""
         shutil.rmtree(self.sockets, ignore_errors=True)
+        # Its name is Envoy's, which multiplies the number.
+        Path(f"/dev/shm/envoy_shared_memory_{self.envoy_id * 10}").unlink(missing_ok=True)  # noqa: S108 - a POSIX name
 
     def admin_socket(self, process: str) -> Path:
         """The Unix domain socket where one of the run's proxies tells about itself."""

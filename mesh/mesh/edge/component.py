@@ -6,7 +6,8 @@ import grp
 import os
 import pwd
 import signal
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import yaml
 from mesh.description.topology import EDGE
 from mesh.edge import envoy, kong, limits
 from mesh.edge.plan import EdgePlan
-from mesh.envoy_config import command, pipe_address, show_metrics
+from mesh.envoy_config import ALONE, command, pipe_address, show_metrics
 from mesh.paths import RunFolder
 from mesh.paths import kong as kong_program
 from mesh.supervisor.processes import Component
@@ -23,6 +24,11 @@ from mesh.supervisor.readiness import http_ok, http_ok_at
 
 ACCESS_LOG = "edge.access.jsonl"
 """In the folder of the logs; a JSON object for each request, complete once the edge has stopped."""
+
+LEAVES_S = limits.REQUEST_S + limits.ANSWER_S
+"""How long an edge whose successor is ready lives on, in seconds: as long as a request that has begun may take."""
+HANDING_OVER = ("--drain-strategy", "immediate", "--drain-time-s", "1", "--parent-shutdown-time-s", str(LEAVES_S))
+"""Until then, it asks a client to leave with each answer."""
 
 
 def edge_component(program: str, plan: EdgePlan, folder: RunFolder, environ: Mapping[str, str]) -> Component:
@@ -53,7 +59,40 @@ def envoy_component(plan: EdgePlan, folder: RunFolder) -> Component:
     if plan.metrics is not None:
         show_metrics(config, plan.metrics)
     file = write_config(folder.config / "envoy.yaml", config)
-    return Component(EDGE, argv=lambda: command(file), ready=http_ok_at(admin, "/ready"))
+    ready = http_ok_at(admin, "/ready")
+    if not sys.platform.startswith("linux"):  # no other Envoy can hand over
+        return Component(EDGE, argv=lambda: command(file, ALONE), ready=ready)
+    line = _Line(file, folder)
+    return Component(EDGE, argv=line.first, ready=ready, successor=line.next)
+
+
+class _Line:
+    """Command lines of Envoys that take over from each other, which Envoy calls hot restart.
+
+    Args:
+        file: Their configuration.
+        folder: Folder of the run.
+    """
+
+    def __init__(self, file: Path, folder: RunFolder) -> None:
+        self._file = file
+        # At a path: whoever can reach the socket is given what the edge listens to.
+        place = ("--base-id", str(folder.envoy_id), "--socket-path", str(folder.sockets / "envoy"))
+        self._options = (*place, *HANDING_OVER)
+        self._epoch = 0
+
+    def first(self) -> Sequence[str]:
+        """The command line of one that takes over from nobody."""
+        self._epoch = 0
+        return self._command()
+
+    def next(self) -> Sequence[str]:
+        """The command line of the one that takes over from the last."""
+        self._epoch += 1
+        return self._command()
+
+    def _command(self) -> Sequence[str]:
+        return command(self._file, *self._options, "--restart-epoch", str(self._epoch))
 
 
 def kong_component(plan: EdgePlan, folder: RunFolder, environ: Mapping[str, str]) -> Component:

@@ -14,6 +14,7 @@ from mesh.description.ports import HOST, Ports
 from mesh.description.switches import Switches
 from mesh.description.topology import GATEWAYS, Protocol
 from mesh.envoy_config import (
+    ALONE,
     EDGE_FILE,
     ON_ANOTHER_INSTANCE,
     OTLP_CLUSTER,
@@ -126,7 +127,7 @@ class StaticMesh:
         file.write_text(yaml.dump(self.render(workload), Dumper=yaml.CSafeDumper, sort_keys=False))
         return Component(
             workload.sidecar,
-            argv=lambda: command(file),
+            argv=lambda: command(file, ALONE),
             ready=http_ok_at(workload.admin, "/ready"),
             stop_rank=3,
             replica_of=workload.sidecar_component if workload.replica > 1 else "",

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import psutil
@@ -54,6 +54,8 @@ class Component:
         replica_of: The component that it is a further replica of, under whose name its resources count; empty for none.
         when_lost: What becomes of a measured run when it has died: `end`; or the run goes on, as the others need it for
             changes only, and it is started again (`restart`) or not (`leave`).
+        successor: Gives the command line of its next process, which takes over what the present one listens to, and has
+            that end once it has answered; None if it cannot do that.
     """
 
     name: str
@@ -70,6 +72,7 @@ class Component:
     echo: bool = False
     replica_of: str = ""
     when_lost: str = "end"
+    successor: Callable[[], Sequence[str]] | None = None
 
 
 class Supervisor:
@@ -148,6 +151,29 @@ class Supervisor:
             if name in self._running:
                 self._stop([self._running[name]])
             self.start([self._components[name]])
+
+    def hand_over(self, name: str) -> None:
+        """Starts a component's next process, and waits until it is ready and the present one has handed over and ended.
+
+        A component that cannot do that is restarted.
+
+        Raises:
+            StartError: The next process did not become ready, or the present one did not end.
+        """
+        running, component = self._running.get(name), self._components[name]
+        ready = component.ready
+        if running is None or component.successor is None or ready is None:
+            self.restart(name)
+            return
+        other = replace(component, name=f"{name}-before", replica_of=component.replica_of or name)
+        before = replace(running, component=other)
+        with self._interrupts.held():
+            self._running[other.name] = before
+            # Until it has ended, it may answer in place of the next one.
+            alone = before.process.poll
+            self.start([replace(component, argv=component.successor, ready=lambda: alone() is not None and ready())])
+            self._stop([before])
+            self._components[name] = self._running[name].component = component
 
     def stop(self, ranks: Container[int] | None = None) -> list[str]:
         """Stops components, gracefully where that works in time.

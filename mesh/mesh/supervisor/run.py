@@ -137,6 +137,14 @@ class Run:
         """
         self._supervisor.restart(component)
 
+    def hand_over(self, component: str) -> None:
+        """Replaces a component's process by a new one without an end of service between, where its program can do that.
+
+        Raises:
+            StartError: The new one did not become ready, or the old one did not end.
+        """
+        self._supervisor.hand_over(component)
+
     def stop_ranks(self, ranks: Container[int]) -> None:
         """Stops the components of these stop ranks, as the end of the run would."""
         with self.interrupts.held():

@@ -13,7 +13,7 @@ from mesh.description.topology import EDGE, Topology
 from mesh.edge import envoy, kong, limits
 from mesh.edge.component import config_text
 from mesh.edge.plan import EdgePlan, edge_plan
-from mesh.envoy_config import DESCRIPTOR, OPTIONS, show_metrics
+from mesh.envoy_config import ALONE, DESCRIPTOR, OPTIONS, show_metrics
 from mesh.kubernetes.manifests.deployment import (
     DRAIN_S,
     LEAVES_S,
@@ -127,7 +127,7 @@ def edge_workload(program: str, plan: EdgePlan, config: Document, options: Clust
             Size(),
             mounts=mounts,
             # The access log is read while it is written.
-            args=["-c", str(CONFIG / ENVOY_FILE), *OPTIONS, "--file-flush-interval-msec", "1000"],
+            args=["-c", str(CONFIG / ENVOY_FILE), *OPTIONS, ALONE, "--file-flush-interval-msec", "1000"],
             ports=ports,
             **asked,
             lifecycle={"preStop": {"exec": {"command": ["bash", "-c", _leave(plan)]}}},

@@ -426,6 +426,52 @@ def test_access_log_has_a_request_s_span_and_its_duration(edge: EdgeRun, client:
         assert 0.2e9 <= line["behind_ns"] < line["duration_ns"]
 
 
+@pytest.mark.parametrize("tls", [False, True])
+def test_an_edge_that_hands_over_refuses_nobody(
+    tls: bool,
+    free_ports: Callable[[], Ports],
+    tmp_path: Path,
+) -> None:
+    ports = free_ports()
+    folder = RunFolder.of(ports.base, root=tmp_path)
+    memory = Path(f"/dev/shm/envoy_shared_memory_{folder.envoy_id * 10}")
+    with behind(ports), EdgeRun("envoy", ports, folder, tls=tls) as run:
+        trusted = ssl.create_default_context(cafile=str(run.certificate.trusted)) if run.certificate else True
+        url = f"{'https' if tls else 'http'}://127.0.0.1:{ports['edge']}"
+        over, answers = threading.Event(), []
+
+        def ask() -> None:
+            # The connection is kept: who was let in by one process is told to come to the next one.
+            with httpx.Client(base_url=url, verify=trusted, trust_env=False, timeout=10) as kept:
+                while not over.is_set():
+                    answers.append(kept.get("/v1/products/9").status_code)
+
+        threads = [threading.Thread(target=ask) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        pids = [run.pids()["edge"]]
+        for _ in range(2):
+            slow = threading.Thread(
+                target=lambda: answers.append(
+                    httpx.get(f"{url}/graphql", headers={"x-sleep": "1"}, verify=trusted, trust_env=False).status_code
+                )
+            )
+            slow.start()
+            run.hand_over("edge")
+            run.check()
+            pids.append(run.pids()["edge"])
+            slow.join(10)
+        over.set()
+        for thread in threads:
+            thread.join(10)
+        assert not any(thread.is_alive() for thread in threads)
+        assert len(answers) > 10
+        assert set(answers) == {200}
+        assert len({pid for of in pids for pid in of}) == len(pids)
+        assert memory.exists()
+    assert not memory.exists()
+
+
 def test_jaeger_stops_at_once(ports: Ports, edge: EdgeRun) -> None:
     began = time.monotonic()
     edge.restart(JAEGER)

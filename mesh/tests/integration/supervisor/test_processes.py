@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import psutil
 import pytest
@@ -221,6 +222,65 @@ def test_kill_and_restart(supervisor: Supervisor, ports: Ports) -> None:
     assert tcp(ports["edge"])()
     supervisor.restart("server")
     assert tcp(ports["edge"])()
+
+
+CHILD = "import os, time; parent = os.getppid()\nwhile os.getppid() == parent: time.sleep(0.02)"
+PARENT = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {CHILD!r}], start_new_session=True)"
+
+
+def test_what_a_killed_component_had_started_has_ended_too(supervisor: Supervisor) -> None:
+    supervisor.start([component("parent", PARENT, ready=lambda: bool(children()))])
+    (child,) = children()
+    supervisor.kill("parent")
+    # A machine's init may leave for long what has ended.
+    assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
+
+
+def children() -> list[psutil.Process]:
+    """What the processes of the supervisor have started."""
+    return [child for own in psutil.Process().children() for child in own.children()]
+
+
+TAKES_OVER = "import os, signal, sys, time; os.kill(int(sys.argv[1]), signal.SIGTERM); time.sleep(60)"
+
+
+def test_a_process_hands_over_to_its_successor(supervisor: Supervisor, folder: RunFolder) -> None:
+    made = component("server", SLEEP)
+    pids: list[int] = []
+
+    def successor() -> list[str]:
+        pids.append(supervisor.pids()["server-before"])
+        return [sys.executable, "-c", TAKES_OVER, str(pids[-1])]
+
+    supervisor.start([replace(made, successor=successor)])
+    for _ in range(2):
+        supervisor.hand_over("server")
+        assert not psutil.pid_exists(pids[-1])
+        assert list(supervisor.pids()) == list(supervisor.pids_by_component()) == ["server"]
+        assert {item.component: item.pid for item in read_record(folder)} == supervisor.pids()
+        assert supervisor.ended() == []
+    assert pids[0] != pids[1]
+    supervisor.restart("server")
+    supervisor.hand_over("server")
+
+
+def test_who_cannot_hand_over_is_restarted(supervisor: Supervisor) -> None:
+    supervisor.start([component("server", SLEEP)])
+    first = supervisor.pids()["server"]
+    supervisor.hand_over("server")
+    assert supervisor.pids()["server"] != first
+    assert not psutil.pid_exists(first)
+
+
+def test_neither_process_is_left_if_the_successor_does_not_start(supervisor: Supervisor, folder: RunFolder) -> None:
+    supervisor.start([replace(component("server", SLEEP), successor=lambda: [sys.executable, "-c", "exit(3)"])])
+    first = supervisor.pids()["server"]
+    with pytest.raises(StartError, match="server ended while it was starting, with exit code 3"):
+        supervisor.hand_over("server")
+    assert [item.pid for item in read_record(folder)].count(first) == 1
+    supervisor.stop()
+    assert not psutil.pid_exists(first)
+    assert supervisor.pids() == {}
 
 
 def test_what_runs_is_on_record(supervisor: Supervisor, folder: RunFolder) -> None:
