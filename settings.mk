@@ -251,7 +251,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? watch trace 0.2 Share of journeys to trace, 0 to 1.
 #? watch http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? chaos topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
-#? chaos faults kill,crash,restart,readonly,rolling Faults, comma-separated: all, kinds, or kinds at a target, such as kill:order or cut:order-payment; kinds: kill, freeze, crash, cut, reset, slow, pool, restart, readonly, expire, clock, rolling.
+#? chaos faults kill,crash,restart,readonly,rolling Faults, comma-separated: all, kinds, or kinds at a target, such as kill:order or cut:order-payment; kinds: kill, freeze, crash, cut, reset, slow, pool, restart, readonly, expire, clock, disk-full, rolling.
 #? chaos blocks 1 Number of blocks, 1 to 100; each runs every arm once.
 #? chaos rate - Journeys per second of an open loop (default: the profile's rate).
 #? chaos seed 1 Seed of the tape and of everything else random, an integer ≥ 0.

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from experiment.errors import UsageError
 from experiment.faults.strike import LASTS_S, Strike, Wait, files_of
 from mesh.native.system import System
 
@@ -18,14 +17,7 @@ RIGHT, AHEAD = "+0", "+3600"
 
 @contextmanager
 def stepped(system: System, target: str) -> Iterator[tuple[System, Strike]]:
-    """Prepares a step of a service's wall clock; monotonic clocks stay what they are, as after a step of NTP.
-
-    Raises:
-        UsageError: libfaketime is not installed.
-    """
-    library = faketime()
-    if library is None:
-        raise UsageError("faults=clock needs libfaketime, such as Debian's package `libfaketime`; or leave clock out")
+    """Prepares a step of a service's wall clock; monotonic clocks stay what they are, as after a step of NTP."""
     time = files_of(system) / "faketime"
     time.write_text(RIGHT, encoding="utf-8")
 
@@ -37,12 +29,17 @@ def stepped(system: System, target: str) -> Iterator[tuple[System, Strike]]:
             time.write_text(RIGHT, encoding="utf-8")
 
     settings = {
-        "LD_PRELOAD": str(library),
+        "LD_PRELOAD": str(faketime()),
         "FAKETIME_TIMESTAMP_FILE": str(time),
         "FAKETIME_NO_CACHE": "1",
         "FAKETIME_DONT_FAKE_MONOTONIC": "1",
     }
     yield system.with_settings({target: settings}), strike
+
+
+def no_faketime() -> str:
+    """Says that libfaketime is missing, if it is."""
+    return "" if faketime() else "libfaketime, such as Debian's package `libfaketime`"
 
 
 def faketime() -> Path | None:

@@ -15,7 +15,8 @@ from psycopg import sql
 
 from experiment.errors import UsageError
 from experiment.faults.certificates import expire, holders
-from experiment.faults.clock import stepped
+from experiment.faults.clock import no_faketime, stepped
+from experiment.faults.disk import VOLUMES, no_volumes, on_small_volume
 from experiment.faults.links import linked, links_of
 from experiment.faults.strike import LASTS_S, Around, Strike, Wait
 from mesh.components.postgres import POSTGRES
@@ -26,6 +27,8 @@ from mesh.description.topology import EDGE, Topology
 from mesh.native.system import System
 
 JAEGER, ISTIOD = "jaeger", "istiod"
+SHOP = "shop"
+"""The target of a fault of all that serves customers."""
 LIFE_S = 0.4
 """The longest life between two crashes."""
 LEAVE_S, READY_S = 1, 3.0
@@ -41,11 +44,25 @@ class Fault:
         about: What is done, in words that fit behind a target.
         targets: The targets that it has in a topology with these switches.
         around: Prepares it.
+        lacks: Says what it needs that this machine or user does not have; empty if nothing.
     """
 
     about: str
     targets: Callable[[Topology, Switches], Sequence[str]]
     around: Around
+    lacks: Callable[[], str] = lambda: ""
+
+    def require(self, name: str) -> None:
+        """Checks that it can be done here.
+
+        Args:
+            name: What the user calls it.
+
+        Raises:
+            UsageError: It cannot; the message says what it needs.
+        """
+        if lacking := self.lacks():
+            raise UsageError(f"faults={name} needs {lacking}; or leave it out")
 
 
 def parts_of(topology: Topology, switches: Switches) -> list[str]:
@@ -77,13 +94,14 @@ def _restart(system: System, target: str, _: Wait) -> None:
 
 
 @contextmanager
-def _rolling(system: System, _: str) -> Iterator[tuple[System, Strike]]:
+def _rolling(system: System, target: str) -> Iterator[tuple[System, Strike]]:
     # As in a cluster, who is asked to stop lets its clients leave first.
     ours = system.with_settings({name: {"SHOP_DRAIN_S": f"{LEAVE_S}"} for name in system.topology.components})
 
     def strike(wait: Wait) -> None:
-        for name in [name for name in ours.processes() if name not in (EDGE, ISTIOD, POSTGRES, VALKEY, JAEGER)]:
-            ours.restart(name)
+        stores = (ISTIOD, POSTGRES, VALKEY, JAEGER)
+        for name in [name for name in ours.processes() if name not in stores and target in (SHOP, name)]:
+            ours.hand_over(name)
             wait(READY_S)
 
     yield ours, strike
@@ -152,10 +170,16 @@ FAULTS = {
         holders,
         _plain(expire),
     ),
-    "clock": Fault(f"its clock is an hour ahead for {LASTS_S:g} s", _services, stepped),
+    "clock": Fault(f"its clock is an hour ahead for {LASTS_S:g} s", _services, stepped, no_faketime),
+    "disk-full": Fault(
+        f"its volume has no room left for {LASTS_S:g} s",
+        lambda _, switches: [*VOLUMES] if switches.store == "postgres" else [],
+        on_small_volume,
+        no_volumes,
+    ),
     "rolling": Fault(
-        f"gateways, services and sidecars are restarted one by one, {READY_S:g} s after the one before was ready",
-        lambda _topology, _switches: ["shop"],
+        f"edge, gateways, services and sidecars are restarted one by one, {READY_S:g} s after the one before was ready",
+        lambda _, switches: [SHOP, *([EDGE] if switches.has_edge else [])],
         _rolling,
     ),
 }
@@ -197,10 +221,11 @@ def chosen(given: str, topologies: Sequence[Topology], switches: Switches) -> di
         switches: What they run with.
 
     Returns:
-        The faults of each topology, by its name, in the order of `FAULTS`.
+        The faults of each topology, by its name, in the order of `FAULTS`; those that cannot be done here are not
+        among all.
 
     Raises:
-        UsageError: One is unknown, or no topology has its target; names the valid ones.
+        UsageError: One is unknown, no topology has its target, or it cannot be done here; names the valid ones.
     """
     has = {topology.name: possible(topology, switches) for topology in topologies}
     every = {str(one) for of in has.values() for one in of}
@@ -214,7 +239,17 @@ def chosen(given: str, topologies: Sequence[Topology], switches: Switches) -> di
             raise UsageError(
                 f"faults={given}: {kind} has no target {target!r} here; it has: {', '.join(targets) or 'none'}"
             )
+        if part != "all":
+            FAULTS[kind].require(part)
+    left_out = lacking()
     return {
-        name: [one for one in of if "all" in parts or one.kind in parts or str(one) in parts]
+        name: [
+            one for one in of if one.kind in parts or str(one) in parts or ("all" in parts and one.kind not in left_out)
+        ]
         for name, of in has.items()
     }
+
+
+def lacking() -> dict[str, str]:
+    """The kinds of faults that cannot be done here, and what each needs."""
+    return {kind: needed for kind, fault in FAULTS.items() if (needed := fault.lacks())}

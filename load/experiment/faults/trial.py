@@ -62,6 +62,7 @@ def run_struck(
     if not isinstance(system, System):
         raise TypeError(f"faults strike processes of this machine, and runtime={system.switches.runtime}")
     fault = Chosen.named(arm.fault)
+    FAULTS[fault.kind].require(arm.fault)
     clock, of_arm, sending = Clock(), tapes.loads[arm.tape], plan.sending(arm)
     load = Load(of_arm.load, sending.duration_s)
     with FAULTS[fault.kind].around(system, fault.target) as (struck, strike):
@@ -135,7 +136,8 @@ def figures_of(journeys: pl.DataFrame, began: int, ended: int) -> dict[str, Any]
         "messages": dict(messages.iter_rows()),
         "lasted_s": (ended - began) / NS_PER_S,
         "failing_s": max(0.0, (last_failed - began) / NS_PER_S),
-        "over": max(last_failed, ended) < int(journeys["intended_ns"].max()) - LAST_S * NS_PER_S,  # type: ignore[arg-type]
+        # A fault that outlasts the load and fails nobody leaves nothing to be over.
+        "over": not last_failed or max(last_failed, ended) < int(journeys["intended_ns"].max()) - LAST_S * NS_PER_S,  # type: ignore[arg-type]
         "before_ms": _latency_ms(ok.filter(arrived < began)),
         "during_ms": _latency_ms(ok.filter(during)),
     }

@@ -15,7 +15,7 @@ from experiment.blocks import expected_s
 from experiment.commands import in_blocks, options
 from experiment.commands.in_blocks import Common, refuse_beside_resume
 from experiment.errors import UsageError
-from experiment.faults.faults import FAULTS, Chosen, chosen
+from experiment.faults.faults import FAULTS, SHOP, Chosen, chosen, lacking
 from experiment.plan.arms_in_blocks import DATA_SEED, PLAN, Arm, Plan, in_comparison
 from experiment.plan.mix import mix_of
 from experiment.plan.own_load import OwnLoad
@@ -35,7 +35,7 @@ from mesh.description.switches import parse_switches
 KIND = "chaos"
 USUAL = "kill,crash,restart,readonly,rolling"
 ROLLING_S = 8.0
-"""How long a restart of a rolling one may take, its wait included."""
+"""How long a restart of a rolling one may take, its wait included; the edge's may take twice as long."""
 FAILED = 1
 """Exit code if something was lost, doubled or left half done."""
 
@@ -70,6 +70,9 @@ def command(
             folder, plan = take_up(RESULTS, resume, KIND)
         else:
             common = Common(KIND, blocks=blocks, profile=KIND, seed=seed, workload=workload, rate=rate)
+            if "all" in faults.split(","):
+                for kind, needed in lacking().items():
+                    typer.echo(f"LEFT OUT: {kind}, which needs {needed}.", err=True)
             plan = with_long_loads(common.plan(KIND, arms_of_faults(topologies, faults, switches)))
             folder = begin(plan, RESULTS)
         typer.echo(
@@ -104,10 +107,12 @@ def with_long_loads(plan: Plan) -> Plan:
     mix = tuple((*pair, weight) for pair, weight in mix_of(plan.workload).items())
 
     def longer(arm: Arm) -> Arm:
-        if Chosen.named(arm.fault).kind != "rolling":
+        fault = Chosen.named(arm.fault)
+        if fault.kind != "rolling":
             return arm
-        processes = sum(arm.switches.replicas.get(name, 1) for name in arm.topology.components)
-        processes *= 2 if arm.switches.meshed else 1
+        components = arm.topology.components if fault.target == SHOP else ()
+        processes = sum(arm.switches.replicas.get(name, 1) for name in components) * (2 if arm.switches.meshed else 1)
+        processes += (3 if arm.switches.meshed else 2) * arm.switches.has_edge
         sending = replace(plan.sending(arm), duration_s=plan.profile.duration_s + ROLLING_S * processes)
         return replace(arm, load=OwnLoad(f"{processes}-restarts", mix, sending))
 

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from experiment.cli import app
+from experiment.faults.disk import DATA, WAL, no_volumes
 from experiment.faults.links import BINARY as TOXIPROXY
 from experiment.generator.shopload import BINARY
 from experiment.kinds import chaos
@@ -56,6 +57,41 @@ def test_a_service_that_answers_for_another_one_which_is_away_is_not_taken_for_a
         message for message in struck[fault]["messages"] if "payment service does not answer" not in message
     } == set()
     assert (struck[fault]["broken"], struck[fault]["unanswered"], struck[fault]["over"]) == ([], 0, True)
+
+
+@pytest.mark.skipif(bool(no_volumes()), reason=f"disk-full needs {no_volumes()}")
+@pytest.mark.parametrize(
+    ("target", "said", "hit"),
+    [
+        (DATA, "the database is out of disk space", {"checkout"}),
+        (WAL, "the database does not answer", {"checkout", "product"}),
+    ],
+)
+def test_a_full_volume_is_said_to_be_a_passing_state_and_takes_nothing_that_customers_were_told_of(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    free_ports: Callable[[], Ports],
+    target: str,
+    said: str,
+    hit: set[str],
+) -> None:
+    struck = ran(tmp_path, monkeypatch, free_ports().base, topologies="grpc", faults=f"disk-full:{target}")
+    (full,) = struck.values()
+    assert full["repeated"] > 3
+    assert hit <= set(full["failed_journeys"])
+    assert any(said in message for message in full["messages"])
+    assert all("Unavailable" in message for message in full["messages"])
+    assert (full["broken"], full["unanswered"], full["unsettled"], full["over"]) == ([], 0, 0, True)
+    assert full["checkouts"] > 100
+    assert "hopwise" not in Path("/proc/mounts").read_text(encoding="utf-8")
+
+
+def test_an_edge_that_is_replaced_under_load_fails_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_ports: Callable[[], Ports]
+) -> None:
+    struck = ran(tmp_path, monkeypatch, free_ports().base, topologies="grpc", faults="rolling:edge")
+    assert struck["rolling:edge"]["failed"] == {}
+    assert struck["rolling:edge"]["lasted_s"] > 0
 
 
 @pytest.mark.skipif(not TOXIPROXY.is_file(), reason="Toxiproxy is not built: run `make toxiproxy`")

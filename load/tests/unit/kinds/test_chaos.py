@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from experiment.errors import UsageError
-from experiment.faults.faults import FAULTS, Chosen, chosen, possible
+from experiment.faults.faults import FAULTS, Chosen, chosen, lacking, possible
 from experiment.faults.repetition import acknowledged, repetition
 from experiment.faults.trial import figures_of
 from experiment.generator.shopload import Tape
@@ -49,8 +50,25 @@ def test_a_kind_stands_for_all_its_targets_and_a_topology_without_one_has_the_ot
         *(f"pool:{service}" for service in HYBRID.services),
     ]
     assert {one.kind for one in both["rest"]} == {"pool"}
-    assert chosen("all", [HYBRID], PLAIN)["hybrid"] == possible(HYBRID, PLAIN)
+    everything = [one for one in possible(HYBRID, PLAIN) if one.kind not in lacking()]
+    assert chosen("all", [HYBRID], PLAIN)["hybrid"] == everything
     assert set(USUAL.split(",")) <= set(FAULTS)
+    assert [str(one) for one in chosen("rolling:edge", [REST], PLAIN)["rest"]] == ["rolling:edge"]
+
+
+def test_what_cannot_be_done_here_is_refused_by_name_and_left_out_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(FAULTS, "disk-full", replace(FAULTS["disk-full"], lacks=lambda: "root"))
+    with pytest.raises(UsageError, match="faults=disk-full:postgres-wal needs root; or leave it out"):
+        chosen("kill,disk-full:postgres-wal", [HYBRID], PLAIN)
+    kinds = {one.kind for one in chosen("all", [HYBRID], PLAIN)["hybrid"]}
+    assert kinds & {"kill", "disk-full"} == {"kill"}
+    assert lacking()["disk-full"] == "root"
+    monkeypatch.setitem(FAULTS, "disk-full", replace(FAULTS["disk-full"], lacks=lambda: ""))
+    full = chosen("all", [HYBRID], PLAIN)["hybrid"]
+    assert [str(one) for one in full if one.kind == "disk-full"] == [
+        "disk-full:postgres-data",
+        "disk-full:postgres-wal",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -98,7 +116,8 @@ def test_what_a_fault_did_is_read_off_the_rows() -> None:
     assert (figures["before_ms"]["p99"], figures["during_ms"]["p50"]) == (30.0, 400.0)
     ends_badly = journeys.with_columns(outcome=pl.Series(["ok"] * 6 + ["server"]))
     assert not figures_of(ends_badly, int(3.5 * second), 6 * second)["over"]
-    assert figures_of(journeys.filter(pl.col("outcome") == "ok"), 9 * second, 10 * second)["failing_s"] == 0
+    without = figures_of(journeys.filter(pl.col("outcome") == "ok"), 9 * second, 20 * second)
+    assert (without["failing_s"], without["over"]) == (0, True)
 
 
 def test_what_failed_is_asked_for_with_the_same_key_and_only_what_customers_were_told_counts(tmp_path: Path) -> None:
