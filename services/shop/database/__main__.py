@@ -2,12 +2,14 @@
 
 python -m shop.database prepare --scale 1 --seed 1 [--wait 60] [--trial shop_trial [--keep]]
 python -m shop.database migrate
+python -m shop.database await   --service order
 python -m shop.database audit   --name shop_trial [--acknowledged FILE] [--json]
 
 Passwords are read from the environment, as any user of the machine can see the command line of a process:
 SHOP_ADMIN_URL is a database of the server as its administrator, postgresql://postgres:…@127.0.0.1:18060/postgres;
 SHOP_ROLE_PASSWORDS, which `prepare` and `migrate` need, the services' passwords as JSON, {"shop_product": "…", …}. If
 there is one for shop_monitor, that role is made too: it reads the server's own counts, and no row.
+SHOP_DATABASE_URL, for `await`, is the database as the service's role. Each may lie in the file that NAME_FILE names.
 With SHOP_AWAIT_STDIN=on, `prepare` imports what it needs, and connects once its standard input ends.
 """
 
@@ -25,6 +27,7 @@ from pathlib import Path
 import psycopg
 
 from shop.database.schemas import MONITOR, SCHEMAS
+from shop.variables import value_of
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -42,6 +45,9 @@ def arguments() -> argparse.ArgumentParser:
     commands.add_parser(
         "migrate", help="bring the database of SHOP_ADMIN_URL itself to the newest schema, and let the services in"
     )
+    waits = commands.add_parser("await", help="wait until a service's schema is the newest, and it may read it")
+    waits.add_argument("--service", choices=[schema.service for schema in SCHEMAS], required=True, help="the service")
+    waits.add_argument("--wait", type=float, default=600.0, help="how long to wait, in s (default 600)")
     audit = commands.add_parser("audit", help="check the shop's invariants; exit code 1 if one is broken")
     audit.add_argument("--name", required=True, help="the database to check")
     audit.add_argument("--acknowledged", type=Path, help="journeys.jsonl of a replay, or the journal of a kill test")
@@ -70,6 +76,9 @@ def run(argv: Sequence[str], env: Mapping[str, str] = os.environ) -> int:
     """
     options = arguments().parse_args(argv)
     try:
+        if options.command == "await":
+            _await(env, options)
+            return 0
         admin_url = _variable(env, "SHOP_ADMIN_URL", "postgresql://admin:password@host:5432/postgres")
         if options.command == "prepare":
             from shop.database.seed import prepare
@@ -105,9 +114,17 @@ def _migrate(admin_url: str, passwords: Mapping[str, str]) -> None:
     print("\n".join(applied) or "The schema is the newest.")
 
 
+def _await(env: Mapping[str, str], options: argparse.Namespace) -> None:
+    from shop.database.schemas import Schema
+    from shop.database.server import until_schema_is_there
+
+    url = _variable(env, "SHOP_DATABASE_URL", "postgresql://shop_order:password@host:5432/shop")
+    until_schema_is_there(options.wait, url, Schema(options.service))
+
+
 def _variable(env: Mapping[str, str], name: str, example: str) -> str:
-    value = env.get(name)
-    if not value:
+    value = value_of(env, name)
+    if value is None:
         raise ValueError(f"{name} is not set; set it, for example {name}={example}")
     return value
 

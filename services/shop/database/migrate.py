@@ -86,4 +86,7 @@ def _grant(connection: psycopg.Connection, schema: Schema) -> None:
     for (table,) in tables:
         statement = sql.SQL("GRANT SELECT, INSERT, UPDATE, DELETE ON {} TO {}")
         connection.execute(statement.format(sql.Identifier(schema.name, table), role))
+    # By it a service knows whether the schema is as new as it needs.
+    newest = sql.SQL("GRANT SELECT (migration_id) ON {}._yoyo_migration TO {}")
+    connection.execute(newest.format(role, role))
     connection.execute(sql.SQL("GRANT USAGE ON ALL SEQUENCES IN SCHEMA {0} TO {0}").format(role))

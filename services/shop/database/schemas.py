@@ -25,6 +25,11 @@ class Schema:
         """The folder of the service's migrations, plain SQL in the order of their names."""
         return SHOP / self.service / "migrations"
 
+    @property
+    def migration_names(self) -> set[str]:
+        """The names of the service's migrations, such as `0002.outbox`."""
+        return {file.stem for file in self.migrations.glob("*.sql") if not file.stem.endswith(".rollback")}
+
 
 CODE = ("schemas.py", "migrate.py", "roles.py", "seed.py", "rows.py", "documents.py", "words.py")
 """The code that decides what a prepared database holds."""

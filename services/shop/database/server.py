@@ -1,15 +1,23 @@
-"""Waits for a server that is still starting."""
+"""Waits for a server that is still starting, and for a schema that is still being made."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 import psycopg
-from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
+from psycopg.errors import InsufficientPrivilege, UndefinedTable
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
+
+from shop.database.schemas import Schema
 
 T = TypeVar("T")
 PAUSE_S = 0.5
+CONNECT_LIMIT_S = 2
+UNFINISHED = (psycopg.OperationalError, InsufficientPrivilege, UndefinedTable, TimeoutError)
+"""What a database says to a service before it is migrated: no such role or database, no tables, or old ones."""
 
 
 def until_it_answers(limit_s: float, ask: Callable[[], T]) -> T:
@@ -24,3 +32,37 @@ def until_it_answers(limit_s: float, ask: Callable[[], T]) -> T:
     """
     silent = retry_if_exception_type(psycopg.OperationalError)
     return Retrying(retry=silent, stop=stop_after_delay(limit_s), wait=wait_fixed(PAUSE_S), reraise=True)(ask)
+
+
+def until_schema_is_there(limit_s: float, url: str, schema: Schema) -> None:
+    """Waits until a schema has every migration of this version; what is missing is said on standard error.
+
+    Args:
+        limit_s: How long to wait, in seconds.
+        url: The database, as the role of the schema.
+        schema: The schema.
+
+    Raises:
+        TimeoutError: Migrations were missing to the end; names them.
+        psycopg.Error: The database did not let the role in to the end.
+    """
+    said: list[str] = []
+
+    def say(state: RetryCallState) -> None:
+        error = str(state.outcome.exception() if state.outcome else "").strip()
+        if said[-1:] != [error]:
+            said.append(error)
+            print(f"waiting: {error}", file=sys.stderr, flush=True)
+
+    missing = retry_if_exception_type(UNFINISHED)
+    again = Retrying(
+        retry=missing, stop=stop_after_delay(limit_s), wait=wait_fixed(PAUSE_S), before_sleep=say, reraise=True
+    )
+    again(partial(_require_newest, url, schema))
+
+
+def _require_newest(url: str, schema: Schema) -> None:
+    with psycopg.connect(url, connect_timeout=CONNECT_LIMIT_S) as connection:
+        applied = {name for (name,) in connection.execute("SELECT migration_id FROM _yoyo_migration")}
+    if missing := sorted(schema.migration_names - applied):
+        raise TimeoutError(f"{schema.name} is not migrated to {', '.join(missing)}")

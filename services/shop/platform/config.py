@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from shop.instrument.switch import TRACINGS
 from shop.platform.errors import ConfigError
 from shop.platform.page_token import DEFAULT_KEY
+from shop.variables import value_of
 
 NOTIFICATION = "notification"
 CORE = ("product", "order", "user", "payment")
@@ -132,7 +133,7 @@ class ServiceConfig:
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> ServiceConfig:
-        """Reads the settings from an environment.
+        """Reads the settings from an environment; URLs and keys may lie in the files that `NAME_FILE` names.
 
         Args:
             env: The variables; empty ones count as absent.
@@ -142,7 +143,7 @@ class ServiceConfig:
         """
         peers = {name: _peer(env, name) for name in PEERS if env.get(f"SHOP_PEER_{name.upper()}")}
         sockets = {name: _socket(env, name) for name in PEERS if env.get(f"SHOP_SOCKET_{name.upper()}")}
-        page_token_key = env.get("SHOP_PAGE_TOKEN_KEY")
+        page_token_key = _value(env, "SHOP_PAGE_TOKEN_KEY")
         return cls(
             component=_choice(env, "SHOP_COMPONENT", COMPONENTS, None),
             instance=env.get("SHOP_INSTANCE") or None,
@@ -273,9 +274,16 @@ def _require_socket_path(path: str, name: str, text: str) -> None:
         raise ConfigError(f"{name} is {text!r}; the socket's path must not contain a comma")
 
 
+def _value(env: Mapping[str, str], name: str) -> str | None:
+    try:
+        return value_of(env, name)
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+
+
 def _url(env: Mapping[str, str], name: str, schemes: tuple[str, ...]) -> str | None:
-    text = env.get(name)
-    if not text:
+    text = _value(env, name)
+    if text is None:
         return None
     if not _is_url(text, schemes):
         # The value itself stays out of the message: it may hold a password.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from shop.database.__main__ import run
 from shop.database.migrate import migrate
@@ -58,3 +59,27 @@ def test_the_command_migrates_the_database_itself_and_lets_the_services_in(
     role = make_conninfo(earlier, user="shop_product", password=passwords["shop_product"])
     with psycopg.connect(role) as connection:
         assert connection.execute("SELECT count(*) > 0 FROM product").fetchone() == (True,)
+
+
+def test_a_service_waits_until_its_own_migrations_are_there(
+    earlier: str, passwords: dict[str, str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    migrate(earlier)
+    with psycopg.connect(earlier, autocommit=True) as connection:
+        connection.execute("DELETE FROM shop_product._yoyo_migration WHERE migration_id = '0002.stock-leaves-room'")
+    host = conninfo_to_dict(earlier)
+
+    def waits(service: str, password: str) -> int:
+        url = f"postgresql://shop_{service}:{password}@{host['host']}:{host['port']}/{host['dbname']}"
+        (tmp_path / "url").write_text(f"{url}\n")
+        return run(["await", f"--service={service}", "--wait=0.1"], {"SHOP_DATABASE_URL_FILE": str(tmp_path / "url")})
+
+    assert waits("product", passwords["shop_product"]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        f"{said}: shop_product is not migrated to 0002.stock-leaves-room" for said in ("waiting", "await")
+    ]
+    assert waits("order", passwords["shop_order"]) == 0
+    assert waits("order", "wrong") == 2
+    said = capsys.readouterr().err
+    assert "password authentication failed" in said
+    assert "wrong" not in said
