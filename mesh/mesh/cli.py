@@ -28,7 +28,7 @@ from mesh.errors import InputError, SwitchError
 from mesh.kubernetes.manifests.bundle import BENCH
 from mesh.kubernetes.manifests.bundle import manifests as cluster_manifests
 from mesh.kubernetes.manifests.files import make_secrets, write
-from mesh.kubernetes.options import NAMESPACE, cluster_options
+from mesh.kubernetes.options import NAMESPACE, SAMPLING, cluster_options
 from mesh.native.system import System
 from mesh.paths import ROOT, RUNS, RunFolder, jaeger, jaeger_has_pages, jaeger_pages
 from mesh.supervisor.detached import start_detached
@@ -170,6 +170,15 @@ def manifests(
     cni: Annotated[
         bool, typer.Option("--cni", help="Istio's CNI plugin redirects traffic, so that no pod needs a privilege.")
     ] = False,
+    host: Annotated[
+        str | None, typer.Option(help="Name by which clients reach production over TLS; by default, no TLS.")
+    ] = None,
+    collector: Annotated[
+        str | None, typer.Option(help="Host of an OTLP collector that takes the spans; by default, a Jaeger is made.")
+    ] = None,
+    sampling: Annotated[
+        float, typer.Option(help="Percent of requests without a trace context that production traces.", min=0, max=100)
+    ] = SAMPLING,
     seed: Annotated[int, typer.Option(help="Seed of the generated data, an integer ≥ 0.", min=0)] = 1,
     out: Annotated[Path | None, typer.Option(help="Folder to write into; by default, one in .run/manifests/.")] = None,
 ) -> None:
@@ -179,7 +188,15 @@ def manifests(
         loaded = load_topology(topology, updates=chosen.updates)
         require_fit(loaded, chosen)
         options = cluster_options(
-            os.environ, namespace=namespace, storage=storage, istio_cni=cni, seed=seed, replicas=chosen.replicas
+            os.environ,
+            namespace=namespace,
+            storage=storage,
+            host=host,
+            collector=collector,
+            sampling=sampling,
+            istio_cni=cni,
+            seed=seed,
+            replicas=chosen.replicas,
         )
         folder = out or ROOT / RUNS / "manifests" / f"{loaded.name}-{chosen.edge}-{chosen.mesh}"
         public_key = make_secrets(folder, options).public.read_text()

@@ -26,7 +26,7 @@ from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, GATEWAYS, SERVICES, Protocol, Topology, metrics_port, port_name
 from mesh.edge import kong, limits
 from mesh.edge.component import config_text
-from mesh.edge.plan import EdgePlan, edge_plan
+from mesh.edge.plan import STDOUT, EdgePlan, edge_plan
 from mesh.envoy_config import ALONE, DESCRIPTOR, OPTIONS
 from mesh.kubernetes.manifests.deployment import USER
 from mesh.kubernetes.manifests.edge import CONFIG, ENVOY_FILE, KONG_FILE, envoy_text
@@ -53,7 +53,6 @@ JAEGER_IMAGE = "docker.io/jaegertracing/jaeger:2.13.0"
 module lacks."""
 START_LIMIT_S = 120
 """How long PostgreSQL's start may take."""
-STDOUT = Path("/dev/stdout")
 GRAFANA, GRAFANA_PORT = "grafana", 3000
 PROMETHEUS_IMAGE, GRAFANA_IMAGE = "docker.io/prom/prometheus:v3.5.0", "docker.io/grafana/grafana:12.1.1"
 PROMETHEUS_FILE = "prometheus.yaml"

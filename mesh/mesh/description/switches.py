@@ -179,8 +179,7 @@ class Switches:
         "off",
         choice("Whether the components measure what they do, and show it to whoever asks at a port", "off", "on"),
         layer="components",
-        commands=(UP, COMPOSE),
-        needs=Need(lambda given: not given.in_cluster, "runtime=native; give runtime=native, or {name}={default}"),
+        commands=(UP, MANIFESTS, COMPOSE),
     )
     scale: int = entry(
         1,

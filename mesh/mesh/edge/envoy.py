@@ -77,6 +77,8 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     manager = chain["filters"][0]["typed_config"]
     _limit(manager)
     manager["access_log"][0]["typed_config"]["path"] = str(plan.access_log)
+    if plan.sampling < 100:
+        manager["tracing"]["random_sampling"] = {"value": plan.sampling}
     manager["local_reply_config"] = {"mappers": _mappers(transcodes=topology.transcodes)}
     (host,) = manager["route_config"]["virtual_hosts"]
     host["request_headers_to_add"] = [{"header": {"key": limits.MARK, "value": "1"}, "append_action": OVERWRITE}]

@@ -99,7 +99,7 @@ def settings(plan: EdgePlan) -> dict[str, str]:
         "KONG_HEADERS": "off",
         "KONG_HEADERS_UPSTREAM": "off",
         "KONG_TRACING_INSTRUMENTATIONS": "request,balancer",
-        "KONG_TRACING_SAMPLING_RATE": "1",
+        "KONG_TRACING_SAMPLING_RATE": f"{plan.sampling / 100:g}",
         "KONG_NGINX_HTTP_CLIENT_HEADER_TIMEOUT": f"{limits.REQUEST_S}s",
         # For a call over HTTP/2 of unknown length, which edge.lua cannot wait for; nginx ends it without an answer.
         "KONG_NGINX_HTTP_CLIENT_BODY_TIMEOUT": f"{2 * limits.REQUEST_S}s",

@@ -14,6 +14,9 @@ from mesh.sidecars.workloads import Workload
 if TYPE_CHECKING:
     from mesh.sidecars.certificates import Certificate
 
+STDOUT = Path("/dev/stdout")
+"""The access log of an edge in a container, where nobody measures it."""
+
 
 @dataclass(frozen=True)
 class Upstream:
@@ -66,6 +69,7 @@ class EdgePlan:
         apart: What one kind of journey has behind it to itself, by the component's name; empty if there is no such.
         admission: Whether it refuses requests when answers take longer than they should (`mesh.edge.admission`).
         metrics: Where it shows its metrics; None for nowhere.
+        sampling: Percent of the requests without a trace context that are traced.
     """
 
     topology: Topology
@@ -82,6 +86,7 @@ class EdgePlan:
     apart: Mapping[str, Upstream] = field(default_factory=dict)
     admission: bool = False
     metrics: Place | None = None
+    sampling: float = 100.0
 
     def leads_to(self, component: str) -> list[Upstream]:
         """Where requests for a component go: those of the kind of journey that has its own first."""

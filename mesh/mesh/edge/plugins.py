@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mesh.edge import limits
-from mesh.edge.plan import EdgePlan
+from mesh.edge.plan import STDOUT, EdgePlan
 from mesh.envoy_config import TYPES
 
 REQUEST_ID = "x-request-id"
@@ -111,7 +111,7 @@ def _metrics() -> Plugin:
 
 
 def _file_log(plan: EdgePlan) -> Plugin:
-    path = str(plan.access_log.with_name(PLUGIN_LOG))
+    path = str(STDOUT if plan.access_log == STDOUT else plan.access_log.with_name(PLUGIN_LOG))
     # Without the query and cookies, which may hold personal data. Kong itself leaves out what `authorization` says.
     hidden = {f"request.{name}": "return nil" for name in ("uri", "url", "querystring", "headers.cookie")}
     log_type = f"{TYPES}/envoy.extensions.access_loggers.file.v3.FileAccessLog"

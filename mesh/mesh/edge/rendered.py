@@ -8,7 +8,7 @@ from mesh.description.ports import load_ports
 from mesh.description.topology import load_topology
 from mesh.edge import envoy, kong
 from mesh.edge.component import config_text
-from mesh.edge.plan import edge_plan
+from mesh.edge.plan import STDOUT, edge_plan
 from mesh.paths import ROOT
 
 TOPOLOGY = "hybrid"
@@ -16,7 +16,6 @@ FOLDER = ROOT / "gateway"
 ENVOY = Path("envoy", "envoy.yaml")
 KONG, KONG_SETTINGS = Path("kong", "kong.yaml"), Path("kong", "kong.conf")
 HEADER = "# Made by `make gateway` from mesh/mesh/edge and the tables of topologies and ports; see gateway/README.md.\n"
-STDOUT = Path("/dev/stdout")
 
 
 def rendered_files() -> dict[Path, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from mesh.description.places import Place
 from mesh.description.ports import Ports
 from mesh.envoy_config import TYPES, base_config
 from mesh.istio.resource import ENVOY, NATIVE, ROOT_NAMESPACE, TELEMETRY, Naming, Resource
@@ -33,9 +34,9 @@ def proxy_resources(workloads: Sequence[Workload], ports: Ports) -> list[Resourc
     ]
 
 
-def span_patches(workload: Workload, jaeger_port: int, naming: Naming = NATIVE) -> list[dict[str, Any]]:
-    """Patches that give a sidecar's spans their names, one for each direction, and send them to Jaeger."""
-    collector = f"outbound|{jaeger_port}||{naming.host(JAEGER)}"
+def span_patches(workload: Workload, to: Place, naming: Naming = NATIVE) -> list[dict[str, Any]]:
+    """Patches that give a sidecar's spans their names, one for each direction, and send them to a service."""
+    collector = f"outbound|{to.port}||{to.host}"
     directions = {"SIDECAR_OUTBOUND": "outbound", **({"SIDECAR_INBOUND": "inbound"} if workload.inbound else {})}
     # In a cluster, one patch is for all pods of a component.
     instance = workload.name if naming is NATIVE else None
@@ -64,7 +65,10 @@ def time_limits(naming: Naming = NATIVE) -> Resource:
 
 
 def _own_patches(workload: Workload, ports: Ports) -> Resource:
-    patches = [*span_patches(workload, ports[JAEGER_PORT]), *map(_domain_patch, workload.outbound)]
+    patches = [
+        *span_patches(workload, Place(NATIVE.host(JAEGER), ports[JAEGER_PORT])),
+        *map(_domain_patch, workload.outbound),
+    ]
     return patched(workload, patches)
 
 

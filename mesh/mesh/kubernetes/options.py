@@ -13,6 +13,8 @@ from provision.images import PREFIX, tag
 NAMESPACE = "hopwise"
 IMAGES = PREFIX
 KONG_IMAGE = "docker.io/library/kong:3.9"
+SAMPLING = 1.0
+_DNS_NAME = r"(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+"
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,9 @@ class ClusterOptions:
         trial: Name of the trial; every span carries it.
         jwt_public_key: The key, in PEM form, that checks the shop's tokens; only the edge's plugins need it.
         seed: Seed of the generated data.
+        collector: Host of a collector that spans are sent to by OTLP; None for a Jaeger of the system's own.
+        host: Name by which clients reach the shop over TLS, in production; None for a way in without TLS.
+        sampling: Percent of the requests without a trace context that are traced in production.
     """
 
     tag: str
@@ -48,6 +53,9 @@ class ClusterOptions:
     trial: str = ""
     jwt_public_key: str = ""
     seed: int = 1
+    collector: str | None = None
+    host: str | None = None
+    sampling: float = SAMPLING
 
     @property
     def managed_port(self) -> int:
@@ -67,6 +75,9 @@ def cluster_options(
     istio_cni: bool,
     seed: int,
     storage: str | None = None,
+    collector: str | None = None,
+    host: str | None = None,
+    sampling: float = SAMPLING,
 ) -> ClusterOptions:
     """The options that a user gave.
 
@@ -77,6 +88,9 @@ def cluster_options(
         istio_cni: Whether the cluster's nodes redirect traffic to sidecars.
         seed: Seed of the generated data.
         storage: Size of PostgreSQL's volume; None for one that goes with its pod.
+        collector: Host of a collector that spans are sent to by OTLP; None for a Jaeger of the system's own.
+        host: Name by which clients reach the shop over TLS, in production; None for a way in without TLS.
+        sampling: Percent of the requests without a trace context that are traced in production.
 
     Raises:
         SwitchError: A value that Kubernetes would refuse; the message has a valid one.
@@ -87,6 +101,12 @@ def cluster_options(
         )
     if storage is not None and not re.fullmatch(r"[1-9][0-9]*(Mi|Gi|Ti)", storage):
         raise SwitchError(f"storage={storage} is not valid; give a size with a unit of Mi, Gi or Ti, as 10Gi.")
+    for name, given, example in (
+        ("collector", collector, "otel-collector.observability.svc.cluster.local"),
+        ("host", host, "shop.example.com"),
+    ):
+        if given is not None and not re.fullmatch(_DNS_NAME, given):
+            raise SwitchError(f"{name}={given} is not valid; give a whole host name in lower case, as {example}.")
     return ClusterOptions(
         tag=tag(environ),
         namespace=namespace,
@@ -95,6 +115,9 @@ def cluster_options(
         database_url=environ.get("DATABASE_URL") or None,
         replicas=replicas,
         storage=storage,
+        collector=collector,
+        host=host,
+        sampling=sampling,
         istio_cni=istio_cni,
         seed=seed,
     )

@@ -10,6 +10,8 @@ from mesh.description.ports import HOST, Ports, load_ports
 from mesh.description.topology import EDGE
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - within a pod; network policies say who may call
+OTLP = {"jaeger-otlp-grpc": 4317, "jaeger-otlp-http": 4318}
+"""The ports that OpenTelemetry gives to a collector, by the names of Jaeger's."""
 OWN_POD = frozenset({f"{EDGE}-admin"})
 """Ports that nobody outside of the pod may reach."""
 
@@ -20,14 +22,16 @@ class ClusterPlaces:
 
     Attributes:
         ports: The ports at their default base: pods have addresses of their own, so that nothing collides.
+        collector: Host of a collector that takes the spans in place of a Jaeger; None if there is a Jaeger.
     """
 
     ports: Ports
+    collector: str | None = None
 
     @classmethod
-    def default(cls) -> ClusterPlaces:
+    def default(cls, collector: str | None = None) -> ClusterPlaces:
         """The places at the default base."""
-        return cls(load_ports({}))
+        return cls(load_ports({}), collector)
 
     def listens(self, name: str, replica: int = 1) -> Place:  # noqa: ARG002 - pods of one component are alike
         """Where a process listens in its pod."""
@@ -35,6 +39,8 @@ class ClusterPlaces:
 
     def reached(self, name: str) -> Sequence[Place]:
         """The service's name: with a mesh it leads to the sidecar, else to the addresses of all pods."""
+        if self.collector and name in OTLP:
+            return (Place(self.collector, OTLP[name]),)
         return (Place(component_of(name), self.ports[name]),)
 
 

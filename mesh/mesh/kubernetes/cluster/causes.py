@@ -12,6 +12,8 @@ UNPULLABLE = frozenset(
     {"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError"}
 )
 NEVER_STARTS = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
+NEXT = "PodInitializing"
+"""Why a container waits whose turn comes after others."""
 READY = "Ready"
 
 
@@ -66,20 +68,33 @@ def _of_container(pod: str, container: Resource) -> Iterator[Cause]:
         state.get("waiting", {}),
         state.get("terminated") or container.get("lastState", {}).get("terminated"),
     )
-    reason, message = waiting.get("reason", ""), waiting.get("message", "")
+    reason = waiting.get("reason", "")
     if reason in UNPULLABLE:
         yield Cause(
             pod,
             name,
-            f"{pod}: the image {container['image']} cannot be pulled: {message or reason}. Push it there with "
+            f"{pod}: the image {container['image']} cannot be pulled: {_told(waiting)}. Push it there with "
             "`make images`, or set IMAGE_PREFIX and IMAGE_TAG to where it is.",
         )
     elif reason in NEVER_STARTS:
-        yield Cause(pod, name, f"{pod}: {name} cannot start: {message or reason}")
+        yield Cause(pod, name, f"{pod}: {name} cannot start: {_told(waiting)}", crashed=ended is not None)
     elif ended is not None and (ended.get("exitCode") or reason == "CrashLoopBackOff" or container.get("restartCount")):
-        how = ended.get("reason", "Error")
-        how = "it ran out of memory" if how == "OOMKilled" else f"exit code {ended.get('exitCode')}"
-        yield Cause(pod, name, f"{pod}: {name} ended, {how}", crashed=True)
+        how = "it ran out of memory" if ended.get("reason") == "OOMKilled" else f"exit code {ended.get('exitCode')}"
+        # A container that could not even be started has ended too, and its message alone says why.
+        more = f": {_told(ended)}" if ended.get("message") else ""
+        yield Cause(pod, name, f"{pod}: {name} ended, {how}{more}", crashed=True)
+
+
+def _told(state: Resource) -> str:
+    return ": ".join(filter(None, (state.get("reason"), state.get("message", "").strip())))
+
+
+def waiting(pod: Resource) -> list[str]:
+    """What each container of a pod waits for that does not just wait for another one, as `order: ErrImagePull: …`."""
+    states = (
+        (container["name"], container.get("state", {}).get("waiting", {})) for container in _containers(pod["status"])
+    )
+    return [f"{name}: {_told(state)}" for name, state in states if state.get("reason", NEXT) != NEXT]
 
 
 def _of_owner(owner: Resource) -> Iterator[Cause]:
@@ -119,11 +134,18 @@ def running_container(pod: Resource) -> str | None:
 
 
 def last_warning(events: Iterable[Resource], pod: str) -> str:
-    """The newest warning about a pod, as `Unhealthy: Readiness probe failed: …`; empty if there is none."""
+    """The newest warning about a pod, as `Unhealthy: Readiness probe failed: …`; empty if there is none.
+
+    Those that only repeat what a container waits for are left out: that it is not started again at once, and
+    `Error: ErrImagePull`.
+    """
     about = [
         event
         for event in events
-        if event.get("type") == "Warning" and event.get("involvedObject", {}).get("name") == pod
+        if event.get("type") == "Warning"
+        and event.get("involvedObject", {}).get("name") == pod
+        and event.get("reason") != "BackOff"
+        and not str(event.get("message", "")).startswith("Error: ")
     ]
     newest = max(about, key=lambda event: event.get("lastTimestamp") or event.get("eventTime") or "", default=None)
     return "" if newest is None else f"{newest.get('reason')}: {str(newest.get('message', '')).strip()}"

@@ -17,6 +17,7 @@ from mesh.kubernetes.cluster.causes import (
     last_warning,
     name_of,
     running_container,
+    waiting,
 )
 from mesh.kubernetes.cluster.kubectl import Kubectl
 
@@ -88,13 +89,12 @@ class Rollout:
         return causes(pods, (item for item in state if item["kind"] != "Pod"))
 
     def explained(self, cause: Cause) -> str:
-        """A cause, with the end of the container's log where that says more."""
+        """A cause, with what the cluster warned of, and the end of the container's log where that says more."""
+        warning = self.warning(cause.pod) if cause.container else ""
+        told = cause.message if warning.partition(": ")[2] in cause.message else f"{cause.message} ({warning})"
         if not cause.crashed:
-            return cause.message
-        warning = self.warning(cause.pod)
-        # That it is not started again at once is a result, and no cause.
-        why = f" ({warning})" if warning and not warning.startswith("BackOff") else ""
-        return f"{cause.message}{why}" + (self._end_of_log(cause.pod, cause.container) or "; its log is empty.")
+            return told
+        return told + (self._end_of_log(cause.pod, cause.container) or "; its log is empty.")
 
     def _end_of_log(self, pod: str, container: str) -> str:
         """The last lines of a container, of before its restart if there was one; empty if it wrote none."""
@@ -107,12 +107,12 @@ class Rollout:
 
     def _why_not(self, state: Sequence[Resource]) -> str:
         """What is known of the first pod that is not ready."""
-        waiting = [item for item in state if item["kind"] == "Pod" and not is_ready(item) and not is_done(item)]
-        if not waiting:
+        unready = [item for item in state if item["kind"] == "Pod" and not is_ready(item) and not is_done(item)]
+        if not unready:
             return "No pod was made for it."
-        pod, status = name_of(waiting[0]), waiting[0]["status"]
-        why = f"{pod}: {self.warning(pod) or status.get('phase', 'unknown')}"
-        running = running_container(waiting[0])
+        pod, status = name_of(unready[0]), unready[0]["status"]
+        why = "; ".join([f"{pod}: {self.warning(pod) or status.get('phase', 'unknown')}", *waiting(unready[0])])
+        running = running_container(unready[0])
         return why if running is None else f"{why}; {running} runs" + self._end_of_log(pod, running)
 
     def warning(self, pod: str) -> str:

@@ -10,10 +10,12 @@ from mesh.components.keys import PRIVATE_KEY, PUBLIC_KEY
 from mesh.components.postgres import POSTGRES
 from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, Topology
+from mesh.errors import SwitchError
 from mesh.kubernetes.manifests.deployment import Document, Workload, account, deployment, labels, service
 from mesh.kubernetes.manifests.edge import edge_config, edge_service, edge_workload, plan_of
 from mesh.kubernetes.manifests.ingress import ingress
 from mesh.kubernetes.manifests.istio import mesh_resources, pod_annotations
+from mesh.kubernetes.manifests.monitoring import pod_monitor
 from mesh.kubernetes.manifests.policies import (
     LOAD,
     autoscaler,
@@ -39,7 +41,7 @@ Manifests = dict[str, list[Document]]
 
 def manifests(topology: Topology, switches: Switches, options: ClusterOptions) -> Manifests:
     """All files: a Kustomize base, and the overlays `bench` and `production`."""
-    places = ClusterPlaces.default()
+    places = ClusterPlaces.default(options.collector)
     files = {
         **_base(topology, switches, places, options),
         **_bench(topology, switches, places, options),
@@ -68,14 +70,13 @@ def _base(topology: Topology, switches: Switches, places: ClusterPlaces, options
     scaled = _scaled(topology, switches)
     files: Manifests = {
         "namespace.yaml": [_namespace(switches, options)],
-        "accounts.yaml": [account(name, options) for name in [*scaled, JAEGER, LOAD]],
+        "accounts.yaml": [account(name, options) for name in [*scaled, *_traces(options), LOAD]],
         "network.yaml": network_policies(topology, switches, places, options),
         "disruptions.yaml": [disruption_budget(name, options) for name in [*scaled, *_canaries(switches)]],
-        "jaeger.yaml": [
-            service(JAEGER, jaeger_service_ports(places), options),
-            deployment(jaeger(places, options), options),
-        ],
     }
+    if _traces(options):
+        ports = jaeger_service_ports(places)
+        files["jaeger.yaml"] = [service(JAEGER, ports, options), deployment(jaeger(places, options), options)]
     if switches.meshed:
         files["mesh.yaml"] = mesh_resources(topology, switches, places, options)
     for workload in shop_workloads(topology, switches, places, options):
@@ -84,12 +85,20 @@ def _base(topology: Topology, switches: Switches, places: ClusterPlaces, options
             *([shop_service(workload.name, topology, switches, places, options)] if has_service else []),
             deployment(_meshed(workload, switches, places, options), options),
         ]
-    if switches.edge != "none":
-        plan = plan_of(topology, switches, places, options)
-        config = edge_config(switches.edge, plan, options)
-        edge = _meshed(edge_workload(switches.edge, plan, config, options), switches, places, options)
-        files[f"{EDGE}.yaml"] = [config, edge_service(plan, options), deployment(edge, options)]
+    if switches.has_edge:
+        files[f"{EDGE}.yaml"] = [edge_service(places, options)]
     return {f"{BASE}/{name}": resources for name, resources in files.items()}
+
+
+def _edge(
+    topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions, *, measured: bool
+) -> Manifests:
+    if not switches.has_edge:
+        return {}
+    plan = plan_of(topology, switches, places, options, measured=measured)
+    config = edge_config(switches.edge, plan, options)
+    edge = _meshed(edge_workload(switches.edge, plan, config, options), switches, places, options)
+    return {f"{EDGE}.yaml": [config, deployment(edge, options)]}
 
 
 def _bench(topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions) -> Manifests:
@@ -97,6 +106,7 @@ def _bench(topology: Topology, switches: Switches, places: ClusterPlaces, option
     files: Manifests = {
         "accounts.yaml": [account(name, options) for name in owners],
         "database.yaml": [database_job(switches, options)],
+        **_edge(topology, switches, places, options, measured=True),
     }
     if options.database_url:
         files["network.yaml"] = managed_database_policies(topology, options.managed_port, options)
@@ -112,8 +122,13 @@ def _production(topology: Topology, switches: Switches, places: ClusterPlaces, o
         "autoscalers.yaml": [autoscaler(name, options) for name in _scaled(topology, switches)],
         "database.yaml": [migration_job(options)],
         "network.yaml": managed_database_policies(topology, options.managed_port, options),
+        **_edge(topology, switches, places, options, measured=False),
     }
-    if switches.meshed and switches.edge != "none":
+    if switches.metrics == "on":
+        files["monitoring.yaml"] = [pod_monitor(topology, options)]
+    if options.host and not switches.has_edge:
+        raise SwitchError(f"host={options.host} needs an edge, which it leads to; give edge=envoy or edge=kong.")
+    if switches.has_edge and (switches.meshed or options.host):
         files["ingress.yaml"] = ingress(topology, switches, places, options)
     return {f"{PRODUCTION}/{name}": resources for name, resources in files.items()}
 
@@ -121,12 +136,16 @@ def _production(topology: Topology, switches: Switches, places: ClusterPlaces, o
 def _meshed(workload: Workload, switches: Switches, places: ClusterPlaces, options: ClusterOptions) -> Workload:
     if not switches.meshed:
         return workload
-    annotations = pod_annotations(workload.name, places, options)
+    annotations = pod_annotations(workload.service or workload.name, switches, places, options)
     return replace(workload, annotations={**workload.annotations, **annotations})
 
 
+def _traces(options: ClusterOptions) -> list[str]:
+    return [] if options.collector else [JAEGER]
+
+
 def _scaled(topology: Topology, switches: Switches) -> list[str]:
-    return [*topology.components, *([EDGE] if switches.edge != "none" else [])]
+    return [*topology.components, *([EDGE] if switches.has_edge else [])]
 
 
 def _canaries(switches: Switches) -> list[str]:

@@ -23,6 +23,8 @@ FORGOTTEN_S = 40
 DRAIN_S = 10
 """How long clients then have to leave it; each answer tells them to."""
 GRACE_S = 90
+STAYS_S = 5
+"""How long a new pod must have been ready before an update goes on: callers look for it every 5 s."""
 HUNG_GRACE_S = 10
 """What a process has left that does not answer its probe any more: no client waits for it to drain."""
 SERVICE, VERSION, WORKLOAD = "app", "version", "workload"
@@ -235,6 +237,7 @@ def deployment(workload: Workload, options: ClusterOptions) -> Document:
         spec={
             "replicas": options.replicas.get(workload.name, 1),
             "revisionHistoryLimit": 3,
+            "minReadySeconds": STAYS_S,
             "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
             "selector": selected(workload.name),
             "template": pod_template(

@@ -12,7 +12,7 @@ from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, Topology
 from mesh.edge import envoy, kong, limits
 from mesh.edge.component import config_text
-from mesh.edge.plan import EdgePlan, edge_plan
+from mesh.edge.plan import STDOUT, EdgePlan, edge_plan
 from mesh.envoy_config import ALONE, DESCRIPTOR, OPTIONS, show_metrics
 from mesh.kubernetes.manifests.deployment import (
     DRAIN_S,
@@ -26,6 +26,7 @@ from mesh.kubernetes.manifests.deployment import (
     probes,
     service,
 )
+from mesh.kubernetes.manifests.monitoring import METRICS, OF_ENVOY, metrics_exposed
 from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.places import ClusterPlaces
 
@@ -37,17 +38,30 @@ KONG_PREFIX = Path("/var/lib/kong")
 """Folder that Kong writes its own files to."""
 
 
-def plan_of(topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions) -> EdgePlan:
-    """The plan of the edge in a cluster."""
+def plan_of(
+    topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions, *, measured: bool
+) -> EdgePlan:
+    """The plan of the edge in a cluster.
+
+    Args:
+        topology: Which components run, and which calls which.
+        switches: The switches that it runs with.
+        places: Where everything listens and is reached.
+        options: For names, and the share of requests that is traced in production.
+        measured: Whether the instrument reads the access log and the traces; else the log goes where all logs go.
+    """
     public_key = options.jwt_public_key
     plan = edge_plan(
         topology,
         places,
-        ACCESS_LOG,
+        ACCESS_LOG if measured else STDOUT,
         plugins=switches.plugins,
         jwt_public_key=public_key,
         admission=switches.admission == "on",
+        metrics=switches.metrics == "on",
     )
+    if not measured:
+        plan = replace(plan, sampling=options.sampling)
     if not switches.meshed:
         return plan
     # A sidecar finds out from a request's host where it is to go.
@@ -90,16 +104,17 @@ def edge_workload(program: str, plan: EdgePlan, config: Document, options: Clust
         options: For images and names.
     """
     digest = hashlib.sha256(json.dumps([config.get("data"), config.get("binaryData")]).encode()).hexdigest()
-    mounts: list[Document] = [
-        {"name": "config", "mountPath": str(CONFIG), "readOnly": True},
-        {"name": "logs", "mountPath": str(LOGS)},
-    ]
-    volumes: list[Document] = [
-        {"name": "config", "configMap": {"name": EDGE}},
-        {"name": "logs", "emptyDir": {"sizeLimit": "1Gi"}},
-    ]
+    mounts: list[Document] = [{"name": "config", "mountPath": str(CONFIG), "readOnly": True}]
+    volumes: list[Document] = [{"name": "config", "configMap": {"name": EDGE}}]
+    if plan.access_log != STDOUT:
+        mounts.append({"name": "logs", "mountPath": str(LOGS)})
+        volumes.append({"name": "logs", "emptyDir": {"sizeLimit": "1Gi"}})
     asked = probes({"httpGet": {"path": limits.HEALTH_PATH, "port": plan.listen.port}})
-    ports = exposed(edge_ports(plan))
+    places = ClusterPlaces.default()
+    ports = exposed(edge_ports(places))
+    if plan.metrics is not None:
+        named = METRICS if program == "kong" else OF_ENVOY
+        ports.append(metrics_exposed(EDGE, places, named))
     if program == "kong":
         own = {
             **kong.settings(plan),
@@ -135,14 +150,14 @@ def edge_workload(program: str, plan: EdgePlan, config: Document, options: Clust
     return Workload(EDGE, [main], volumes=volumes, annotations={"hopwise/config": digest[:16]})
 
 
-def edge_service(plan: EdgePlan, options: ClusterOptions) -> Document:
+def edge_service(places: ClusterPlaces, options: ClusterOptions) -> Document:
     """The edge's service."""
-    return service(EDGE, edge_ports(plan), options)
+    return service(EDGE, edge_ports(places), options)
 
 
-def edge_ports(plan: EdgePlan) -> dict[int, str]:
+def edge_ports(places: ClusterPlaces) -> dict[int, str]:
     """The port that clients reach, and what is spoken there: HTTP/1.1 and HTTP/2."""
-    return {plan.listen.port: "h2c"}
+    return {places.listens(EDGE).port: "h2c"}
 
 
 def _leave(plan: EdgePlan) -> str:

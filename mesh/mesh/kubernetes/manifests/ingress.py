@@ -1,4 +1,4 @@
-"""How clients outside of the cluster reach the edge of a mesh: by the Gateway API."""
+"""How clients outside of the cluster reach the edge: by the Gateway API of a mesh, or by an Ingress."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 
 from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, Topology
+from mesh.errors import SwitchError
 from mesh.istio.resource import NETWORKING, SECURITY
 from mesh.kubernetes.manifests.deployment import SERVICE, Document, document
 from mesh.kubernetes.manifests.policies import autoscaler
@@ -17,19 +18,27 @@ GATEWAY = "shop"
 GATEWAY_POD = f"{GATEWAY}-istio"
 """The name that Istio gives to the gateway's Deployment and Service."""
 PORT, TLS_PORT = 80, 443
-"""Where the gateway listens, and where with a certificate that others add."""
+"""Where the gateway listens, without TLS and with it."""
+CERTIFICATE = "shop-tls"
+"""The secret of the host's certificate, which others make."""
 
 
 def ingress(topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
-    """A gateway of Istio's, and the routes from it to the edge for what clients of the topology send."""
+    """A gateway of Istio's, and the routes from it to the edge for what clients of the topology send; or an Ingress.
+
+    Raises:
+        SwitchError: All clients speak gRPC, and there is no mesh: an Ingress knows no gRPC.
+    """
     port = places.ports[EDGE]
-    listener = {"name": "http", "port": PORT, "protocol": "HTTP", "allowedRoutes": {"namespaces": {"from": "Same"}}}
+    if not switches.meshed:
+        return [_ingress(topology, port, options)]
     kinds = {"GRPCRoute" if topology.client_speaks(channel) == "grpc" else "HTTPRoute" for channel in topology.entry}
-    route = {"parentRefs": [{"name": GATEWAY}], "rules": [{"backendRefs": [{"name": EDGE, "port": port}]}]}
+    hosts = {"hostnames": [options.host]} if options.host else {}
+    route = {"parentRefs": [{"name": GATEWAY}], **hosts, "rules": [{"backendRefs": [{"name": EDGE, "port": port}]}]}
     # The edge's port is no part of the mesh: its clients have no certificates.
     plain = {"host": EDGE, "trafficPolicy": {"tls": {"mode": "DISABLE"}}}
     made_by = {"parametersRef": {"group": "", "kind": "ConfigMap", "name": GATEWAY_POD}}
-    spec = {"gatewayClassName": "istio", "infrastructure": made_by, "listeners": [listener]}
+    spec = {"gatewayClassName": "istio", "infrastructure": made_by, "listeners": [_listener(options)]}
     return [
         document("ConfigMap", "v1", GATEWAY_POD, options, of=GATEWAY, data=_pods(options)),
         document("Gateway", GATEWAY_API, GATEWAY, options, spec=spec),
@@ -38,6 +47,29 @@ def ingress(topology: Topology, switches: Switches, places: ClusterPlaces, optio
         *([document("AuthorizationPolicy", SECURITY, GATEWAY, options, spec=_ANYBODY)] if switches.encrypted else []),
         document("NetworkPolicy", "networking.k8s.io/v1", "gateway", options, of=GATEWAY, spec=_policy(port)),
     ]
+
+
+def _listener(options: ClusterOptions) -> Document:
+    shared = {"allowedRoutes": {"namespaces": {"from": "Same"}}}
+    if not options.host:
+        return {"name": "http", "port": PORT, "protocol": "HTTP", **shared}
+    tls = {"mode": "Terminate", "certificateRefs": [{"name": CERTIFICATE}]}
+    return {"name": "https", "port": TLS_PORT, "protocol": "HTTPS", "hostname": options.host, "tls": tls, **shared}
+
+
+def _ingress(topology: Topology, port: int, options: ClusterOptions) -> Document:
+    if topology.speaks_grpc_only:
+        raise SwitchError(
+            f"host={options.host} with mesh=none: the clients of {topology.name} speak gRPC, which an Ingress does not "
+            "know; give mesh=istio, or leave host out and lead your own gateway to the Service edge."
+        )
+    to_edge = {"service": {"name": EDGE, "port": {"number": port}}}
+    paths = [{"path": "/", "pathType": "Prefix", "backend": to_edge}]
+    spec = {
+        "tls": [{"hosts": [options.host], "secretName": CERTIFICATE}],
+        "rules": [{"host": options.host, "http": {"paths": paths}}],
+    }
+    return document("Ingress", "networking.k8s.io/v1", EDGE, options, spec=spec)
 
 
 # The namespace refuses whom no link permits, at the gateway's pods too; and the gateway's clients have no certificates.

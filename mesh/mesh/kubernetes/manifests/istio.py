@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from mesh.components.postgres import POSTGRES
+from mesh.components.shop_processes import metrics_port
+from mesh.description.places import Place
 from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, Topology
 from mesh.istio.access import access_resources
 from mesh.istio.control_plane import PROXY_HEADERS
 from mesh.istio.proxies import SPAN_EXPORT, patched, span_patches, time_limits
 from mesh.istio.resource import NETWORKING, Naming
-from mesh.istio.services import IDLE_TIMEOUT, JAEGER_PORT
+from mesh.istio.services import IDLE_TIMEOUT, JAEGER, JAEGER_PORT
 from mesh.istio.traffic import traffic_resources
 from mesh.kubernetes.manifests.deployment import Document, labels
 from mesh.kubernetes.options import ClusterOptions
@@ -22,6 +24,7 @@ from mesh.kubernetes.places import ClusterPlaces
 from mesh.paths import RunFolder
 from mesh.sidecars.workloads import TRUST_DOMAIN, workloads
 
+INBOUND = "traffic.sidecar.istio.io/excludeInboundPorts"
 EXCLUDED = (POSTGRES, JAEGER_PORT, "jaeger-otlp-http")
 """Ports of what is outside of the mesh: pods call it directly."""
 
@@ -38,12 +41,14 @@ def mesh_resources(
     # Their sockets and addresses are for a native mesh; the rest is the same here.
     members = workloads(topology, places.ports, RunFolder(Path()), canary=switches.canary > 0)
     names = naming(options)
+    spans = Place(options.collector or names.host(JAEGER), places.reached(JAEGER_PORT)[0].port)
+    seen = {**_SIDECAR, "egress": [{"hosts": ["./*", *([f"*/{options.collector}"] if options.collector else [])]}]}
     resources = [
         *access_resources(members, topology, switches, names),
         *traffic_resources(members, topology, switches, names),
         time_limits(names),
-        *(patched(member, span_patches(member, places.ports[JAEGER_PORT], names), names) for member in members),
-        names.shared("Sidecar", "default", "all links", _SIDECAR, NETWORKING),
+        *(patched(member, span_patches(member, spans, names), names) for member in members),
+        names.shared("Sidecar", "default", "all links", seen, NETWORKING),
     ]
     made: list[Document] = []
     for resource in resources:
@@ -53,11 +58,17 @@ def mesh_resources(
     return made
 
 
-def pod_annotations(component: str, places: ClusterPlaces, options: ClusterOptions) -> Mapping[str, str]:
+def pod_annotations(
+    component: str, switches: Switches, places: ClusterPlaces, options: ClusterOptions
+) -> Mapping[str, str]:
     """What Istio is told of the sidecar of a component's pods."""
-    excluded = [*(str(places.ports[name]) for name in EXCLUDED), str(options.managed_port)]
-    # Clients are outside of the mesh: the edge's sidecar is for its calls only.
-    door = {"traffic.sidecar.istio.io/excludeInboundPorts": str(places.ports[EDGE])} if component == EDGE else {}
+    excluded = [*(str(places.reached(name)[0].port) for name in EXCLUDED), str(options.managed_port)]
+    # Clients are outside of the mesh: the edge's sidecar is for its calls only. So is whoever asks for metrics.
+    open_to_all = [
+        *([EDGE] if component == EDGE else []),
+        *([metrics_port(component)] if switches.metrics == "on" else []),
+    ]
+    door = {INBOUND: ",".join(str(places.ports[name]) for name in open_to_all)} if open_to_all else {}
     return {
         "proxy.istio.io/config": json.dumps(_PROXY),
         "sidecar.istio.io/proxyCPU": "10m",
@@ -79,7 +90,6 @@ _PROXY: Mapping[str, Any] = {
     "runtimeValues": {name: str(value) for name, value in SPAN_EXPORT.items()},
 }
 _SIDECAR: Mapping[str, Any] = {
-    "egress": [{"hosts": ["./*"]}],
     "outboundTrafficPolicy": {"mode": "REGISTRY_ONLY"},
     "inboundConnectionPool": {"http": {"idleTimeout": IDLE_TIMEOUT}},
 }

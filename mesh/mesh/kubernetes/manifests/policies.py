@@ -9,9 +9,10 @@ from mesh.components.postgres import POSTGRES
 from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, Topology, port_name
 from mesh.kubernetes.manifests.deployment import SERVICE, Document, document, selected
+from mesh.kubernetes.manifests.monitoring import monitoring_policy
 from mesh.kubernetes.manifests.stores import JOB
 from mesh.kubernetes.options import ClusterOptions
-from mesh.kubernetes.places import ClusterPlaces
+from mesh.kubernetes.places import OTLP, ClusterPlaces
 
 LOAD = "load"
 """The load generator's pods."""
@@ -48,16 +49,29 @@ def network_policies(
 ) -> list[Document]:
     """Nobody may talk to anybody, but for what the topology's links and their surroundings need."""
     called = links(topology, switches)
+    traced: list[Document] = []
+    if options.collector:
+        called = {caller: {name: to for name, to in of.items() if name != JAEGER} for caller, of in called.items()}
+        traced = [_to_collector(options)]
+    measured = [*topology.components, *([EDGE] if switches.has_edge else [])] if switches.metrics == "on" else []
     names = sorted({*called, *(callee for callees in called.values() for callee in callees)})
     everybody: Document = {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
     return [
         document("NetworkPolicy", "networking.k8s.io/v1", "nobody", options, of="hopwise", spec=everybody),
         document("NetworkPolicy", "networking.k8s.io/v1", "names", options, of="hopwise", spec=_names(switches)),
+        *traced,
+        *([monitoring_policy(measured, places, options)] if measured else []),
         *(
             document("NetworkPolicy", "networking.k8s.io/v1", name, options, spec=_policy(name, called, places))
             for name in names
         ),
     ]
+
+
+def _to_collector(options: ClusterOptions) -> Document:
+    ports = [{"protocol": "TCP", "port": port} for port in sorted(OTLP.values())]
+    spec = {"podSelector": {}, "policyTypes": ["Egress"], "egress": [{"ports": ports}]}
+    return document("NetworkPolicy", "networking.k8s.io/v1", "traces", options, of="hopwise", spec=spec)
 
 
 def database_policies(topology: Topology, places: ClusterPlaces, options: ClusterOptions) -> list[Document]:

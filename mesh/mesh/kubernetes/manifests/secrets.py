@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -19,6 +19,9 @@ KEYS, DATABASE = "keys", "database"
 KEYS_FOLDER = Path("/etc/hopwise/keys")
 KEYS_MOUNT: Document = {"name": KEYS, "mountPath": str(KEYS_FOLDER), "readOnly": True}
 """Where a container has the keys of the tokens, with `keys_volume` in its pod."""
+DATABASE_FOLDER = Path("/etc/hopwise/database")
+DATABASE_MOUNT: Document = {"name": DATABASE, "mountPath": str(DATABASE_FOLDER), "readOnly": True}
+"""Where a container has its part of the secret `database`, with `database_volume` in its pod."""
 ADMIN_URL, ADMIN_PASSWORD, ROLE_PASSWORDS = "admin-url", "admin-password", "role-passwords"
 
 
@@ -30,15 +33,24 @@ def url_of(service: str) -> str:
 DATABASE_KEYS = (ADMIN_URL, ADMIN_PASSWORD, ROLE_PASSWORDS, *map(url_of, SERVICES))
 
 
-def secret_variable(name: str, key: str) -> Document:
-    """A variable of a container's environment that comes from the secret `database`."""
-    return {"name": name, "valueFrom": {"secretKeyRef": {"name": DATABASE, "key": key}}}
+def in_file(variable: str, key: str) -> Document:
+    """Tells a process in which file of `DATABASE_MOUNT` it finds what a variable would hold."""
+    return {"name": f"{variable}_FILE", "value": str(DATABASE_FOLDER / key)}
 
 
 def keys_volume(*names: str) -> Document:
     """The volume of some of the keys, which nobody but its pod's own user may read."""
-    items = [{"key": name, "path": name} for name in names]
-    return {"name": KEYS, "secret": {"secretName": KEYS, "defaultMode": 0o440, "items": items}}
+    return _volume(KEYS, names)
+
+
+def database_volume(*keys: str) -> Document:
+    """The volume of a part of the secret `database`, likewise."""
+    return _volume(DATABASE, keys)
+
+
+def _volume(secret: str, keys: Sequence[str]) -> Document:
+    items = [{"key": key, "path": key} for key in keys]
+    return {"name": secret, "secret": {"secretName": secret, "defaultMode": 0o440, "items": items}}
 
 
 def secrets(keys: KeyPair, database: Database, options: ClusterOptions) -> list[Document]:

@@ -19,7 +19,16 @@ from mesh.kubernetes.manifests.deployment import (
     probes,
     service,
 )
-from mesh.kubernetes.manifests.secrets import KEYS_FOLDER, KEYS_MOUNT, keys_volume, secret_variable, url_of
+from mesh.kubernetes.manifests.monitoring import metrics_exposed
+from mesh.kubernetes.manifests.secrets import (
+    DATABASE_MOUNT,
+    KEYS_FOLDER,
+    KEYS_MOUNT,
+    database_volume,
+    in_file,
+    keys_volume,
+    url_of,
+)
 from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.places import ClusterPlaces
 from mesh.sidecars.workloads import CANARY, CANARY_OF, CANARY_VERSION, STABLE, TRUST_DOMAIN
@@ -29,7 +38,7 @@ CONNECTION_AGE_S = 300
 """After how long gRPC callers that choose among pods themselves look for those that have been added."""
 SPOKEN = {**dict.fromkeys(Protocol, "http"), Protocol.GRPC: "grpc"}
 DATABASE_URL, GRAPHIQL = "SHOP_DATABASE_URL", "SHOP_GRAPHIQL"
-# Stands where a process is told its password; each place is then filled from the secret.
+# Stands where a process is told its password; it is told the file of the secret instead.
 _ELSEWHERE = Database("postgresql://nobody:nothing@postgres/postgres", embedded=False)
 
 
@@ -80,6 +89,7 @@ def _surroundings(
         encrypted=switches.encrypted,
         tracing=switches.tracing,
         admission=switches.admission == "on",
+        metrics=switches.metrics == "on",
     )
 
 
@@ -89,14 +99,16 @@ def _workload(name: str, around: Surroundings, options: ClusterOptions, *, meshe
     settings.pop(GRAPHIQL, None)  # a page for people who try things out on their own machine
     needed = [key for key in (PUBLIC_KEY, PRIVATE_KEY) if str(KEYS_FOLDER / key) in settings.values()]
     variables: list[Document] = [
-        secret_variable(DATABASE_URL, url_of(component)) if key == DATABASE_URL else {"name": key, "value": value}
+        in_file(DATABASE_URL, url_of(component)) if key == DATABASE_URL else {"name": key, "value": value}
         for key, value in settings.items()
     ]
     variables.append({"name": "SHOP_DRAIN_S", "value": str(DRAIN_S)})
     if not meshed:
         variables.append({"name": "SHOP_CONNECTION_AGE_S", "value": str(CONNECTION_AGE_S)})
     variables.append({"name": "SHOP_INSTANCE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}})
-    ports = ports_of(component, around.topology, ClusterPlaces.default())
+    places = ClusterPlaces.default()
+    ports = ports_of(component, around.topology, places)
+    stores = component not in GATEWAYS
     port, spoken = next(iter(ports.items()))
     question = {"grpc": {"port": port}} if spoken == "grpc" else {"httpGet": {"path": "/healthz", "port": port}}
     main = container(
@@ -104,10 +116,10 @@ def _workload(name: str, around: Surroundings, options: ClusterOptions, *, meshe
         options.image(IMAGE),
         options,
         Size(),
-        mounts=[KEYS_MOUNT] if needed else [],
+        mounts=[*([KEYS_MOUNT] if needed else []), *([DATABASE_MOUNT] if stores else [])],
         command=["python", "-m", module_of(component)],
         env=variables,
-        ports=exposed(ports),
+        ports=[*exposed(ports), *([metrics_exposed(component, places)] if around.metrics else [])],
         **probes(question),
         lifecycle={"preStop": {"sleep": {"seconds": LEAVES_S if meshed else FORGOTTEN_S}}},
     )
@@ -116,21 +128,22 @@ def _workload(name: str, around: Surroundings, options: ClusterOptions, *, meshe
         [main],
         service=component,
         version=CANARY_VERSION if name == CANARY else STABLE,
-        volumes=[keys_volume(*needed)] if needed else [],
-        before=[] if component in GATEWAYS else [_await_database(component, options)],
+        volumes=[
+            *([keys_volume(*needed)] if needed else []),
+            *([database_volume(url_of(component))] if stores else []),
+        ],
+        before=[_await_schema(component, options)] if stores else [],
     )
 
 
-def _await_database(component: str, options: ClusterOptions) -> Document:
-    """Waits until the service's role may enter its database, which the job `database` makes."""
-    asked = (
-        'until psql --no-psqlrc --quiet "$SHOP_DATABASE_URL" --command="SELECT 1" >/dev/null 2>&1; do sleep 0.5; done'
-    )
+def _await_schema(component: str, options: ClusterOptions) -> Document:
+    """Waits until the job `database` has let the service in and brought its schema to this version."""
     return container(
-        "await-database",
-        options.image("postgres"),
+        "await-schema",
+        options.image(IMAGE),
         options,
-        Size(cpu="10m", memory="16Mi", most_memory="64Mi"),
-        command=["sh", "-c", asked],
-        env=[secret_variable(DATABASE_URL, url_of(component)), {"name": "PGCONNECT_TIMEOUT", "value": "2"}],
+        Size(cpu="10m", memory="32Mi", most_memory="128Mi"),
+        mounts=[DATABASE_MOUNT],
+        command=["python", "-m", "shop.database", "await", f"--service={component}"],
+        env=[in_file(DATABASE_URL, url_of(component))],
     )

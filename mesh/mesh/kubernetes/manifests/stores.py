@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import Path
 
 from mesh.components.jaeger import JAEGER, jaeger_environment, jaeger_ports
@@ -22,15 +24,23 @@ from mesh.kubernetes.manifests.deployment import (
     selected,
     service,
 )
-from mesh.kubernetes.manifests.secrets import ADMIN_PASSWORD, ADMIN_URL, DATABASE, ROLE_PASSWORDS, secret_variable
+from mesh.kubernetes.manifests.secrets import (
+    ADMIN_PASSWORD,
+    ADMIN_URL,
+    DATABASE_FOLDER,
+    DATABASE_MOUNT,
+    ROLE_PASSWORDS,
+    database_volume,
+    in_file,
+)
 from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.places import EVERYWHERE, ClusterPlaces
 
 JOB = "database"
-"""Where the first step of the job leaves the template's name for the second."""
 DATA = "/var/lib/postgresql"
 """Folder of the volume; the data are in a folder in it."""
-PASSWORD = "/run/secrets/database"  # noqa: S105 - a folder
+KEPT_S = 86_400
+"""How long a migration that has ended can be looked at, in seconds."""
 HBA = Path("/etc/postgresql/pg_hba.conf")
 # TYPE DATABASE USER ADDRESS METHOD
 HBA_RULES = "host all all all scram-sha-256\n"
@@ -82,21 +92,16 @@ def postgres(places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
         options.image("postgres"),
         options,
         size,
-        mounts=[data, {"name": "password", "mountPath": PASSWORD, "readOnly": True}],
-        command=["sh", "-c", initdb(f"{PASSWORD}/{ADMIN_PASSWORD}")],
+        mounts=[data, DATABASE_MOUNT],
+        command=["sh", "-c", initdb(str(DATABASE_FOLDER / ADMIN_PASSWORD))],
     )
-    password = {
-        "secretName": DATABASE,
-        "defaultMode": 0o440,
-        "items": [{"key": ADMIN_PASSWORD, "path": ADMIN_PASSWORD}],
-    }
     workload = Workload(
         POSTGRES,
         [server],
         before=[first],
         volumes=[
             {"name": "config", "configMap": {"name": POSTGRES}},
-            {"name": "password", "secret": password},
+            database_volume(ADMIN_PASSWORD),
             *([] if options.storage else [{"name": "data", "emptyDir": {}}]),
         ],
         sidecar=False,
@@ -133,40 +138,51 @@ def database_job(switches: Switches, options: ClusterOptions) -> Document:
     """The job that makes the seeded template if it is not there, and then a fresh copy for a trial."""
     command = ["python", "-m", "shop.database", "prepare", "--trial", TRIAL_DATABASE]
     command += ["--scale", str(switches.scale), "--seed", str(options.seed)]
-    preparing = _command(JOB, command, options, [_ADMIN, _ROLES])
-    workload = Workload(JOB, [preparing], before=[_await_server(options)], sidecar=False)
     # Whoever waits for the job gives up first, and says why.
-    return _job(workload, database_limit_s(switches) + 120, options)
+    return _job(JOB, _database_spec(command, database_limit_s(switches) + 120, options), options)
 
 
 def migration_job(options: ClusterOptions) -> Document:
-    """The job that brings a managed database to the newest schema, and keeps its rows."""
-    migrating = _command(JOB, ["python", "-m", "shop.database", "migrate"], options, [_ADMIN, _ROLES])
-    return _job(Workload(JOB, [migrating], before=[_await_server(options)], sidecar=False), 600, options)
+    """The job that brings a managed database to the newest schema, and keeps its rows.
+
+    A job cannot be changed. Its name therefore says what is in it, and each version of the shop has a job of its own.
+    """
+    spec = _database_spec(["python", "-m", "shop.database", "migrate"], 600, options)
+    digest = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:10]
+    return _job(f"{JOB}-{digest}", {"ttlSecondsAfterFinished": KEPT_S, **spec}, options)
 
 
-def _command(name: str, command: list[str], options: ClusterOptions, env: list[Document]) -> Document:
-    return container(name, options.image("shop"), options, Size(most_memory="1Gi"), command=command, env=env)
-
-
-def _await_server(options: ClusterOptions) -> Document:
-    asked = 'until pg_isready --dbname="$SHOP_ADMIN_URL"; do sleep 0.5; done'
-    size = Size(cpu="10m", memory="16Mi", most_memory="64Mi")
-    command = ["sh", "-c", asked]
-    return container("await-server", options.image("postgres"), options, size, command=command, env=[_ADMIN])
-
-
-def _job(workload: Workload, limit_s: int, options: ClusterOptions) -> Document:
-    spec = {
+def _database_spec(command: list[str], limit_s: int, options: ClusterOptions) -> Document:
+    """A command of `shop.database` as the administrator, once the server answers."""
+    asked = f'until pg_isready --dbname="$(cat {DATABASE_FOLDER / ADMIN_URL})"; do sleep 0.5; done'
+    waiting = container(
+        "await-server",
+        options.image("postgres"),
+        options,
+        Size(cpu="10m", memory="16Mi", most_memory="64Mi"),
+        mounts=[DATABASE_MOUNT],
+        command=["sh", "-c", asked],
+    )
+    doing = container(
+        JOB,
+        options.image("shop"),
+        options,
+        Size(most_memory="1Gi"),
+        mounts=[DATABASE_MOUNT],
+        command=command,
+        env=[in_file("SHOP_ADMIN_URL", ADMIN_URL), in_file("SHOP_ROLE_PASSWORDS", ROLE_PASSWORDS)],
+    )
+    told = database_volume(ADMIN_URL, ROLE_PASSWORDS)
+    workload = Workload(JOB, [doing], before=[waiting], volumes=[told], sidecar=False)
+    return {
         "backoffLimit": 2,
         "activeDeadlineSeconds": limit_s,
         "template": pod_template(workload, options, restartPolicy="Never"),
     }
-    return document("Job", "batch/v1", workload.name, options, spec=spec)
 
 
-_ADMIN = secret_variable("SHOP_ADMIN_URL", ADMIN_URL)
-_ROLES = secret_variable("SHOP_ROLE_PASSWORDS", ROLE_PASSWORDS)
+def _job(name: str, spec: Document, options: ClusterOptions) -> Document:
+    return document("Job", "batch/v1", name, options, of=JOB, spec=spec)
 
 
 def jaeger(places: ClusterPlaces, options: ClusterOptions) -> Workload:

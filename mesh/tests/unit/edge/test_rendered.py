@@ -13,8 +13,8 @@ from mesh.description.ports import load_ports
 from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, load_topology
 from mesh.edge.component import ACCESS_LOG, edge_component
-from mesh.edge.plan import edge_plan
-from mesh.edge.rendered import ENVOY, FOLDER, KONG, KONG_SETTINGS, STDOUT, TOPOLOGY, rendered_files
+from mesh.edge.plan import STDOUT, edge_plan
+from mesh.edge.rendered import ENVOY, FOLDER, KONG, KONG_SETTINGS, TOPOLOGY, rendered_files
 from mesh.paths import ROOT, RunFolder
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mesh.kubernetes.cluster.causes import causes, is_ready, last_warning, restarted
+from mesh.kubernetes.cluster.causes import causes, is_ready, last_warning, restarted, waiting
 
 
 def pod(*containers: dict[str, Any], ready: bool = False, **status: Any) -> dict[str, Any]:
@@ -24,9 +24,9 @@ def container(state: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("reason", ["ErrImagePull", "ImagePullBackOff", "InvalidImageName"])
 def test_an_image_that_cannot_be_pulled_is_named_with_the_registrys_words(reason: str) -> None:
-    waiting = {"waiting": {"reason": reason, "message": "manifest unknown"}}
-    (cause,) = causes([pod(container(waiting))])
-    assert "registry.invalid/shop:1 cannot be pulled: manifest unknown" in cause.message
+    state = {"waiting": {"reason": reason, "message": "manifest unknown"}}
+    (cause,) = causes([pod(container(state))])
+    assert f"registry.invalid/shop:1 cannot be pulled: {reason}: manifest unknown" in cause.message
     assert "IMAGE_PREFIX" in cause.message
     assert not cause.crashed
 
@@ -46,9 +46,9 @@ def test_a_container_without_memory_is_said_to_be_so() -> None:
 
 
 def test_a_missing_secret_is_the_cause() -> None:
-    waiting = {"waiting": {"reason": "CreateContainerConfigError", "message": 'secret "keys" not found'}}
-    (cause,) = causes([pod(container(waiting))])
-    assert cause.message == 'order-7: order cannot start: secret "keys" not found'
+    state = {"waiting": {"reason": "CreateContainerConfigError", "message": 'secret "keys" not found'}}
+    (cause,) = causes([pod(container(state))])
+    assert cause.message == 'order-7: order cannot start: CreateContainerConfigError: secret "keys" not found'
 
 
 def test_a_pod_that_fits_nowhere_has_the_schedulers_reason() -> None:
@@ -101,3 +101,22 @@ def test_the_newest_warning_of_the_pod_counts() -> None:
     ]
     assert last_warning(events, "order-7") == "Unhealthy: newer"
     assert last_warning([], "order-7") == ""
+    repeated = [event("2026-01-01T00:00:05Z", "Error: ErrImagePull"), *events]
+    repeated += [{**event("2026-01-01T00:00:06Z", "Back-off pulling image"), "reason": "BackOff"}]
+    assert last_warning(repeated, "order-7") == "Unhealthy: newer"
+
+
+def test_a_container_that_could_not_be_started_is_told_with_the_whole_reason() -> None:
+    message = 'failed to create containerd task: exec: "pythn": executable file not found in $PATH'
+    ended = {"terminated": {"exitCode": 128, "reason": "StartError", "message": message}}
+    (cause,) = causes([pod(container({"waiting": {"reason": "CrashLoopBackOff"}}, lastState=ended, restartCount=1))])
+    assert cause.message == f"order-7: order ended, exit code 128: StartError: {message}"
+    again = container({"waiting": {"reason": "RunContainerError", "message": message}}, lastState=ended)
+    (cause,) = causes([pod(again)])
+    assert (cause.message, cause.crashed) == (f"order-7: order cannot start: RunContainerError: {message}", True)
+
+
+def test_what_containers_wait_for_is_told_but_not_that_they_wait_for_each_other() -> None:
+    creating = container({"waiting": {"reason": "ContainerCreating"}})
+    turn = container({"waiting": {"reason": "PodInitializing"}}) | {"name": "later"}
+    assert waiting(pod(creating, turn, container({"running": {}}))) == ["order: ContainerCreating"]

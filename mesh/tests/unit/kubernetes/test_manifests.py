@@ -41,6 +41,8 @@ SWITCHES = {
     "kong-mtls": Switches(runtime="kubernetes", edge="kong", mesh="istio", mtls="on"),
     "istio": Switches(runtime="kubernetes", mesh="istio"),
     "istio-mtls": Switches(runtime="kubernetes", mesh="istio", mtls="on", canary=10),
+    "metrics": Switches(runtime="kubernetes", mesh="istio", mtls="on", canary=10, metrics="on"),
+    "kong-metrics": Switches(runtime="kubernetes", edge="kong", metrics="on", plugins="all"),
 }
 
 
@@ -56,7 +58,7 @@ VARIANTS = [(topology, switches) for topology in names() for switches in SWITCHE
 RESOURCES = {part: {"cpu", "memory", "ephemeral-storage"} for part in ("requests", "limits")}
 PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
 CONTAINERS = ("containers", "initContainers")
-OWN_GROUPS = ("istio.io", "gateway.networking.k8s.io")
+OWN_GROUPS = ("istio.io", "gateway.networking.k8s.io", "monitoring.coreos.com")
 """Kinds that are no part of Kubernetes itself; Istio's own tools check them."""
 
 
@@ -89,14 +91,18 @@ def containers_of(resource: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     return [(kind, each) for kind in CONTAINERS for each in pod.get(kind, [])]
 
 
+def name_of(resource: dict[str, Any]) -> str:
+    return str(resource.get("metadata", resource)["name"])
+
+
 def selected_by(policy: dict[str, Any]) -> str:
     name: str = policy["spec"]["selector"]["matchLabels"]["app"]
     return name
 
 
 def one(resources: list[dict[str, Any]], kind: str, name: str) -> dict[str, Any]:
-    (named,) = [each for each in resources if (each["kind"], each["metadata"]["name"]) == (kind, name)]
-    return named
+    # What both overlays have, the edge among it, comes first as the bench has it.
+    return next(each for each in resources if (each["kind"], each["metadata"]["name"]) == (kind, name))
 
 
 @pytest.mark.parametrize("version", [".".join(map(str, OLDEST)), kubernetes_validate.latest_version()])
@@ -168,9 +174,13 @@ def test_what_a_resource_refers_to_is_there(variant: tuple[str, str]) -> None:
                 assert {item["key"] for item in volume["secret"]["items"]} <= keys[volume["secret"]["secretName"]]
         for _, each in containers_of(resource):
             assert {mount["name"] for mount in each["volumeMounts"]} <= volumes.keys()
-            for variable in each.get("env", []):
-                if secret := variable.get("valueFrom", {}).get("secretKeyRef"):
-                    assert secret["key"] in keys[secret["name"]]
+            told = [(variable["name"], str(variable.get("value"))) for variable in each.get("env", [])]
+            mounted = {
+                f"{mount['mountPath']}/{item['key']}"
+                for mount in each["volumeMounts"]
+                for item in volumes[mount["name"]].get("secret", {}).get("items", [])
+            }
+            assert {file for name, file in told if name.endswith("_FILE")} <= mounted, name_of(each)
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids="-".join)
@@ -209,7 +219,7 @@ def test_processes_get_the_settings_of_a_native_run_with_names_of_the_cluster() 
     assert env["SHOP_LISTEN_GRPC"] == "0.0.0.0:18030"
     assert env["OTEL_EXPORTER_OTLP_ENDPOINT"] == "http://jaeger:18070"
     assert env["SHOP_EDGE_IDENTITY"] == "spiffe://cluster.local/ns/shop/sa/edge"
-    assert env["SHOP_DATABASE_URL"] is None
+    assert env["SHOP_DATABASE_URL_FILE"] == "/etc/hopwise/database/order-url"
     assert container["command"] == ["python", "-m", "shop.order"]
 
 
@@ -486,3 +496,121 @@ def test_the_edge_refuses_early_if_it_is_told_to() -> None:
     told = json.dumps(manifests(load_topology("hybrid"), Switches(runtime="kubernetes", admission="on"), OPTIONS))
     assert "adaptive_concurrency" in told
     assert "adaptive_concurrency" not in json.dumps(made("hybrid", "plain"))
+
+
+def in_production(topology: str, switches: str, **options: Any) -> list[dict[str, Any]]:
+    files = manifests(load_topology(topology), SWITCHES[switches], replace(OPTIONS, **options))
+    return documents(files, PRODUCTION)
+
+
+@pytest.mark.parametrize("switches", ["plain", "istio-mtls", "kong", "kong-metrics"])
+def test_in_production_the_edge_logs_to_its_standard_output_and_traces_a_share(switches: str) -> None:
+    bench, production = everything("hybrid", switches), in_production("hybrid", switches, sampling=5.0)
+    pods = [pod_of(one(resources, "Deployment", "edge")) or {} for resources in (bench, production)]
+    assert [{volume["name"] for volume in pod["volumes"]} & {"logs"} for pod in pods] == [{"logs"}, set()]
+    texts = [
+        json.dumps([one(resources, kind, "edge") for kind in ("ConfigMap", "Deployment")])
+        for resources in (bench, production)
+    ]
+    assert ["/var/log/hopwise" in text for text in texts] == [True, False]
+    assert "/dev/stdout" in texts[1]
+    assert "/dev/edge" not in texts[1]
+    sampled = ('"KONG_TRACING_SAMPLING_RATE", "value": "1"', '"KONG_TRACING_SAMPLING_RATE", "value": "0.05"')
+    if "kong" in switches:
+        assert [share in text for share, text in zip(sampled, texts, strict=True)] == [True, True]
+    else:
+        shares = [
+            yaml.safe_load(one(resources, "ConfigMap", "edge")["data"]["envoy.yaml"])["static_resources"]["listeners"][
+                0
+            ]["filter_chains"][0]["filters"][0]["typed_config"]["tracing"].get("random_sampling")
+            for resources in (bench, production)
+        ]
+        assert shares == [None, {"value": 5.0}]
+
+
+def test_each_version_has_a_migration_of_its_own_which_goes_after_a_day() -> None:
+    def job(**options: Any) -> dict[str, Any]:
+        (found,) = [each for each in in_production("hybrid", "plain", **options) if each["kind"] == "Job"]
+        return found
+
+    assert job() == job()
+    assert len({name_of(job()), name_of(job(tag="0.1.0-next")), name_of(job(images="registry.example/shop"))}) == 3
+    assert re.fullmatch("database-[0-9a-f]{10}", name_of(job()))
+    assert job()["spec"]["ttlSecondsAfterFinished"] == 86_400
+    # A run waits for the bench's by its name.
+    assert one(everything("hybrid", "plain"), "Job", "database")
+
+
+def test_services_wait_for_their_own_schema_and_gateways_for_nothing() -> None:
+    waiting = {
+        name_of(each): [first["command"] for first in (pod_of(each) or {}).get("initContainers", [])]
+        for each in in_production("hybrid", "plain")
+        if each["kind"] == "Deployment"
+    }
+    for name in ("product", "order", "user", "payment"):
+        assert waiting.pop(name) == [["python", "-m", "shop.database", "await", f"--service={name}"]]
+    assert not any(waiting.values())
+
+
+@pytest.mark.parametrize("switches", ["metrics", "kong-metrics"])
+def test_prometheus_finds_every_pod_and_may_ask_it(switches: str) -> None:
+    resources = in_production("hybrid", switches)
+    monitor = one(resources, "PodMonitor", "shop")["spec"]
+    named = {endpoint["port"]: endpoint["path"] for endpoint in monitor["podMetricsEndpoints"]}
+    (admitted,) = one(resources, "NetworkPolicy", "metrics")["spec"]["ingress"]
+    reached = {port["port"] for port in admitted["ports"]}
+    shown = {}
+    for each in (each for each in resources if each["kind"] == "Deployment" and name_of(each) != "jaeger"):
+        template = each["spec"]["template"]
+        assert monitor["selector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
+        (port,) = [port for _, main in containers_of(each) for port in main.get("ports", []) if port["name"] in named]
+        shown[name_of(each)] = (named[port["name"]], port["containerPort"])
+        assert port["containerPort"] in reached
+        if switches == "metrics":  # who asks has no certificate
+            open_to_all = template["metadata"]["annotations"]["traffic.sidecar.istio.io/excludeInboundPorts"]
+            assert str(port["containerPort"]) in open_to_all.split(",")
+    assert shown["edge"] == ("/metrics" if "kong" in switches else "/stats/prometheus", 18002)
+    assert shown["order"] == ("/metrics", 18036)
+    assert [rule["replacement"] for rule in monitor["podMetricsEndpoints"][0]["relabelings"]] == ["false", "true"]
+    assert monitor["podMetricsEndpoints"][0]["relabelings"][1]["regex"] == "graphql-gateway|rest-gateway"
+    assert not [each for each in documents(made("hybrid", switches)) if each["kind"] == "PodMonitor"]
+
+
+def test_a_collector_takes_the_place_of_jaeger() -> None:
+    host = "otel-collector.observability.svc.cluster.local"
+    resources = in_production("hybrid", "istio-mtls", collector=host)
+    policies = [each for each in resources if each["kind"] == "NetworkPolicy"]
+    assert not [each for each in resources if name_of(each) == "jaeger"]
+    assert "jaeger" not in json.dumps([each["spec"] for each in policies])
+    order = one(resources, "Deployment", "order")
+    main = next(each for kind, each in containers_of(order) if kind == "containers")
+    env = {variable["name"]: variable.get("value") for variable in main["env"]}
+    assert env["OTEL_EXPORTER_OTLP_ENDPOINT"] == f"http://{host}:4317"
+    assert {"port": 4317, "protocol": "TCP"} in one(resources, "NetworkPolicy", "traces")["spec"]["egress"][0]["ports"]
+    excluded = order["spec"]["template"]["metadata"]["annotations"]["traffic.sidecar.istio.io/excludeOutboundPorts"]
+    assert {"4317", "4318"} <= set(excluded.split(","))
+    assert f"outbound|4317||{host}" in json.dumps(one(resources, "EnvoyFilter", "order"))
+    assert one(resources, "Sidecar", "default")["spec"]["egress"] == [{"hosts": ["./*", f"*/{host}"]}]
+    assert host in one(resources, "ConfigMap", "edge")["data"]["envoy.yaml"]
+
+
+def test_a_host_is_reached_by_tls_alone() -> None:
+    by_gateway = in_production("hybrid", "istio-mtls", host="shop.example.com")
+    (listener,) = one(by_gateway, "Gateway", "shop")["spec"]["listeners"]
+    assert (listener["port"], listener["protocol"], listener["hostname"]) == (443, "HTTPS", "shop.example.com")
+    assert listener["tls"]["certificateRefs"] == [{"name": "shop-tls"}]
+    assert one(by_gateway, "HTTPRoute", "edge")["spec"]["hostnames"] == ["shop.example.com"]
+    ingress = one(in_production("hybrid", "plain", host="shop.example.com"), "Ingress", "edge")
+    for version in (".".join(map(str, OLDEST)), kubernetes_validate.latest_version()):
+        kubernetes_validate.validate(ingress, ".".join(version.split(".")[:2]), strict=True)
+    assert ingress["spec"]["tls"] == [{"hosts": ["shop.example.com"], "secretName": "shop-tls"}]
+    with pytest.raises(SwitchError, match="which an Ingress does not know; give mesh=istio"):
+        in_production("grpc", "plain", host="shop.example.com")
+    with pytest.raises(SwitchError, match="needs an edge"):
+        in_production("hybrid", "no-edge", host="shop.example.com")
+
+
+@pytest.mark.parametrize("given", [{"host": "Shop.example"}, {"collector": "jaeger"}, {"host": "shop.example:443"}])
+def test_a_host_name_that_nobody_could_reach_is_refused(given: dict[str, str]) -> None:
+    with pytest.raises(SwitchError, match="give a whole host name in lower case, as"):
+        cluster_options({}, namespace="shop", istio_cni=False, replicas={}, seed=1, **given)  # type: ignore[arg-type]

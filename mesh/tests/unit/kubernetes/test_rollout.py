@@ -129,3 +129,26 @@ def test_a_job_is_waited_for_until_it_has_succeeded(tmp_path: Path) -> None:
     failed = {"conditions": [{"type": "Failed", "status": "True", "message": "Job has reached its backoff limit"}]}
     with pytest.raises(StartError, match="Job database: Job has reached its backoff limit"):
         rollout(tmp_path, {**JOB, "status": failed})[1].until_done("database", limit_s=60)
+
+
+def test_an_image_that_cannot_be_pulled_is_told_with_what_the_registry_said_before_the_node_backed_off(
+    tmp_path: Path,
+) -> None:
+    backed_off = {"waiting": {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "shop:1"'}}
+    cluster, waiting = rollout(tmp_path, DEPLOYMENT, pod("order-1", ready=False, state=backed_off))
+    told = {"type": "Warning", "involvedObject": {"name": "order-1"}}
+    messages = {"Failed": "Failed to pull image: registry.example: not found", "BackOff": "Back-off pulling image"}
+    events = [
+        {**told, "reason": reason, "message": message, "lastTimestamp": f"2026-01-01T00:00:0{at}Z"}
+        for at, (reason, message) in enumerate(messages.items())
+    ]
+    cluster.says("get events", {"items": events})
+    with pytest.raises(StartError, match=r"ImagePullBackOff: Back-off .*registry\.example: not found"):
+        waiting.until_ready(["order"], limit_s=60)
+
+
+def test_what_a_container_waits_for_is_told_when_time_is_up(tmp_path: Path) -> None:
+    creating = {"waiting": {"reason": "ContainerCreating"}}
+    _, waiting = rollout(tmp_path, DEPLOYMENT, pod("order-1", ready=False, state=creating))
+    with pytest.raises(StartError, match=r"order-1: Running; order: ContainerCreating"):
+        waiting.until_ready(["order"], limit_s=0)

@@ -1,0 +1,54 @@
+"""How Prometheus finds the pods of a system, and that it may ask them (`metrics=on`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mesh.components.prometheus import EVERY_S
+from mesh.components.shop_processes import metrics_port
+from mesh.description.topology import Topology
+from mesh.envoy_config import METRICS_PATH
+from mesh.kubernetes.manifests.deployment import SERVICE, Document, document
+from mesh.kubernetes.options import ClusterOptions
+from mesh.kubernetes.places import ClusterPlaces
+
+METRICS, OF_ENVOY = "metrics", "envoy-metrics"
+"""Names of the ports with metrics; Envoy has them at another path than all others."""
+PATHS = {METRICS: "/metrics", OF_ENVOY: METRICS_PATH}
+
+
+def metrics_exposed(component: str, places: ClusterPlaces, name: str = METRICS) -> Document:
+    """The port of a container that shows its metrics."""
+    return {"name": name, "containerPort": places.ports[metrics_port(component)], "protocol": "TCP"}
+
+
+def monitoring_policy(names: Iterable[str], places: ClusterPlaces, options: ClusterOptions) -> Document:
+    """Prometheus may ask the pods, whatever namespace it is in."""
+    prometheus = {"matchLabels": {"app.kubernetes.io/name": "prometheus"}}
+    ports = [{"protocol": "TCP", "port": places.ports[metrics_port(name)]} for name in sorted(names)]
+    spec = {
+        "podSelector": {},
+        "policyTypes": ["Ingress"],
+        "ingress": [{"from": [{"namespaceSelector": {}, "podSelector": prometheus}], "ports": ports}],
+    }
+    return document("NetworkPolicy", "networking.k8s.io/v1", METRICS, options, of="hopwise", spec=spec)
+
+
+def pod_monitor(topology: Topology, options: ClusterOptions) -> Document:
+    """What the Prometheus operator has asked, with the labels that the rules and dashboards look for."""
+    entered = {
+        "sourceLabels": [f"__meta_kubernetes_pod_label_{SERVICE}"],
+        "regex": "|".join(sorted(topology.behind_edge)),
+        "targetLabel": "entered",
+        "replacement": "true",
+    }
+    labelled = [{"targetLabel": "entered", "replacement": "false"}, entered]
+    spec = {
+        "jobLabel": "app.kubernetes.io/name",
+        "selector": {"matchLabels": {"app.kubernetes.io/part-of": "hopwise"}},
+        "podMetricsEndpoints": [
+            {"port": name, "path": path, "interval": f"{EVERY_S}s", "relabelings": labelled}
+            for name, path in PATHS.items()
+        ],
+    }
+    return document("PodMonitor", "monitoring.coreos.com/v1", "shop", options, of="hopwise", spec=spec)
