@@ -32,10 +32,10 @@ SETTINGS_prove-cache := races kills seed
 SETTINGS_fuzz := minutes surfaces seed again
 SETTINGS_prove-sagas := kills replicas customers seed
 SETTINGS_up := topology edge plugins tls mesh mtls istiod canary admission replicas apart store updates cache tracing metrics scale http delay hold abort seed monitor
-SETTINGS_manifests := topology edge plugins mesh mtls istiod canary admission replicas updates scale delay hold abort namespace storage seed out
+SETTINGS_manifests := topology edge plugins mesh mtls istiod canary admission replicas updates metrics scale delay hold abort namespace storage host collector sampling seed out
 SETTINGS_compose := topology updates metrics scale seed out
 
-SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istiod canary admission replicas apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users factors capacity ways watchers channel interval duration faults minutes a b threshold allow-suspect out run lateness samples experiments draws traces hops sizes pairs kills races surfaces again customers monitor namespace storage
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istiod canary admission replicas apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users factors capacity ways watchers channel interval duration faults minutes a b threshold allow-suspect out run lateness samples experiments draws traces hops sizes pairs kills races surfaces again customers monitor namespace storage host collector sampling
 
 #? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, chaos, rtt.
@@ -385,12 +385,16 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? manifests admission off Whether edge, gateways and services refuse requests that they cannot answer in time: off or on.
 #? manifests replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? manifests updates off Whether customers are told of changes of their orders, by a notification service: off or on.
+#? manifests metrics off Whether the components measure what they do, and show it to whoever asks at a port: off or on.
 #? manifests scale 1 Scale of the generated data, in units of 10,000 users, products and orders, 1 to 100.
 #? manifests delay - Delay to inject per component, such as payment:2ms,user:500us.
 #? manifests hold - Component to keep busy at every Nth request, such as order:20ms/10.
 #? manifests abort - Share of calls to fail per component, such as payment:1%.
 #? manifests namespace hopwise Namespace of everything.
 #? manifests storage - Size of PostgreSQL's volume, such as 10Gi; by default, data go with the pod.
+#? manifests host - Name by which clients reach production over TLS; by default, no TLS.
+#? manifests collector - Host of an OTLP collector that takes the spans; by default, a Jaeger is made.
+#? manifests sampling 1.0 Percent of requests without a trace context that production traces.
 #? manifests seed 1 Seed of the generated data, an integer ≥ 0.
 #? manifests out - Folder to write into; by default, one in .run/manifests/.
 #? compose topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.

@@ -185,6 +185,10 @@ FAULTS = {
 }
 
 
+ELSEWHERE = {"evict": "evicts a pod", "drain": "drains a node"}
+"""Faults that a cluster has, and no run on this machine."""
+
+
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """One fault at one target, written `kill:order`."""
@@ -232,6 +236,12 @@ def chosen(given: str, topologies: Sequence[Topology], switches: Switches) -> di
     parts = [part.strip() for part in given.split(",")]
     for part in parts:
         kind, colon, target = part.partition(":")
+        if kind in ELSEWHERE:
+            raise UsageError(
+                f"faults={given}: {kind} {ELSEWHERE[kind]} of a cluster, and faults strike processes of this machine: "
+                "in a cluster, edge, database and traces are reached through port-forwards, which end with the pod at "
+                f"their other end; valid: all, {', '.join(FAULTS)}"
+            )
         if part != "all" and kind not in FAULTS:
             raise UsageError(f"faults={given}: {part!r} is unknown; valid: all, {', '.join(FAULTS)}")
         if part != "all" and not any(one == part or (not colon and one.startswith(f"{kind}:")) for one in every):

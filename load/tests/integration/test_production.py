@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import uuid
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from mesh.components.postgres import Database
 from mesh.components.shop_processes import TRIAL_DATABASE, role_passwords
 from mesh.description.topology import EDGE, SERVICES
 from mesh.edge.limits import MARK
+from mesh.kubernetes.cluster.causes import name_of
 from mesh.kubernetes.cluster.kubectl import Kubectl
 from mesh.kubernetes.cluster.rollout import Rollout
 from mesh.kubernetes.cluster.system import ClusterSystem
@@ -28,7 +30,6 @@ from mesh.kubernetes.manifests.bundle import BASE, KUSTOMIZATION, PRODUCTION, ma
 from mesh.kubernetes.manifests.files import write
 from mesh.kubernetes.manifests.ingress import GATEWAY_POD, PORT
 from mesh.kubernetes.manifests.secrets import secrets
-from mesh.kubernetes.manifests.stores import JOB
 from mesh.kubernetes.options import cluster_options
 from mesh.supervisor.processes import Component
 from shop.database.seed import prepare
@@ -77,7 +78,8 @@ class Production(ClusterSystem):
         kubectl.apply([*files[f"{BASE}/namespace.yaml"], *secrets(keys, database, self.options)])
         kubectl.run("apply", f"--kustomize={smaller}", limit_s=60)
         rollout = Rollout(kubectl, lambda: None)
-        rollout.until_done(JOB, READY_S)
+        (job,) = files[f"{PRODUCTION}/database.yaml"]
+        rollout.until_done(name_of(job), READY_S)
         rollout.until_ready([*self.topology.components, EDGE], READY_S)
         if self.switches.meshed:
             kubectl.run("rollout", "status", f"deployment/{GATEWAY_POD}", TIMEOUT, limit_s=READY_S + 10)
@@ -142,6 +144,27 @@ def test_clients_get_every_answer_right(
     assert {"browse", "login", "checkout"} <= {row["journey"] for row in rows}
     # To apply it again would change nothing.
     assert (changes.stdout, changes.returncode) == ("", 0)
+
+
+def test_a_new_version_migrates_anew_and_an_evicted_pod_is_replaced(
+    make_production: Callable[..., ClusterSystem], tmp_path: Path
+) -> None:
+    shopload = Shopload(BINARY)
+    tape = parity_tape(shopload, tmp_path / "tape.jsonl", 2, seed=1, scale=1)
+    with make_production(topology="hybrid", mesh="none") as system:
+        kubectl, rollout = system.kubectl, Rollout(system.kubectl, lambda: None)
+        files = manifests(system.topology, system.switches, replace(system.options, pull_policy="Never"))
+        (job,) = files[f"{PRODUCTION}/database.yaml"]
+        kubectl.apply([job])
+        rollout.until_done(name_of(job), READY_S)
+        assert len(kubectl.get("jobs")["items"]) == 2
+        evicted = next(name_of(pod) for pod in kubectl.get("pods", "--selector=app=order")["items"])
+        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": evicted}}
+        path = f"/api/v1/namespaces/{system.namespace}/pods/{evicted}/eviction"
+        kubectl.run("create", f"--raw={path}", "--filename=-", stdin=json.dumps(eviction))
+        rows = check_answers(system, shopload, tape, tmp_path / "answers.jsonl")
+        rollout.until_ready(["order"], READY_S)
+    assert {"browse", "login", "checkout"} <= {row["journey"] for row in rows}
 
 
 def test_strangers_are_refused_and_what_clients_say_of_themselves_counts_for_nothing(

@@ -75,6 +75,10 @@ def test_what_cannot_be_done_here_is_refused_by_name_and_left_out_of_all(monkeyp
     ("given", "said"),
     [
         ("nope", "faults=nope: 'nope' is unknown; valid: all, kill, freeze"),
+        (
+            "evict:order",
+            "faults=evict:order: evict evicts a pod of a cluster, and faults strike processes of this machine",
+        ),
         ("", "faults=: '' is unknown"),
         ("kill:moon", "kill has no target 'moon' here; it has: edge, graphql-gateway, jaeger"),
         ("kill:", "kill has no target ''"),

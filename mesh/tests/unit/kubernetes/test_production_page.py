@@ -1,0 +1,64 @@
+"""The overlay that docs/system/production.md shows can be built on top of the one that is made."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from typing import Any
+
+import pytest
+import yaml
+
+from mesh.description.switches import Switches
+from mesh.description.topology import load_topology
+from mesh.kubernetes.manifests.bundle import manifests
+from mesh.kubernetes.manifests.files import write
+from mesh.kubernetes.manifests.secrets import DATABASE, KEYS
+from mesh.kubernetes.options import ClusterOptions
+from mesh.paths import ROOT
+
+PAGE = ROOT / "docs" / "system" / "production.md"
+needs_kubectl = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl, which builds overlays, is missing")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """The resources of the page's overlay."""
+    folder = tmp_path_factory.mktemp("manifests")
+    write(manifests(load_topology("hybrid"), Switches(runtime="kubernetes"), ClusterOptions(tag="0.1.0-test")), folder)
+    for path, text in re.findall(r"```yaml\n# (\S+)\n(.*?)```", PAGE.read_text(), flags=re.DOTALL):
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text(text)
+    command = ["kubectl", "kustomize", str(folder / "overlays" / "mine")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return [each for each in yaml.safe_load_all(done.stdout) if each]
+
+
+def of_kind(built: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    return [each for each in built if each["kind"] == kind]
+
+
+@needs_kubectl
+def test_images_come_by_digest_and_with_the_registrys_secret(built: list[dict[str, Any]]) -> None:
+    for owner in [*of_kind(built, "Deployment"), *of_kind(built, "Job")]:
+        pod = owner["spec"]["template"]["spec"]
+        for container in [*pod["containers"], *pod.get("initContainers", [])]:
+            if "/shop" in container["image"]:
+                assert re.fullmatch(r"registry\.example\.com/hopwise/shop@sha256:[0-9a-f]{64}", container["image"])
+    accounts = of_kind(built, "ServiceAccount")
+    assert all(account["imagePullSecrets"] == [{"name": "registry"}] for account in accounts)
+    assert accounts
+
+
+@needs_kubectl
+def test_the_claims_are_those_of_the_overlay_and_the_secrets_those_that_pods_name(built: list[dict[str, Any]]) -> None:
+    scaled = {each["spec"]["scaleTargetRef"]["name"] for each in of_kind(built, "HorizontalPodAutoscaler")}
+    claims = {
+        each["metadata"]["name"]: each["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["cpu"]
+        for each in of_kind(built, "Deployment")
+        if each["metadata"]["name"] in scaled
+    }
+    assert claims == dict.fromkeys(scaled, "100m")
+    assert {each["metadata"]["name"] for each in of_kind(built, "ExternalSecret")} == {KEYS, DATABASE}
