@@ -394,7 +394,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? manifests storage - Size of PostgreSQL's volume, such as 10Gi; by default, data go with the pod.
 #? manifests host - Name by which clients reach production over TLS; by default, no TLS.
 #? manifests collector - Host of an OTLP collector that takes the spans; by default, a Jaeger is made.
-#? manifests sampling 1.0 Percent of requests without a trace context that production traces.
+#? manifests sampling 1.0 Percent of requests that production traces.
 #? manifests seed 1 Seed of the generated data, an integer ≥ 0.
 #? manifests out - Folder to write into; by default, one in .run/manifests/.
 #? compose topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.

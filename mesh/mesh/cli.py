@@ -177,7 +177,7 @@ def manifests(
         str | None, typer.Option(help="Host of an OTLP collector that takes the spans; by default, a Jaeger is made.")
     ] = None,
     sampling: Annotated[
-        float, typer.Option(help="Percent of requests without a trace context that production traces.", min=0, max=100)
+        float, typer.Option(help="Percent of requests that production traces.", min=0, max=100)
     ] = SAMPLING,
     seed: Annotated[int, typer.Option(help="Seed of the generated data, an integer ≥ 0.", min=0)] = 1,
     out: Annotated[Path | None, typer.Option(help="Folder to write into; by default, one in .run/manifests/.")] = None,

@@ -69,7 +69,7 @@ class EdgePlan:
         apart: What one kind of journey has behind it to itself, by the component's name; empty if there is no such.
         admission: Whether it refuses requests when answers take longer than they should (`mesh.edge.admission`).
         metrics: Where it shows its metrics; None for nowhere.
-        sampling: Percent of the requests without a trace context that are traced.
+        sampling: Percent of the requests that are traced, unless their sender says that they are not.
     """
 
     topology: Topology

@@ -37,7 +37,7 @@ class ClusterOptions:
         seed: Seed of the generated data.
         collector: Host of a collector that spans are sent to by OTLP; None for a Jaeger of the system's own.
         host: Name by which clients reach the shop over TLS, in production; None for a way in without TLS.
-        sampling: Percent of the requests without a trace context that are traced in production.
+        sampling: Percent of the requests that are traced in production.
     """
 
     tag: str
@@ -90,7 +90,7 @@ def cluster_options(
         storage: Size of PostgreSQL's volume; None for one that goes with its pod.
         collector: Host of a collector that spans are sent to by OTLP; None for a Jaeger of the system's own.
         host: Name by which clients reach the shop over TLS, in production; None for a way in without TLS.
-        sampling: Percent of the requests without a trace context that are traced in production.
+        sampling: Percent of the requests that are traced in production.
 
     Raises:
         SwitchError: A value that Kubernetes would refuse; the message has a valid one.

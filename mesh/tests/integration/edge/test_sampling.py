@@ -1,0 +1,82 @@
+"""The real Envoy has as many requests traced as it is told to, whatever their senders wish."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import httpx
+import pytest
+
+from mesh.description.ports import HOST, Ports
+from mesh.description.topology import load_topology
+from mesh.edge.component import ACCESS_LOG, edge_component
+from mesh.edge.plan import edge_plan
+from mesh.paths import RunFolder
+from mesh.supervisor.processes import Component
+from mesh.supervisor.run import Run
+
+pytestmark = pytest.mark.integration
+
+TRACED, UNTRACED = (f"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0{flag}" for flag in (1, 0))
+
+
+class Gateway(BaseHTTPRequestHandler):
+    """Answers with the trace context of the request."""
+
+    def do_GET(self) -> None:
+        """Answers; the edge's health checks bring none."""
+        sent = self.headers.get("traceparent", "").encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(sent)))
+        self.end_headers()
+        self.wfile.write(sent)
+
+    def log_message(self, *args: object) -> None:
+        """Says nothing."""
+
+
+class SamplingRun(Run):
+    """An edge that has a share of the requests traced."""
+
+    sampling = 100.0
+
+    def port_names(self) -> list[str]:
+        """Its own."""
+        return ["edge"]
+
+    def components(self) -> list[Component]:
+        """The edge."""
+        plan = edge_plan(load_topology("hybrid"), self.ports, self.logs / ACCESS_LOG)
+        return [edge_component("envoy", replace(plan, sampling=self.sampling), self.folder, os.environ)]
+
+
+@pytest.fixture
+def flags(free_ports: Callable[[], Ports], tmp_path: Path) -> Callable[[float], Iterator[str]]:
+    """The flags that a component sees of requests without a trace context, with one that is traced, and another."""
+
+    def seen(sampling: float) -> Iterator[str]:
+        ports = free_ports()
+        run = SamplingRun(ports, RunFolder.of(ports.base, root=tmp_path))
+        run.sampling = sampling
+        with ThreadingHTTPServer((HOST, ports["rest-gateway"]), Gateway) as gateway, run:
+            threading.Thread(target=gateway.serve_forever, daemon=True).start()
+            for given in (None, TRACED, UNTRACED):
+                headers = {} if given is None else {"traceparent": given}
+                answer = httpx.get(f"{ports.url('edge')}/v1/products", headers=headers, timeout=10)
+                yield answer.text.rpartition("-")[2]
+            gateway.shutdown()
+
+    return seen
+
+
+def test_every_request_is_traced_but_those_whose_sender_is_not(flags: Callable[[float], Iterator[str]]) -> None:
+    assert list(flags(100.0)) == ["01", "01", "00"]
+
+
+def test_nobody_is_traced_by_their_own_wish(flags: Callable[[float], Iterator[str]]) -> None:
+    assert list(flags(0.0)) == ["00", "00", "00"]
