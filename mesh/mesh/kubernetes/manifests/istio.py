@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from mesh.components.postgres import POSTGRES
-from mesh.components.shop_processes import metrics_port
 from mesh.description.places import Place
 from mesh.description.switches import Switches
-from mesh.description.topology import EDGE, Topology
+from mesh.description.topology import EDGE, Topology, metrics_port
 from mesh.istio.access import access_resources
 from mesh.istio.control_plane import PROXY_HEADERS
 from mesh.istio.proxies import SPAN_EXPORT, patched, span_patches, time_limits

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mesh.components.prometheus import EVERY_S
-from mesh.components.shop_processes import metrics_port
-from mesh.description.topology import Topology
+from mesh.description.topology import Topology, metrics_port
 from mesh.envoy_config import METRICS_PATH
 from mesh.kubernetes.manifests.deployment import SERVICE, Document, document
 from mesh.kubernetes.options import ClusterOptions
