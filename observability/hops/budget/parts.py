@@ -154,7 +154,7 @@ def budget_of_tree(tree: Tree) -> Budget | None:
         part = walked.get(node)
         if part is None:
             part = walked[node] = part_of(node)
-            if node.callee is not None and (found := list(_queues(node))):
+            if node.callee is not None and (found := list(queues_of(node))):
                 queues[node] = found
         own_ns = end_ns - start_ns
         for queue, low_ns, high_ns in queues.get(node, ()):
@@ -226,7 +226,7 @@ def budgets_of(traces: Iterable[Iterable[Span]]) -> tuple[list[Budget], Quality]
     return budgets, quality
 
 
-def _queues(call: Node) -> Iterator[tuple[str, int, int]]:
+def queues_of(call: Node) -> Iterator[tuple[str, int, int]]:
     """When a call waited for an event loop that was busy with others, as far as its spans say: part, start and end.
 
     On the way there for the callee's, which had not got to reading the request; on the way back for the caller's. Until
@@ -244,6 +244,11 @@ def _queues(call: Node) -> Iterator[tuple[str, int, int]]:
     if busy_ns:
         ended_ns = call.end_ns - rested_ns
         yield f"queue:{call.span.service}", max(answered_ns, ended_ns - busy_ns), ended_ns
+
+
+def is_entry(span: Span) -> bool:
+    """Whether a span enters its part: INTERNAL spans inside of a component do not, but for those that are parts."""
+    return span.kind is not INTERNAL or span.name in _COUNTED_INTERNAL
 
 
 def _busy(span: Span) -> tuple[int, int]:

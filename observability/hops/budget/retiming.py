@@ -1,0 +1,268 @@
+"""A trace with other times: what its spans would have been with parts slower or faster, side by side, or not there.
+
+A trace says when each span began and ended, and hence what waited for what, by the same rule as the critical path has
+it (`hops.traces.critical_path`): a child began once all those siblings had ended that ended before it, and a parent
+ended once its children had; siblings that overlapped ran side by side. What lies in between is the parent's own time.
+A changed own time moves what came after it; a child that got longer, too. Whoever had a slower sibling to wait for does
+not notice, until the other one is the slower. Shared resources are not modelled: a queue stays as long as it was.
+
+Spans are laid out from the leaves up, then moved from the root down, without recursion. Costs O(n log n), as sorting.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from heapq import heappop, heappush
+from operator import attrgetter
+
+import msgspec
+from msgspec.structs import replace
+
+from hops.budget.parts import is_entry, part_of, queues_of
+from hops.traces.critical_path import AHEAD_PERCENT
+from hops.traces.span import Span
+from hops.traces.tree import Node, Tree
+
+
+class Change(msgspec.Struct, frozen=True):
+    """How the own time of a part changes.
+
+    Args:
+        factor: Multiplies it.
+        added_ns: Added to it each time the part is entered, at its beginning; below 0 it is taken away, as far as there
+            is any.
+    """
+
+    factor: float = 1.0
+    added_ns: int = 0
+
+
+class Calls(msgspec.Struct, frozen=True):
+    """Spans right below one span of a component, by their names.
+
+    Args:
+        component: Component of the span above.
+        names: Names of the spans, or what is behind their last `/`.
+    """
+
+    component: str
+    names: tuple[str, ...]
+
+    def name_of(self, parent: Span, child: Span) -> str | None:
+        """Which of the names a span has; None if it is none of these calls."""
+        if parent.service != self.component:
+            return None
+        short = child.name.rpartition("/")[2]
+        return next((name for name in self.names if name in (child.name, short)), None)
+
+
+class Scenario(msgspec.Struct, frozen=True):
+    """What is to be different.
+
+    Args:
+        changes: By part, as `part_of` names it.
+        parallel: Each: calls that begin when the first of them does.
+        removed_parts: Calls of these parts are gone, with all below them.
+        removed_calls: The same, of calls by name.
+    """
+
+    changes: Mapping[str, Change] = {}
+    parallel: tuple[Calls, ...] = ()
+    removed_parts: frozenset[str] = frozenset()
+    removed_calls: tuple[Calls, ...] = ()
+
+    def removes(self, parent: Node, child: Node) -> bool:
+        """Whether a call is gone."""
+        return (bool(self.removed_parts) and part_of(child) in self.removed_parts) or any(
+            calls.name_of(parent.span, child.span) for calls in self.removed_calls
+        )
+
+
+class _Laid(msgspec.Struct):
+    """How the inside of a span lies if it began when it did.
+
+    Args:
+        starts: New start of each child.
+        end_ns: New end of the span.
+        own_ns: How much of the time until then was the span's own and no queue, before the changes.
+    """
+
+    starts: dict[Node, int]
+    end_ns: int
+    own_ns: int
+
+
+def retimed(tree: Tree, scenario: Scenario) -> list[Span] | None:
+    """The spans of a trace as they would have been.
+
+    Args:
+        tree: The trace.
+        scenario: What is different.
+
+    Returns:
+        The spans at and below the root that are still there, to grow a tree of; None if nothing of the trace changes.
+    """
+    if tree.root is None:
+        return None
+    order = _top_down(tree.root, scenario)
+    changes = _changes_by_node(tree.root, order, scenario)
+    moves = _Moves(scenario, changes)
+    for node in reversed(order):
+        moves.lay_out(node)
+    return [*_moved(tree.root, moves)] if moves.effective else None
+
+
+def _top_down(root: Node, scenario: Scenario) -> list[Node]:
+    """The nodes that stay, each after the one above it."""
+    order = [root]
+    removes = bool(scenario.removed_parts or scenario.removed_calls)
+    for node in order:
+        order += [one for one in node.children if not (removes and scenario.removes(node, one))]
+    return order
+
+
+def _changes_by_node(root: Node, order: list[Node], scenario: Scenario) -> dict[Node, Change]:
+    """The change of each span whose part changes: what is added to the one that enters it, factors to all.
+
+    What a part loses is taken from the span that enters it and the INTERNAL spans below alike.
+    """
+    if not scenario.changes:
+        return {}
+    entries: dict[Node, Node] = {}
+    changes: dict[Node, Change] = {}
+    own_ns: Counter[Node] = Counter()
+    unchanged = _Moves(Scenario(), {})
+    for node in order:
+        entry = entries.setdefault(node, node)
+        part = part_of(node)
+        for child in node.children:
+            if not is_entry(child.span) and part_of(child) == part:
+                entries[child] = entry
+        change = scenario.changes.get(part)
+        if change is not None:
+            changes[node] = change if entry is node or not change.added_ns else Change()
+            if change.added_ns < 0:
+                own_ns[entry] += unchanged.lay_out(node).own_ns
+    for node in changes if own_ns else ():
+        entry = entries[node]
+        if entry in own_ns:
+            lost_ns = scenario.changes[part_of(node)].added_ns
+            changes[node] = Change(factor=max(0.0, 1 + lost_ns / own_ns[entry]) if own_ns[entry] else 1.0)
+    return changes
+
+
+class _Moves:
+    """Lays out the spans of a trace, those below a span before it.
+
+    Args:
+        scenario: What is different.
+        changes: The change of each span that has one.
+
+    Attributes:
+        laid: How the inside of each span lies.
+        grown: By how much each span is longer.
+        effective: Whether anything is different.
+    """
+
+    def __init__(self, scenario: Scenario, changes: Mapping[Node, Change]) -> None:
+        self._scenario = scenario
+        self._changes = changes
+        self._removes = bool(scenario.removed_parts or scenario.removed_calls)
+        self.laid: dict[Node, _Laid] = {}
+        self.grown: dict[Node, int] = {}
+        self.effective = bool(changes)
+
+    def lay_out(self, node: Node) -> _Laid:
+        """Lays out the inside of a span."""
+        change = self._changes.get(node, _NONE)
+        began_ns, end_ns = node.began_ns, _inner_end(node)
+        queues = [(low, high) for _, low, high in queues_of(node)] if node.callee is not None else []
+        old_ns, new_ns, own_ns = began_ns, began_ns + max(0, change.added_ns), 0
+        running: list[tuple[int, int, int, int, int, bool]] = []
+        starts: dict[Node, int] = {}
+        rounds = [_Round(calls) for calls in self._scenario.parallel]
+
+        def gap_until(moment_ns: int) -> tuple[int, int]:
+            """The own time before a moment, without queues, and how long all before it takes now."""
+            gap_ns = moment_ns - old_ns
+            if gap_ns <= 0:
+                return 0, gap_ns  # it began a little before the one that it waited for was closed
+            queued_ns = sum(max(0, min(high, moment_ns) - max(low, old_ns)) for low, high in queues)
+            busy_ns = gap_ns - min(gap_ns, queued_ns)
+            return busy_ns, gap_ns - busy_ns + round(busy_ns * change.factor)
+
+        children = sorted(node.children, key=_in_time)
+        later = [child for child in children if child.began_ns >= end_ns]
+        for number, child in enumerate(children[: len(children) - len(later)]):
+            start_ns = child.began_ns
+            while running and running[0][0] <= start_ns:
+                _, _, ended_ns, ends_ns, before_ns, _ = heappop(running)
+                if ended_ns > old_ns:
+                    old_ns, own_ns = ended_ns, before_ns
+                new_ns = max(new_ns, ends_ns)
+            busy_ns, gap_ns = gap_until(start_ns)
+            starts_ns = max(new_ns + gap_ns, began_ns)
+            ended_ns = max(child.ended_ns, start_ns)
+            ready_ns = ended_ns - (ended_ns - start_ns) * AHEAD_PERCENT // 100
+            for one in rounds:
+                starts_ns = one.starts(node.span, child, starts_ns, gap_ns, ready_ns)
+            self.effective |= starts_ns != start_ns
+            if self._removes and self._scenario.removes(node, child):
+                ends_ns, self.effective = starts_ns, True
+            else:
+                starts[child] = starts_ns
+                ends_ns = ended_ns + starts_ns - start_ns + self.grown.get(child, 0)
+            heappush(running, (ready_ns, number, ended_ns, ends_ns, own_ns + busy_ns, child.is_try))
+        for ready_ns, _, ended_ns, ends_ns, before_ns, is_try in running:
+            if ready_ns <= end_ns or is_try:
+                if ended_ns > old_ns:
+                    old_ns, own_ns = ended_ns, before_ns
+                new_ns = max(new_ns, ends_ns)
+        busy_ns, gap_ns = gap_until(end_ns)
+        ends_ns = max(new_ns + gap_ns, began_ns)
+        self.grown[node] = ends_ns - end_ns
+        # What began after its parent's end was waited for by nobody.
+        starts |= {child: child.began_ns + ends_ns - end_ns for child in later}
+        laid = self.laid[node] = _Laid(starts, ends_ns, own_ns + busy_ns)
+        return laid
+
+
+class _Round:
+    """Calls that are to run side by side, from the first of them to the one that would be one too many."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+        self._left: Counter[str] = Counter()
+        self._began_ns = self._ready_ns = 0
+
+    def starts(self, parent: Span, child: Node, starts_ns: int, gap_ns: int, ready_ns: int) -> int:
+        """When a child starts that would start at `starts_ns`, `gap_ns` after what it waited for."""
+        name = self._calls.name_of(parent, child.span)
+        if name is None:
+            return starts_ns
+        if not self._left[name] or self._ready_ns > child.began_ns:
+            self._left = Counter(self._calls.names)
+            self._began_ns, self._ready_ns = starts_ns, ready_ns
+        else:
+            starts_ns = min(starts_ns, self._began_ns + max(0, gap_ns))
+        self._left[name] -= 1
+        return starts_ns
+
+
+def _moved(root: Node, moves: _Moves) -> Iterator[Span]:
+    moving = [(root, 0)]
+    for node, by_ns in moving:
+        span = node.span
+        ends_ns = span.end_ns + by_ns + moves.grown[node]
+        yield replace(span, start_ns=span.start_ns + by_ns, end_ns=ends_ns)
+        moving += [(child, by_ns + start - child.began_ns) for child, start in moves.laid[node].starts.items()]
+
+
+def _inner_end(node: Node) -> int:
+    """When what a span did itself had ended: a callee may go on after its call had."""
+    return max(node.span.end_ns, node.began_ns)
+
+
+_NONE = Change()
+_in_time = attrgetter("began_ns", "ended_ns")

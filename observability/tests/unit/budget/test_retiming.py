@@ -1,0 +1,216 @@
+"""What a trace's times would have been: laws that hold for any trace, and trees drawn with what becomes of them."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hops.budget.parts import budget_of_tree, part_of
+from hops.budget.retiming import Calls, Change, Scenario, retimed
+from hops.traces.critical_path import walk
+from hops.traces.span import Kind, Span
+from hops.traces.tree import grow
+
+from .test_budget_laws import traces
+
+CHAIN = """
+client checkout INTERNAL 0..100 shop.journey=checkout
+`- order checkout CLIENT 0..100
+   `- order checkout SERVER 10..90
+      |- order /v1/ReserveStock CLIENT 20..40
+      |  `- product ReserveStock SERVER 25..35
+      `- order /v1/AuthorizePayment CLIENT 50..70
+         `- payment AuthorizePayment SERVER 52..68
+"""
+"""One call after the other: every nanosecond is on the path."""
+FAN = """
+client browse INTERNAL 0..100 shop.journey=browse
+|- client a CLIENT 10..50
+|  `- product a SERVER 20..40
+|- client b CLIENT 11..80
+|  `- user b SERVER 20..70
+`- client c CLIENT 82..95
+   `- order c SERVER 85..90
+"""
+"""a and b side by side, c after both: product's call has 30 ns to spare."""
+
+
+def total_ns(spans, scenario=None):
+    """The root's length, as the trace says or as it would have been."""
+    tree = grow(spans)
+    changed = retimed(tree, scenario) if scenario else None
+    root = (tree if changed is None else grow(changed)).root
+    return root.end_ns - root.start_ns
+
+
+def change(part, factor=1.0, added_ns=0):
+    return Scenario({part: Change(factor, added_ns)})
+
+
+@given(traces())
+def test_without_a_change_every_span_keeps_its_times(spans):
+    tree = grow(spans)
+    parts = {part_of(node) for node in tree.nodes}
+    scenario = Scenario(dict.fromkeys(parts, Change()))
+    kept = {span.span_id: span for span in retimed(tree, scenario)}
+    before = grow(spans)
+    reached = list(before.root and [before.root] or [])
+    for node in reached:
+        reached += node.children
+    assert kept == {node.span.span_id: node.span for node in reached}
+
+
+@given(traces(), st.integers(0, 500))
+def test_a_part_that_is_not_on_the_path_can_get_faster_without_any_effect(spans, by_ns):
+    tree = grow(spans)
+    on_path = {part_of(node) for node, *_ in walk(tree.root)}
+    for part in {part_of(node) for node in tree.nodes} - on_path:
+        for scenario in (change(part, added_ns=-by_ns), change(part, 0.5)):
+            assert total_ns(spans, scenario) <= total_ns(spans)
+
+
+@given(traces(), st.integers(0, 500))
+def test_no_delay_makes_a_trace_faster_and_none_delays_it_by_more_than_all_of_it(spans, by_ns):
+    tree = grow(spans)
+    for part in {part_of(node) for node in tree.nodes}:
+        entered = sum(part_of(node) == part for node in tree.nodes)
+        later_ns = total_ns(spans, change(part, added_ns=by_ns)) - total_ns(spans)
+        assert 0 <= later_ns <= by_ns * entered
+
+
+@given(traces(), st.sampled_from([0.0, 0.3, 2.5]))
+def test_a_changed_trace_still_has_a_budget_that_adds_up(spans, factor):
+    tree = grow(spans)
+    scenario = Scenario({part_of(node): Change(factor) for node in tree.nodes})
+    budget = budget_of_tree(grow(retimed(tree, scenario)))
+    assert budget.gap_ns == 0
+
+
+@pytest.mark.parametrize("part", ["work:product", "work:payment", "wire:order→payment", "work:order", "client"])
+def test_on_a_chain_delays_add_up(draw, part):
+    spans = draw(CHAIN)
+    assert total_ns(spans, change(part, added_ns=7)) == 107
+    both = Scenario({part: Change(added_ns=7), "wire:order→product": Change(added_ns=5)})
+    assert total_ns(spans, both) == 112
+
+
+@pytest.mark.parametrize(
+    ("part", "factor", "expected"),
+    [
+        ("work:payment", 0.5, 92),  # of 16
+        ("work:payment", 2.0, 116),
+        ("wire:order→payment", 0.0, 96),  # of 2 and 2
+        ("work:order", 0.5, 80),  # of 10, 10 and 20
+    ],
+)
+def test_a_share_changes_the_own_time_wherever_it_lies(draw, part, factor, expected):
+    assert total_ns(draw(CHAIN), change(part, factor)) == expected
+
+
+def test_what_is_taken_away_is_no_more_than_there_is(draw):
+    assert total_ns(draw(CHAIN), change("work:payment", added_ns=-6)) == 94
+    assert total_ns(draw(CHAIN), change("work:payment", added_ns=-600)) == 84
+
+
+def test_what_a_part_loses_comes_from_the_spans_inside_of_it_too(draw):
+    spans = draw(dedent("""
+    order checkout SERVER 0..100
+    `- order price INTERNAL 10..90
+       `- order sum INTERNAL 20..80
+    """))
+    assert total_ns(spans, change("work:order", added_ns=-50)) == 50
+    assert total_ns(spans, change("work:order", added_ns=50)) == 150
+
+
+def test_a_sibling_that_had_time_to_spare_delays_nobody_until_it_is_spent(draw):
+    spans = draw(FAN)
+    assert total_ns(spans, change("work:product", added_ns=30)) == 100
+    assert total_ns(spans, change("work:product", added_ns=31)) == 101
+    assert total_ns(spans, change("work:user", added_ns=-50)) == 70  # then a is the last
+    faster = grow(retimed(grow(spans), change("work:user", added_ns=-50)))
+    assert "work:product" in budget_of_tree(faster).parts
+
+
+def test_two_equal_calls_side_by_side_take_as_long_as_one(draw):
+    spans = draw(dedent("""
+    client root INTERNAL 0..100
+    `- order checkout SERVER 0..100
+       |- order /v1/A CLIENT 10..40
+       `- order /v1/B CLIENT 40..70
+    """))
+    beside = Scenario(parallel=(Calls("order", ("A", "B")),))
+    assert total_ns(spans, beside) == 70
+
+
+def test_calls_side_by_side_leave_what_lies_between_where_it_is(draw):
+    beside = Scenario(parallel=(Calls("order", ("ReserveStock", "AuthorizePayment")),))
+    # The second call begins 10 ns after the first, as it had 10 ns of the caller's work before it.
+    assert total_ns(draw(CHAIN), beside) == 80
+    again = grow(retimed(grow(draw(CHAIN)), beside))
+    starts = {node.span.name: node.start_ns - again.root.start_ns for node in again.nodes}
+    assert (starts["/v1/ReserveStock"], starts["/v1/AuthorizePayment"]) == (20, 30)
+
+
+def test_calls_that_are_side_by_side_already_stay_so(draw):
+    assert retimed(grow(draw(FAN)), Scenario(parallel=(Calls("client", ("a", "b")),))) is None
+
+
+def test_a_call_that_is_made_twice_is_run_beside_its_own_neighbour(draw):
+    spans = draw(dedent("""
+    order checkout SERVER 0..100
+    |- order A CLIENT 0..20
+    |- order B CLIENT 20..40
+    |- order A CLIENT 40..60
+    `- order B CLIENT 60..80
+    """))
+    assert total_ns(spans, Scenario(parallel=(Calls("order", ("A", "B")),))) == 60
+    assert total_ns(spans, Scenario(parallel=(Calls("order", ("A", "A", "B", "B")),))) == 40
+
+
+def test_a_call_that_is_gone_takes_all_below_with_it(draw):
+    for scenario in (
+        Scenario(removed_parts=frozenset({"wire:order→payment"})),
+        Scenario(removed_calls=(Calls("order", ("AuthorizePayment",)),)),
+    ):
+        left = retimed(grow(draw(CHAIN)), scenario)
+        assert {span.service for span in left} == {"client", "order", "product"}
+        assert total_ns(draw(CHAIN), scenario) == 80
+
+
+def test_a_job_that_nobody_waits_for_moves_nothing(draw):
+    spans = draw(dedent("""
+    order checkout SERVER 0..100
+    |- order mail CLIENT 10..900
+    `- order later CLIENT 950..990
+    """))
+    assert total_ns(spans, change("unattributed", added_ns=40)) == 100
+
+
+def test_a_callee_that_closes_late_is_waited_for(draw):
+    spans = draw(dedent("""
+    order root INTERNAL 0..100
+    `- order call CLIENT 0..100
+       `- user call SERVER 10..120
+    """))
+    assert total_ns(spans, change("work:user", added_ns=20)) == 120
+
+
+def test_a_chain_deeper_than_the_stack_is_no_problem():
+    spans = [
+        Span("1" * 32, f"{at + 1:016x}", f"{at:016x}" if at else "", "call", Kind.INTERNAL, "order", at, 20_000 - at)
+        for at in range(9_000)
+    ]
+    assert total_ns(spans, change("work:order", 0.5)) == pytest.approx(10_000, abs=9_000)
+
+
+def test_the_time_of_a_queue_stays(draw):
+    spans = draw(dedent("""
+    client root INTERNAL 0..3000000
+    `- client call CLIENT 0..3000000
+       `- user call SERVER 2000000..3000000 shop.loop.busy_ms=1.0 shop.loop.rested_ms=0.0
+    """))
+    # Of 2 ms on the way, 1 ms was spent waiting for the callee's event loop.
+    assert total_ns(spans, change("wire:client→user", 0.5)) == 2_500_000
