@@ -11,6 +11,7 @@ import typer
 from experiment.commands.options import SUSPECT, console, reported_errors
 from experiment.errors import UsageError
 from experiment.results.folder import RESULTS, find_run
+from hops.elements.markdown import markdown
 from hops.kinds.two_runs.analysis import (
     KNOWN_METRICS,
     WATCHED,
@@ -22,7 +23,6 @@ from hops.kinds.two_runs.analysis import (
 )
 from hops.kinds.two_runs.tables import runs_sections
 from hops.kinds.two_runs.terminal import runs_view
-from hops.report.markdown import markdown
 from hops.run.files import MANIFEST, SUMMARY, read_run
 from hops.run.rows import write_whole
 from mesh.description.options import Json

@@ -106,7 +106,7 @@ def retimed(tree: Tree, scenario: Scenario) -> list[Span] | None:
     if tree.root is None:
         return None
     order = _top_down(tree.root, scenario)
-    changes = _changes_by_node(tree.root, order, scenario)
+    changes = _changes_by_node(order, scenario)
     moves = _Moves(scenario, changes)
     for node in reversed(order):
         moves.lay_out(node)
@@ -122,7 +122,7 @@ def _top_down(root: Node, scenario: Scenario) -> list[Node]:
     return order
 
 
-def _changes_by_node(root: Node, order: list[Node], scenario: Scenario) -> dict[Node, Change]:
+def _changes_by_node(order: list[Node], scenario: Scenario) -> dict[Node, Change]:
     """The change of each span whose part changes: what is added to the one that enters it, factors to all.
 
     What a part loses is taken from the span that enters it and the INTERNAL spans below alike.

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from hops.conclusions.notes import verdict_sentence
 from hops.elements.element import Section
+from hops.elements.markdown import markdown
 from hops.elements.renamed import in_words_of
 from hops.report import chart
 from hops.report.contents import all_sections
 from hops.report.csv_files import write_csv_files
 from hops.report.facts import http_fact, load_facts, machine_facts, mesh_fact, network_fact, replicas_fact
-from hops.report.markdown import markdown
 from hops.report.templates import render, source
 from hops.report.view import Kind, View
 from hops.run.documents.summary import Summary

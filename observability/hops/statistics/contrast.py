@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 import numpy as np
-from scipy import special
 
 from hops.statistics.intervals import Floats, Interval, t_quantile
 from hops.statistics.over_blocks import NO_INTERVAL, Section, Spread, spread_of
@@ -115,6 +114,8 @@ def visible_ratio(ratio: float, high: float, freedom: float, level: float) -> fl
     Returns:
         1.09 if a side that is 9 % higher would have been shown, or one that is lower by the same factor.
     """
+    from scipy import special  # not at the top: what reads traces has no scipy
+
     error = np.log(high / ratio) / t_quantile(freedom)
     # The noncentrality at which t exceeds its bound that often; the chance of exceeding it on the other side is nil.
     return float(np.exp(error * special.nctdtrinc(freedom, 1 - POWER, special.stdtrit(freedom, 1 - level / 2))))

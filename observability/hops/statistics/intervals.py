@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
 
 from hops.errors import NotEnoughDataError
+from hops.statistics import student
 
 Floats = npt.NDArray[np.float64]
 Interval = tuple[float | None, float | None]
@@ -24,7 +24,7 @@ _BATCH_VALUES = 2_000_000
 
 def t_quantile(freedom: float) -> float:
     """Student's t of a 95 % interval with so many degrees of freedom."""
-    return float(special.stdtrit(freedom, (1 + CONFIDENCE) / 2))
+    return student.quantile(CONFIDENCE, freedom)
 
 
 def lies_beyond(count: int, share: float) -> bool:
@@ -86,6 +86,8 @@ def percentile_interval(sample: npt.ArrayLike, share: float) -> Interval:
     values = np.asarray(sample, dtype=np.float64)
     if not values.size:
         return (None, None)
+    from scipy import stats  # not at the top: what reads traces has no scipy
+
     test: Any = stats.quantile_test(values, p=share)
     return _ends(test.confidence_interval(confidence_level=CONFIDENCE))
 
@@ -100,6 +102,8 @@ def mean_interval(sample: npt.ArrayLike, *, seed: int = 0) -> Interval:
     values = np.asarray(sample, dtype=np.float64)
     if values.size < 2:
         return (None, None)
+    from scipy import stats
+
     result = stats.bootstrap(
         (values,),
         np.mean,

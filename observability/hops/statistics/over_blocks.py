@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
+from hops.statistics import student
 from hops.statistics.intervals import PERCENTILES, Floats, Interval, t_quantile
 from hops.statistics.two_stage import of_first_stage
 
@@ -70,7 +70,7 @@ class Spread:
         """Probability of an estimate at least this far from 0, on either side, if the truth is 0."""
         if not estimate:
             return 1.0
-        own = float(2 * special.stdtr(self.freedom, -abs(estimate) / self.error)) if self.error else 0.0
+        own = student.two_sided(estimate / self.error, self.freedom) if self.error else 0.0
         return own if self.first_stage is None else max(own, self.first_stage.p_value(estimate))
 
 

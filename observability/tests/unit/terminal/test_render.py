@@ -7,9 +7,9 @@ import io
 import pytest
 
 from hops.elements.element import Fold, Heading, Points, Section, Terms, Text
+from hops.elements.markdown import markdown
 from hops.elements.numbers import OPEN
 from hops.elements.table import Cell, Column, Table, estimate, number, words
-from hops.report.markdown import markdown
 from hops.terminal.console import terminal
 from hops.terminal.render import rendered
 

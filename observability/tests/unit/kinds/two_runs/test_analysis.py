@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from hops.elements.markdown import markdown
 from hops.errors import MalformedRunError, NotComparableError
 from hops.kinds.two_runs.analysis import Threshold, compare_runs, regressions, watched
 from hops.kinds.two_runs.tables import findings, headline, runs_sections, threshold_lines
-from hops.report.markdown import markdown
 from hops.run.files import MANIFEST, TRIALS, read_run
 from hops.statistics.contrast import contrast, independent
 from hops.statistics.over_blocks import Section, sections_of
