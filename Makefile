@@ -150,6 +150,10 @@ prove-siblings: setup ## Compare rules for overlapping spans on synthetic traces
 prove-delays: setup ## Inject delays of sizes=500us,1ms,... into hops=payment,... and check that each is found, about 20 min
 	@$(RUN) -m experiment prove delays $(options)
 
+.PHONY: prove-what-if
+prove-what-if: setup ## Predict from traces what delays do to p50 and p99, then inject them and measure, about 10 min
+	@$(RUN) -m experiment prove what-if $(options)
+
 .PHONY: prove-queues
 prove-queues: setup ## Hold event loops for known times and check that the budgets of those who waited show it, about 11 min
 	@$(RUN) -m experiment prove queues $(options)

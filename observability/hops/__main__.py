@@ -7,10 +7,12 @@ import typer
 from hops.commands.benchmark import benchmark, benchmark_budgets_command
 from hops.commands.budget import budget, rows
 from hops.commands.report import report_command
+from hops.commands.what_if import what_if
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__, pretty_exceptions_enable=False)
 app.command()(budget)
 app.command()(rows)
+app.command("what-if")(what_if)
 app.command("report")(report_command)
 app.command()(benchmark)
 app.command("benchmark-budgets")(benchmark_budgets_command)

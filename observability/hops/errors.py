@@ -5,6 +5,7 @@ HopsError
 ├── MalformedJourneysError  the generator's rows lack a column or hold an unknown value
 ├── MalformedRunError       a file of a results folder is missing, truncated, or of another schema
 ├── NotComparableError      two runs whose difference would say nothing
+├── InputError              what the user asked for does not exist, or cannot be read
 ├── JaegerError             the query API did not answer, or not with a trace
 └── NotEnoughDataError      a figure was asked for that nothing was measured for
 """
@@ -34,6 +35,10 @@ class MalformedRunError(HopsError):
 
 class NotComparableError(HopsError):
     """Two runs must not be compared; the message has every reason."""
+
+
+class InputError(HopsError):
+    """What the user asked for cannot be; the message names the input and the valid choices."""
 
 
 class JaegerError(HopsError):

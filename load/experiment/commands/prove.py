@@ -22,10 +22,12 @@ from experiment.proofs import account as account_proof
 from experiment.proofs import delays as delay_proof
 from experiment.proofs import queues as queue_proof
 from experiment.proofs import resume as resume_proof
+from experiment.proofs import what_if as what_if_proof
 from experiment.proofs.account import LEAST_PAIRS, MOST_PAIRS, SLOT_S, AccountCost
 from experiment.proofs.delays import HOPS, JOURNEYS, SIZES, FoundDelay
 from experiment.proofs.queues import FoundQueue
 from experiment.proofs.resume import Proof
+from experiment.proofs.what_if import LEAST, Foretold
 from experiment.results.folder import RESULTS, find_run, read_json, write_json
 from experiment.runner import begin, run_trials
 from hops.commands.prove import Seed, give, observer_view, with_progress
@@ -90,6 +92,45 @@ def delays(
 
         rows, proof, path = run_trials(plan, folder, load_ports(os.environ), conclude=conclude, retry=RETRY)
         give(proof, delays_view(rows, path), as_json=as_json, console=console())
+
+
+@app.command("what-if")
+def what_if(
+    hops: Annotated[str, typer.Option(help=f"Components to slow, comma-separated: {', '.join(JOURNEYS)}.")] = ",".join(
+        what_if_proof.HOPS
+    ),
+    sizes: Annotated[str, typer.Option(help="Delays to inject, comma-separated, such as 500us,2ms.")] = ",".join(
+        what_if_proof.SIZES
+    ),
+    blocks: Annotated[str, typer.Option(help="Number of blocks; each runs every delay once.")] = "1",
+    seed: Annotated[str, typer.Option(help="Seed of the tape and of the trial order.")] = "1",
+    resume: Annotated[str, typer.Option(help="Interrupted proof to resume: latest, or its name.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Predict what delays do, then inject them; fails unless 90 % of the figures are in their predicted intervals."""
+    with reported_errors():
+        if resume:
+            folder, plan = take_up(RESULTS, resume, "proof")
+        else:
+            plan = what_if_proof.proof_plan(
+                delay_proof.injected(hops, sizes),
+                load_topology("hybrid"),
+                blocks=whole_number("blocks", blocks, 1, MOST_BLOCKS),
+                seed=checked_seed(seed),
+            )
+            folder = begin(plan, RESULTS)
+        typer.echo(f"{len(plan.trials())} trials, {minutes(expected_s(plan))}; Ctrl-C keeps finished trials.", err=True)
+
+        def conclude() -> tuple[list[Foretold], dict[str, Any], Path]:
+            rows = what_if_proof.judge(folder.path, delay_proof.delays_of(plan))
+            inside = sum(row.holds for row in rows) / len(rows)
+            documents = [{**asdict(row), "holds": row.holds} for row in rows]
+            proof = {"holds": inside >= LEAST, "inside": inside, "rows": documents}
+            write_json(folder.path / PROOF, proof)
+            return rows, proof, folder.publish(latest=False)
+
+        rows, proof, path = run_trials(plan, folder, load_ports(os.environ), conclude=conclude, retry=RETRY)
+        give(proof, [foretold_table(rows), Text(f"Results: {shown(path)}")], as_json=as_json, console=console())
 
 
 @app.command()
@@ -211,6 +252,26 @@ def delays_table(rows: Sequence[FoundDelay]) -> Table:
             (Column("95 % alone", "ms", spare=1), lambda row: Cell("{:.3f} to {:.3f}".format(*row.ci95))),
             (Column("95 % together", "ms"), lambda row: Cell("{:.3f} to {:.3f}".format(*row.ci95_joint))),
             (Column("verdict", numeric=False), lambda row: words("found" if row.holds else "NOT FOUND")),
+        ],
+    )
+
+
+def foretold_table(rows: Sequence[Foretold]) -> Table:
+    """A row for each delay and figure."""
+    inside = sum(row.holds for row in rows)
+    return table_of(
+        "what_if",
+        f"Figures with delays, predicted without: {inside} of {len(rows)} lie in the interval of the prediction",
+        rows,
+        [
+            (Column("delay", "ms", numeric=False), lambda row: words(f"{row.component} {row.delay_ms:g}")),
+            (Column("pause", "ms", spare=2), lambda row: Cell(f"{row.paused_ms:.2f}")),
+            (Column("journey", numeric=False), lambda row: words(f"{row.journey}, {row.metric}")),
+            (Column("without", "ms"), lambda row: Cell(f"{row.before_ms:.2f}")),
+            (Column("predicted", "ms"), lambda row: Cell(f"{row.predicted_ms:.2f}")),
+            (Column("interval", "ms"), lambda row: Cell("{:.2f} to {:.2f}".format(*row.ci95))),
+            (Column("measured", "ms"), lambda row: Cell(f"{row.measured_ms:.2f}")),
+            (Column("verdict", numeric=False), lambda row: words("inside" if row.holds else "OUTSIDE")),
         ],
     )
 

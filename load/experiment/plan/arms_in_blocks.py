@@ -44,6 +44,7 @@ class Arm:
         without: Kind of journey that its tape lacks; empty for none.
         load: A load of its own; None for the plan's.
         fault: What is done to it during the load; empty for nothing.
+        keeps_traces: Whether its trials keep the traces of all sampled journeys.
     """
 
     label: str
@@ -53,6 +54,7 @@ class Arm:
     without: str = ""
     load: OwnLoad | None = None
     fault: str = ""
+    keeps_traces: bool = False
 
     @property
     def tape(self) -> str:

@@ -175,13 +175,24 @@ def proof_plan(delays: Sequence[Injected], topology: Topology, *, blocks: int, s
     """
     if blocks < LEAST_BLOCKS:
         raise UsageError(f"blocks={blocks} is too few for meaningful intervals: give at least {LEAST_BLOCKS}")
+    return Plan("proof", NAME, arms_of(delays, topology), blocks, PROFILE, seed, WORKLOAD)
+
+
+def arms_of(delays: Sequence[Injected], topology: Topology, *, keep_traces: bool = False) -> tuple[Arm, ...]:
+    """One arm for each delay, and some without any that all share.
+
+    Args:
+        delays: The delays.
+        topology: What runs.
+        keep_traces: Whether the arms without a delay keep their traces.
+    """
     labels = [BASELINE, *(f"{BASELINE}-{number}" for number in range(2, round(math.sqrt(len(delays))) + 1))]
-    arms = [Arm(label, topology, parse_switches(trace=1)) for label in labels]
+    arms = [Arm(label, topology, parse_switches(trace=1), keeps_traces=keep_traces) for label in labels]
     arms += [
         Arm(delay.label, topology, parse_switches(trace=1, delay=f"{delay.component}:{delay.delay_ms:g}ms"))
         for delay in delays
     ]
-    return Plan("proof", NAME, tuple(arms), blocks, PROFILE, seed, WORKLOAD)
+    return tuple(arms)
 
 
 def delays_of(plan: Plan) -> list[Injected]:

@@ -19,6 +19,7 @@ FRAMES = ("journeys", "hops", "resources", "calls")
 """Tables of a trial, each a parquet file in its folder."""
 PARITY = "parity_answers.jsonl"
 EXEMPLARS = "exemplars.jsonl"
+TRACES = "traces.jsonl"
 VEGETA = "vegeta.gob"
 GENERATOR = "generator.json"
 JOURNEYS = "journeys.jsonl"

@@ -17,7 +17,7 @@ from experiment.results.folder import write_json
 from experiment.trial.audit import auditing
 from experiment.trial.edge_log import at_edge, read_edge_log
 from experiment.trial.exemplars import save
-from experiment.trial.outcome import EXEMPLARS, GENERATOR, JOURNEYS, Clock, Trial
+from experiment.trial.outcome import EXEMPLARS, GENERATOR, JOURNEYS, TRACES, Clock, Trial
 from experiment.trial.resources import CLIENT
 from experiment.trial.sender import Sender, sender_of
 from experiment.trial.sidecars import sidecars_of
@@ -118,7 +118,9 @@ class Replay:
             return f"left out; {NOT_AUDITED}"
         return f"BROKEN: {'; '.join(self.broken)}" if self.broken else "every invariant of the shop holds"
 
-    def collect(self, acknowledged: Path, once_told: Callable[[], None] = lambda: None) -> None:
+    def collect(
+        self, acknowledged: Path, once_told: Callable[[], None] = lambda: None, *, keep_traces: bool = False
+    ) -> None:
         """Reads the traces, keeps the exemplars, asks the sidecars, and audits the data if it is in the database.
 
         The system still runs.
@@ -126,6 +128,7 @@ class Replay:
         Args:
             acknowledged: Rows of journeys, whose checkouts that ended ok must all be in the data.
             once_told: Called when gateways and services are not needed any more; the audit runs meanwhile.
+            keep_traces: Whether the folder gets the traces of all sampled journeys.
 
         Raises:
             MeshError: The audit could not be done.
@@ -137,12 +140,12 @@ class Replay:
         with auditing(*store, acknowledged) if self.audited else nullcontext() as findings:
             once_told()
             self._clock.lap("stop")
-            self._read_traces()
+            self._read_traces(keep_traces)
             if findings is not None:
                 self._note_audit(findings())
         self._clock.lap("collect")
 
-    def _read_traces(self) -> None:
+    def _read_traces(self, keep: bool) -> None:
         system, jaeger = self._system, self._system.ports.url("jaeger-query-http")
         traces = read_traces(jaeger, self.sampled, patience_s=DRAIN_S).traces
         self._budgets, self._quality = budgets_of(traces.values())
@@ -153,6 +156,8 @@ class Replay:
         self._hops = hops_frame(self._budgets)
         self._exemplars = exemplars(self._hops)
         save(jaeger, self._exemplars, self._folder / EXEMPLARS)
+        if keep:
+            save(jaeger, {"all": {trace_id: trace_id for trace_id in traces}}, self._folder / TRACES)
         self._refused = system.span_counts().lost - self._refused_before
 
     def _note_audit(self, printed: str) -> None:

@@ -79,7 +79,7 @@ def run_trial(
         say(f"replaying {load}")
         replay = Replay(system, shopload, load, folder, clock, reference)
         say(f"reading {len(replay.sampled)} traces from Jaeger")
-        replay.collect(folder / JOURNEYS, once_told=system.stop_serving)
+        replay.collect(folder / JOURNEYS, once_told=system.stop_serving, keep_traces=arm.keeps_traces)
         say(f"audit: {replay.audit_in_words}")
     speed = (speed_before + machine_speed()) / 2
     clock.lap("stop")

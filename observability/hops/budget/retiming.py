@@ -12,7 +12,7 @@ Spans are laid out from the leaves up, then moved from the root down, without re
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from heapq import heappop, heappush
 from operator import attrgetter
 
@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from hops.budget.parts import is_entry, part_of, queues_of
 from hops.traces.critical_path import AHEAD_PERCENT
 from hops.traces.span import Span
-from hops.traces.tree import Node, Tree
+from hops.traces.tree import Node, Quality, Tree, clip_children, sort_children
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -93,24 +93,23 @@ class _Laid(msgspec.Struct):
     own_ns: int
 
 
-def retimed(tree: Tree, scenario: Scenario) -> list[Span] | None:
-    """The spans of a trace as they would have been.
+def retimed(tree: Tree, scenario: Scenario) -> Tree | None:
+    """A trace as it would have been.
 
     Args:
         tree: The trace.
         scenario: What is different.
 
     Returns:
-        The spans at and below the root that are still there, to grow a tree of; None if nothing of the trace changes.
+        The tree of the spans at and below the root that are still there; None if nothing of the trace changes.
     """
     if tree.root is None:
         return None
     order = _top_down(tree.root, scenario)
-    changes = _changes_by_node(order, scenario)
-    moves = _Moves(scenario, changes)
+    moves = _Moves(scenario, _changes_by_node(order, scenario))
     for node in reversed(order):
         moves.lay_out(node)
-    return [*_moved(tree.root, moves)] if moves.effective else None
+    return _moved(order, moves) if moves.effective else None
 
 
 def _top_down(root: Node, scenario: Scenario) -> list[Node]:
@@ -250,13 +249,30 @@ class _Round:
         return starts_ns
 
 
-def _moved(root: Node, moves: _Moves) -> Iterator[Span]:
-    moving = [(root, 0)]
-    for node, by_ns in moving:
+def _moved(order: list[Node], moves: _Moves) -> Tree:
+    by_ns = {order[0]: 0}
+    nodes: dict[Node, Node] = {}
+    for node in order:
+        later_ns = by_ns[node]
+        ends_later_ns = later_ns + moves.grown[node]
         span = node.span
-        ends_ns = span.end_ns + by_ns + moves.grown[node]
-        yield replace(span, start_ns=span.start_ns + by_ns, end_ns=ends_ns)
-        moving += [(child, by_ns + start - child.began_ns) for child, start in moves.laid[node].starts.items()]
+        nodes[node] = replace(
+            node,
+            span=replace(span, start_ns=span.start_ns + later_ns, end_ns=span.end_ns + ends_later_ns),
+            start_ns=node.start_ns + later_ns,
+            end_ns=node.end_ns + ends_later_ns,
+            began_ns=node.began_ns + later_ns,
+            ended_ns=node.ended_ns + ends_later_ns,
+        )
+        by_ns |= {child: later_ns + start - child.began_ns for child, start in moves.laid[node].starts.items()}
+    for node, now in nodes.items():
+        now.children = [nodes[child] for child in node.children if child in nodes]
+    by_id = {node.span.span_id: node for node in nodes.values()}
+    calls = [node for node in nodes.values() if any(child.is_try for child in node.children)]
+    tree = Tree([*nodes.values()], by_id, Quality(), nodes[order[0]], calls=calls)
+    clip_children(tree)
+    sort_children(tree)
+    return tree
 
 
 def _inner_end(node: Node) -> int:

@@ -1,0 +1,130 @@
+"""Does `what-if` foresee what a delay does, before there is one?
+
+From the traces of trials without any delay it predicts p50 and p99 of each journey with one; then the delay is
+injected, and the journeys are measured. A prediction holds if the measured figure lies in its interval, which is that of what as
+many traces as were measured would show; the proof holds if at least `LEAST` of them do.
+
+What is predicted with is the mean of the pauses that were made, by the component's own clock: a pause is never shorter
+than asked, and longer where the component has to wait for a processor when it wakes up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from experiment.errors import UsageError
+from experiment.plan.arms_in_blocks import Plan
+from experiment.plan.profiles import Profile
+from experiment.proofs.delays import BASELINE, JOURNEYS, WORKLOAD, Injected, arms_of
+from experiment.trial.outcome import TRACES
+from hops.analysis.what_if import METRICS, predict
+from hops.budget.bands import totals
+from hops.budget.retiming import Change, Scenario
+from hops.run.files import HOPS_FILE
+from hops.statistics.intervals import PERCENTILES, Interval
+from hops.traces import otlp
+from hops.traces.tree import Tree, grow
+from hops.units import NS_PER_MS
+from mesh.description.topology import Topology
+
+NAME = "prove-what-if"
+PROFILE = Profile("proof", warmup_s=2, duration_s=30, rate=30.0, parity_samples=1)
+HOPS = ("payment", "product", "user", "order")
+SIZES = ("1ms", "2ms", "5ms")
+LEAST = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Foretold:
+    """One figure with a delay, as predicted without it and as measured with it; times in ms.
+
+    Attributes:
+        component: The component that was slowed.
+        delay_ms: Delay of each of its requests.
+        paused_ms: Mean of the pauses, by the component's clock.
+        journey: The journey.
+        metric: The figure.
+        traces: Number of traces that it was predicted from, and that it was measured in.
+        before_ms: Measured without the delay.
+        predicted_ms: Predicted.
+        ci95: Interval of the prediction.
+        measured_ms: Measured with the delay.
+    """
+
+    component: str
+    delay_ms: float
+    paused_ms: float
+    journey: str
+    metric: str
+    traces: tuple[int, int]
+    before_ms: float
+    predicted_ms: float
+    ci95: Interval
+    measured_ms: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the measured figure lies in the interval of the prediction."""
+        low, high = self.ci95
+        return low is not None and high is not None and low <= self.measured_ms <= high
+
+
+def proof_plan(delays: Sequence[Injected], topology: Topology, *, blocks: int, seed: int) -> Plan:
+    """The experiment: one arm for each delay, and some without any that keep their traces, in every block."""
+    return Plan("proof", NAME, arms_of(delays, topology, keep_traces=True), blocks, PROFILE, seed, WORKLOAD)
+
+
+def judge(folder: Path, delays: Sequence[Injected]) -> list[Foretold]:
+    """Holds what is predicted of each delay against what was measured.
+
+    Args:
+        folder: Folder of the results.
+        delays: The delays that were injected; each has its arm.
+
+    Raises:
+        HopsError: The files are incomplete.
+    """
+    trees = [*_baseline(folder)]
+    hops = pl.read_parquet(folder / HOPS_FILE)
+    return [row for delay in delays for row in _judged(trees, hops, delay)]
+
+
+def _baseline(folder: Path) -> Iterator[Tree]:
+    for file in sorted(folder.glob(f"trials/*-{BASELINE}*/{TRACES}")):
+        for line in file.read_bytes().splitlines():
+            tree = grow(otlp.read_line(line, where=str(file)))
+            if tree.root is not None and tree.quality.complete:
+                yield tree
+
+
+def _judged(trees: Sequence[Tree], hops: pl.DataFrame, delay: Injected) -> Iterator[Foretold]:
+    journey = JOURNEYS[delay.component]
+    of_journey = [tree for tree in trees if tree.root and tree.root.span.attributes.get("shop.journey") == journey]
+    slowed = hops.filter(pl.col("topology") == delay.label, pl.col("journey") == journey)
+    pauses = slowed.filter(pl.col("part") == delay.part)
+    if not of_journey or not pauses["on_path"].sum():
+        raise UsageError(f"{delay.label}: there are too few traces of {journey}; measure again")
+    paused_ns = int(pauses["injected_ns"].sum()) / int(pauses["on_path"].sum())
+    measured = totals(slowed)["total_ns"].to_numpy() / NS_PER_MS
+    scenario = Scenario({delay.part: Change(added_ns=round(paused_ns))})
+    (foreseen,) = predict(of_journey, lambda _: scenario, others={journey: measured.size})
+    for metric, figure in zip(METRICS, foreseen.figures, strict=True):
+        if figure.reason:
+            raise UsageError(f"{delay.label}: {metric} of {journey} {figure.reason}; give more blocks")
+        yield Foretold(
+            component=delay.component,
+            delay_ms=delay.delay_ms,
+            paused_ms=paused_ns / NS_PER_MS,
+            journey=journey,
+            metric=metric,
+            traces=(foreseen.traces, measured.size),
+            before_ms=figure.measured_ms,
+            predicted_ms=figure.predicted_ms,
+            ci95=figure.predicted_ci95,
+            measured_ms=float(np.quantile(measured, PERCENTILES[metric])),
+        )

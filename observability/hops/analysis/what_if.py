@@ -1,0 +1,140 @@
+"""What traces would have shown with other times: each one's tree is laid out anew, and the figures taken of them all.
+
+A prediction's interval is that of what another set of as many traces would show, as what is predicted is to be compared
+with what is measured then. It holds how far the traces scatter over their time, and nothing of what the change itself
+does to queues, caches or the load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hops.analysis.timelines import TOTAL, Timeline, budget_of, timelines_of
+from hops.budget.retiming import Scenario, retimed
+from hops.budget.scenario import Known
+from hops.errors import NotEnoughDataError
+from hops.statistics.in_time import interval_of
+from hops.statistics.intervals import Interval
+from hops.statistics.over_blocks import MEAN
+from hops.traces.tree import Tree
+
+METRICS = ("p50", "p99")
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """One figure of an operation as measured and as predicted, ms.
+
+    Attributes:
+        metric: Name of the figure.
+        measured_ms: Measured.
+        measured_ci95: Its interval.
+        predicted_ms: Predicted.
+        predicted_ci95: Interval of what as many traces would show.
+        reason: Why there are no intervals; None if there are.
+    """
+
+    metric: str
+    measured_ms: float
+    measured_ci95: Interval
+    predicted_ms: float
+    predicted_ci95: Interval
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """What is predicted of one operation.
+
+    Attributes:
+        operation: Its name.
+        traces: How many traces there are.
+        changed: How many of them take another time.
+        figures: One for each of `METRICS`.
+        parts_ms: Mean of each part, measured and predicted, the largest prediction first.
+    """
+
+    operation: str
+    traces: int
+    changed: int
+    figures: tuple[Predicted, ...]
+    parts_ms: Mapping[str, tuple[float, float]]
+
+    @property
+    def critical(self) -> tuple[str, str]:
+        """The part that has most of the critical path, measured and predicted."""
+        before, after = (max(self.parts_ms, key=lambda part: self.parts_ms[part][at]) for at in (0, 1))
+        return before, after
+
+    def as_document(self) -> dict[str, Any]:
+        """For programs."""
+        before, after = self.critical
+        return {**asdict(self), "critical": {"measured": before, "predicted": after}}
+
+
+def predict(
+    trees: Iterable[Tree], scenario_of: Callable[[Known], Scenario], *, others: Mapping[str, int] | None = None
+) -> list[Foreseen]:
+    """Predicts what each operation would take.
+
+    Args:
+        trees: The traces.
+        scenario_of: Says what is different, from what the traces have.
+        others: Of how many traces the intervals are to be, by operation; as many as there are if None.
+
+    Returns:
+        A row for each operation, by name.
+
+    Raises:
+        NotEnoughDataError: No trace has a root.
+        InputError: What is to be different is in no trace.
+    """
+    rooted, known = [], Known()
+    for tree in trees:
+        if tree.root is not None:
+            known.add(tree)
+            rooted.append(tree)
+    if not rooted:
+        raise NotEnoughDataError("no trace has a root span, so there is no end-to-end time to predict")
+    scenario = scenario_of(known)
+    measured, predicted = [], []
+    for tree in rooted:
+        began_ns, budget = budget_of(tree)
+        then = retimed(tree, scenario)
+        measured.append((began_ns, budget))
+        predicted.append((began_ns, budget if then is None else budget_of(then)[1]))
+    before, after = timelines_of(measured), timelines_of(predicted)
+    return [
+        _foreseen(name, before[name], after[name], (others or {}).get(name, before[name].total_ms.size))
+        for name in before
+    ]
+
+
+def _foreseen(name: str, before: Timeline, after: Timeline, others: int) -> Foreseen:
+    parts = {
+        part: tuple(side.figure(part, MEAN).value or 0.0 for side in (before, after))
+        for part in {*before.parts_ms, *after.parts_ms}
+    }
+    return Foreseen(
+        operation=name,
+        traces=before.total_ms.size,
+        changed=int((before.total_ms != after.total_ms).sum()),
+        figures=tuple(_predicted(metric, before, after, others) for metric in METRICS),
+        parts_ms=dict(sorted(parts.items(), key=lambda item: (-item[1][1], item[0]))),
+    )
+
+
+def _predicted(metric: str, before: Timeline, after: Timeline, others: int) -> Predicted:
+    was, will_be = before.figure(TOTAL, metric), after.figure(TOTAL, metric)
+    assert was.value is not None
+    assert will_be.value is not None
+    return Predicted(
+        metric,
+        was.value,
+        interval_of(was),
+        will_be.value,
+        interval_of(will_be, ahead=after.total_ms.size / others),
+        will_be.reason,
+    )

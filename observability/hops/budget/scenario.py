@@ -1,0 +1,169 @@
+"""What is to be different, in a user's words: options of a command line, or a YAML file of the same."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from hops.budget.parts import is_entry, part_of
+from hops.budget.retiming import Calls, Change, Scenario
+from hops.errors import InputError
+from hops.traces.tree import Tree
+
+QUEUE = "queue:"
+"""Parts of this kind follow from the load, and cannot be changed."""
+_NS = {"ns": 1, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
+_CHANGE = re.compile(r"(?P<part>\S.*?)\s+(?P<sign>[+−-])\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>%|[nuµm]?s)")
+_CALLS = re.compile(r"(?P<component>[^\s:]+)\s*:\s*(?P<names>\S.*)")
+
+
+class Known(msgspec.Struct):
+    """What traces have that can be changed, each with how often.
+
+    Args:
+        parts: Entries of each part.
+        calls: Spans below spans of a component: component above, and name.
+    """
+
+    parts: Counter[str] = msgspec.field(default_factory=Counter)
+    calls: Counter[tuple[str, str]] = msgspec.field(default_factory=Counter)
+
+    def add(self, tree: Tree) -> None:
+        """Counts those of one trace."""
+        for node in tree.nodes:
+            if node is tree.root or is_entry(node.span):
+                self.parts[part_of(node)] += 1
+            for child in node.children:
+                self.calls[node.span.service, child.span.name] += 1
+
+    def part(self, name: str, given: str) -> str:
+        """A part as traces name it.
+
+        Args:
+            name: Name that the user gave, in which `->` stands for `→`.
+            given: What the user gave, for the message.
+
+        Raises:
+            InputError: No trace has it; names those that there are.
+        """
+        name = re.sub(r"\s*(->|→)\s*", "→", name.strip())
+        if name not in self.parts:
+            why = "follows from the load and is not modelled" if name.startswith(QUEUE) else "is in no trace"
+            raise InputError(f"{given}: part {name!r} {why}; choose from {', '.join(sorted(self.parts))}")
+        return name
+
+    def called(self, text: str, given: str) -> Calls:
+        """Calls as traces name them.
+
+        Args:
+            text: `COMPONENT: CALL, CALL, ...`.
+            given: What the user gave, for the message.
+
+        Raises:
+            InputError: No trace has one of them; names those that there are.
+        """
+        match = _CALLS.fullmatch(text.strip())
+        if match is None:
+            raise InputError(f"{given}: write COMPONENT: CALL, CALL, as in 'order: ReserveStock, AuthorizePayment'")
+        calls = Calls(match["component"], tuple(name.strip() for name in match["names"].split(",")))
+        valid = sorted({name for component, name in self.calls if component == calls.component})
+        if not valid:
+            components = ", ".join(sorted({component for component, _ in self.calls}))
+            raise InputError(f"{given}: {calls.component!r} calls nothing in any trace; choose from {components}")
+        for name in calls.names:
+            if not any(name in (one, one.rpartition("/")[2]) for one in valid):
+                raise InputError(
+                    f"{given}: {calls.component} makes no call {name!r} in any trace; choose from {', '.join(valid)}"
+                )
+        return calls
+
+
+def scenario_of(known: Known, changes: Iterable[str], parallel: Iterable[str], removed: Iterable[str]) -> Scenario:
+    """Reads what is to be different.
+
+    Args:
+        known: What the traces have.
+        changes: Each `PART ±AMOUNT`, the amount in %, ns, us, ms or s.
+        parallel: Each `COMPONENT: CALL, CALL, ...`.
+        removed: Each `PART` or `COMPONENT: CALL, ...`.
+
+    Raises:
+        InputError: Something cannot be read, or no trace has it; names it and what is valid.
+    """
+    by_part: dict[str, Change] = {}
+    for text in changes:
+        part, change = _change(known, text)
+        if part in by_part:
+            raise InputError(f"--change {text!r}: {part} is changed twice; give one change for it")
+        by_part[part] = change
+    beside = tuple(known.called(text, f"--parallel {text!r}") for text in parallel)
+    for calls in beside:
+        if len(calls.names) < 2:
+            raise InputError(f"--parallel: give at least two calls of {calls.component}, comma-separated")
+    parts, gone = set(), []
+    for text in removed:
+        given = f"--remove {text!r}"
+        match = _CALLS.fullmatch(text.strip())
+        if match and any(component == match["component"] for component, _ in known.calls):
+            gone.append(known.called(text, given))
+        else:
+            parts.add(known.part(text, given))
+    if not (by_part or beside or parts or gone):
+        raise InputError("nothing is to be different: give --change, --parallel, --remove or --scenario")
+    return Scenario(by_part, beside, frozenset(parts), tuple(gone))
+
+
+def _change(known: Known, text: str) -> tuple[str, Change]:
+    match = _CHANGE.fullmatch(text.strip())
+    if match is None:
+        raise InputError(
+            f"--change {text!r}: write PART ±AMOUNT, as in 'work:payment -50%' or 'wire:order→payment +2ms'"
+        )
+    part = known.part(match["part"], f"--change {text!r}")
+    amount = float(match["number"]) * (1 if match["sign"] == "+" else -1)
+    if match["unit"] != "%":
+        return part, Change(added_ns=round(amount * _NS[match["unit"]]))
+    if amount < -100:
+        raise InputError(f"--change {text!r}: a part can lose at most all of its time, -100%")
+    return part, Change(factor=1 + amount / 100)
+
+
+def read_scenario(path: Path) -> tuple[list[str], list[str], list[str]]:
+    """Reads changes, parallel calls and removed calls from YAML, in the words of the options.
+
+    Raises:
+        InputError: The file has another form; names the place.
+        OSError: The file cannot be read.
+    """
+    import yaml
+
+    try:
+        document = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not YAML: {error}") from error
+    document = _mapping(document, f"{path}")
+    if unknown := document.keys() - {"change", "parallel", "remove"}:
+        raise InputError(f"{path}: {', '.join(map(str, unknown))} is not valid; choose from change, parallel, remove")
+    changes = [f"{part} {amount}" for part, amount in _mapping(document.get("change", {}), f"{path}: change").items()]
+    parallel = [
+        f"{component}: {', '.join(_names(calls, f'{path}: parallel: {component}'))}"
+        for component, calls in _mapping(document.get("parallel", {}), f"{path}: parallel").items()
+    ]
+    return changes, parallel, _names(document.get("remove", []), f"{path}: remove")
+
+
+def _mapping(value: Any, place: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(f"{place}: needs names with values")
+    return {str(name): inner for name, inner in value.items()}
+
+
+def _names(value: Any, place: str) -> Sequence[str]:
+    if not isinstance(value, list):
+        raise InputError(f"{place}: needs a list")
+    return [str(name) for name in value]

@@ -1,0 +1,108 @@
+"""What the commands share that look at sets of traces: where these come from, how results are shown, how errors end."""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hops.errors import HopsError, NotEnoughDataError
+
+if TYPE_CHECKING:
+    from hops.elements.element import Element
+    from hops.traces.span import Span
+    from hops.traces.tree import Tree
+
+BAD_INPUT = 2
+Source = Annotated[
+    str, typer.Argument(metavar="SOURCE", help="Traces: a file of OTLP JSON, or a folder of such files.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+class Format(StrEnum):
+    """How a result is written for people."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+
+
+InFormat = Annotated[Format, typer.Option("--format", help="How to write the result.")]
+
+
+def read_source(source: str) -> dict[str, list[Span]]:
+    """Reads traces.
+
+    Args:
+        source: A file or a folder.
+
+    Returns:
+        Spans by trace id.
+
+    Raises:
+        HopsError: There is nothing to read.
+        OSError: A file cannot be read.
+    """
+    from hops.traces import otlp
+
+    path = Path(source)
+    files = sorted(one for one in path.rglob("*.json*") if one.is_file()) if path.is_dir() else [path]
+    traces: dict[str, list[Span]] = defaultdict(list)
+    for file in files:
+        for span in otlp.read_file(file):
+            traces[span.trace_id].append(span)
+    if not traces:
+        raise NotEnoughDataError(f"no spans in {source}")
+    return dict(traces)
+
+
+def trees_in(source: str) -> Iterator[Tree]:
+    """The trees of all traces of a source; on standard error, how many of them lack something.
+
+    Raises:
+        HopsError: There is nothing to read.
+        OSError: A file cannot be read.
+    """
+    from hops.traces.tree import grow
+
+    traces = read_source(source)
+    broken = 0
+    for spans in traces.values():
+        tree = grow(spans)
+        broken += not tree.quality.complete
+        yield tree
+    if broken:
+        print(
+            f"{source}: {broken:,} of {len(traces):,} traces lack spans; their times are as far as known.",
+            file=sys.stderr,
+        )
+
+
+@contextmanager
+def reported() -> Iterator[None]:
+    """Turns an error of the context into a message and exit code 2: the input is at fault, or there is too little."""
+    try:
+        yield
+    except (HopsError, OSError) as error:
+        print(f"hops: {error}", file=sys.stderr)
+        raise typer.Exit(BAD_INPUT) from error
+
+
+def show(title: str, elements: Sequence[Element], written: Format) -> None:
+    """Prints a result for people."""
+    if written is Format.MARKDOWN:
+        from hops.elements.element import Section
+        from hops.elements.markdown import markdown
+
+        print(markdown(title, [], [Section("result", "Result", elements)]), end="")
+        return
+    from hops.terminal.console import terminal
+    from hops.terminal.render import rendered
+
+    terminal().print(rendered(elements))

@@ -1,0 +1,80 @@
+"""Figures of rows that came one after the other, with intervals over sections of the time in which they did.
+
+Neighbours share their luck, as journeys of one block do (`hops.statistics.over_blocks`), but nobody has put them into
+blocks. So the rows are cut, in their order, into up to `MOST_SECTIONS` sections of equally many. A figure is computed
+from all rows and again from each section, and how far the sections lie from the whole gives its interval. Sections that
+are longer than what disturbs them are nearly independent; a set that was slow altogether shows nothing of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from hops.statistics import student
+from hops.statistics.contrast import independent
+from hops.statistics.intervals import CONFIDENCE, Floats, Interval
+from hops.statistics.over_blocks import LEAST_BEYOND, LEAST_BLOCKS, LEAST_ROWS, NO_INTERVAL, Section, spread_of
+
+MOST_SECTIONS = 8
+Figure = Callable[[Floats], float]
+"""One number from rows."""
+
+
+def least_rows(share: float | None) -> float:
+    """Rows that a section needs for a percentile, or for a mean if None."""
+    return LEAST_ROWS if share is None else max(LEAST_ROWS, LEAST_BEYOND / min(share, 1 - share))
+
+
+def in_time(rows: Floats, figure: Figure, least: float) -> Section:
+    """A figure, whole and by section.
+
+    Args:
+        rows: One or more values each, in the order of time.
+        figure: Computes it.
+        least: Rows that a section needs.
+    """
+    if not len(rows):
+        return Section(None, np.empty(0), "there is no such trace")
+    sections = min(MOST_SECTIONS, int(len(rows) / least + 1e-6))
+    if sections < LEAST_BLOCKS:
+        wanted = math.ceil(least * LEAST_BLOCKS - 1e-6)
+        return Section(figure(rows), np.empty(0), f"needs {wanted:,} traces, and there are {len(rows):,}")
+    return Section(figure(rows), np.array([figure(part) for part in np.array_split(rows, sections)]))
+
+
+def interval_of(section: Section, *, confidence: float = CONFIDENCE, ahead: float = 0.0) -> Interval:
+    """The interval of a figure that may be 0.
+
+    Args:
+        section: The figure.
+        confidence: Between 0 and 1.
+        ahead: For the interval of what other rows would show: how many times as many these rows are; 0 for the
+            interval of the figure itself.
+    """
+    if section.value is None or section.reason is not None:
+        return NO_INTERVAL
+    is_log = bool(section.value > 0 and (section.by_block > 0).all())
+    spread = spread_of(section.deviations if is_log else section.by_block - section.value)
+    reach = student.quantile(confidence, spread.freedom) * spread.error * math.sqrt(1 + ahead)
+    if is_log:
+        return section.value / math.exp(reach), section.value * math.exp(reach)
+    return section.value - reach, section.value + reach
+
+
+def difference(left: Section, right: Section) -> tuple[float, Interval, float | None]:
+    """How much higher the right of two figures is that share no rows: difference, interval, p; for figures that may be 0.
+
+    Args:
+        left: One figure, with a value.
+        right: The other, with a value.
+    """
+    assert left.value is not None
+    assert right.value is not None
+    size = right.value - left.value
+    if left.reason or right.reason:
+        return size, NO_INTERVAL, None
+    spread = independent(left.by_block - left.value, right.by_block - right.value)
+    return size, spread.around(size), spread.p_value(size)
