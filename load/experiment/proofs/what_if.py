@@ -1,8 +1,8 @@
 """Does `what-if` foresee what a delay does, before there is one?
 
 From the traces of trials without any delay it predicts p50 and p99 of each journey with one; then the delay is
-injected, and the journeys are measured. A prediction holds if the measured figure lies in its interval, which is that of what as
-many traces as were measured would show; the proof holds if at least `LEAST` of them do.
+injected, and the journeys are measured. A prediction holds if the measured figure lies in its interval, which is that
+of what as many traces as were measured would show; the proof holds if at least `LEAST` of them do.
 
 What is predicted with is the mean of the pauses that were made, by the component's own clock: a pause is never shorter
 than asked, and longer where the component has to wait for a processor when it wakes up.

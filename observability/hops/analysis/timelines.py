@@ -46,7 +46,7 @@ class Timeline:
         if name == P99_BAND:
             return in_time(np.column_stack([self.total_ms, own]), _band, least_rows(0.99))
         share = PERCENTILES.get(name)
-        figure: Figure = np.mean if share is None else partial(np.quantile, q=share)  # type: ignore[assignment]
+        figure: Figure = np.mean if share is None else partial(np.quantile, q=share)
         return in_time(own, figure, least_rows(share))
 
 

@@ -114,7 +114,7 @@ def predict(
 
 def _foreseen(name: str, before: Timeline, after: Timeline, others: int) -> Foreseen:
     parts = {
-        part: tuple(side.figure(part, MEAN).value or 0.0 for side in (before, after))
+        part: (before.figure(part, MEAN).value or 0.0, after.figure(part, MEAN).value or 0.0)
         for part in {*before.parts_ms, *after.parts_ms}
     }
     return Foreseen(

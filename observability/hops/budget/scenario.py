@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -133,8 +133,16 @@ def _change(known: Known, text: str) -> tuple[str, Change]:
     return part, Change(factor=1 + amount / 100)
 
 
-def read_scenario(path: Path) -> tuple[list[str], list[str], list[str]]:
-    """Reads changes, parallel calls and removed calls from YAML, in the words of the options.
+Given = tuple[list[str], list[str], list[str]]
+"""Changes, parallel calls and removed calls, in the words of the options."""
+
+
+def read_scenario(path: Path, *options: list[str]) -> Given:
+    """Adds what a YAML file says to what options say.
+
+    Args:
+        path: File with `change`, `parallel` and `remove`.
+        options: Changes, parallel calls and removed calls.
 
     Raises:
         InputError: The file has another form; names the place.
@@ -148,13 +156,14 @@ def read_scenario(path: Path) -> tuple[list[str], list[str], list[str]]:
         raise InputError(f"{path}: not YAML: {error}") from error
     document = _mapping(document, f"{path}")
     if unknown := document.keys() - {"change", "parallel", "remove"}:
-        raise InputError(f"{path}: {', '.join(map(str, unknown))} is not valid; choose from change, parallel, remove")
+        raise InputError(f"{path}: {', '.join(unknown)} is not valid; choose from change, parallel, remove")
     changes = [f"{part} {amount}" for part, amount in _mapping(document.get("change", {}), f"{path}: change").items()]
     parallel = [
         f"{component}: {', '.join(_names(calls, f'{path}: parallel: {component}'))}"
         for component, calls in _mapping(document.get("parallel", {}), f"{path}: parallel").items()
     ]
-    return changes, parallel, _names(document.get("remove", []), f"{path}: remove")
+    removed = _names(document.get("remove", []), f"{path}: remove")
+    return options[0] + changes, options[1] + parallel, options[2] + removed
 
 
 def _mapping(value: Any, place: str) -> Mapping[str, Any]:
@@ -163,7 +172,7 @@ def _mapping(value: Any, place: str) -> Mapping[str, Any]:
     return {str(name): inner for name, inner in value.items()}
 
 
-def _names(value: Any, place: str) -> Sequence[str]:
+def _names(value: Any, place: str) -> list[str]:
     if not isinstance(value, list):
         raise InputError(f"{place}: needs a list")
     return [str(name) for name in value]

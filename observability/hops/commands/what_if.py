@@ -1,4 +1,4 @@
-"""`python -m hops what-if`: how long traces would have taken with parts faster or slower, side by side, or not there."""
+"""`python -m hops what-if`: how long traces would have taken with parts faster, side by side, or not there."""
 
 from __future__ import annotations
 
@@ -45,9 +45,7 @@ def what_if(
     with reported():
         given = (change or [], parallel or [], remove or [])
         if scenario is not None:
-            given = tuple(
-                [*of_file, *of_option] for of_file, of_option in zip(read_scenario(scenario), given, strict=True)
-            )
+            given = read_scenario(scenario, *given)
         rows = predict(trees_in(source), lambda known: scenario_of(known, *given))
         if as_json:
             print(json.dumps([row.as_document() for row in rows], indent=2, ensure_ascii=False))

@@ -65,11 +65,14 @@ def interval_of(section: Section, *, confidence: float = CONFIDENCE, ahead: floa
 
 
 def difference(left: Section, right: Section) -> tuple[float, Interval, float | None]:
-    """How much higher the right of two figures is that share no rows: difference, interval, p; for figures that may be 0.
+    """How much higher the right of two figures is that share no rows; they may be 0.
 
     Args:
         left: One figure, with a value.
         right: The other, with a value.
+
+    Returns:
+        The difference, its 95 % interval, and p.
     """
     assert left.value is not None
     assert right.value is not None

@@ -11,11 +11,11 @@ from hops.elements.element import Element, Points, Text
 from hops.elements.table import Column, Table, estimate, number, table_of, whole, words
 
 LEAST_SHARE = 0.01
-"""Parts below this share of an operation's mean, before and after, are left to the JSON."""
+"""Parts that change by less than this share of an operation's mean are left to the JSON."""
 NO_QUEUES = (
-    "Every trace was laid out anew along what waited for what. Queues are not modelled: under load, a part that gets slower "
-    "makes others wait as well, and one that gets faster spares them that. An interval of a prediction is that of what as "
-    "many traces would show."
+    "Every trace was laid out anew along what waited for what. Queues are not modelled: under load, a part that gets "
+    "slower makes others wait as well, and one that gets faster spares them that. An interval of a prediction is that "
+    "of what as many traces would show."
 )
 
 
@@ -59,15 +59,11 @@ def _predictions(rows: Sequence[Foreseen]) -> Table:
 
 
 def _parts(row: Foreseen) -> Table:
-    totals = [sum(ms[at] for ms in row.parts_ms.values()) for at in (0, 1)]
-    shown = [
-        (part, *ms)
-        for part, ms in row.parts_ms.items()
-        if any(one >= LEAST_SHARE * total for one, total in zip(ms, totals, strict=True))
-    ]
+    total = sum(ms for ms, _ in row.parts_ms.values())
+    shown = [(part, *ms) for part, ms in row.parts_ms.items() if abs(ms[1] - ms[0]) >= LEAST_SHARE * total]
     return table_of(
         "what_if_parts",
-        f"{row.operation}: what each part has of the critical path, mean",
+        f"{row.operation}: parts that have more or less of the critical path then, mean",
         shown,
         [
             (Column("part", numeric=False), lambda one: words(one[0])),
@@ -86,6 +82,6 @@ def _critical(row: Foreseen) -> str:
     share = numbers.share(row.parts_ms[after][1] / total if total else 0.0)
     other = f"; it was {before} before" if before != after else ", as before"
     return (
-        f"{row.operation}: {plural(row.changed, 'trace')} of {row.traces:,} take another time. {after} then has most of "
-        f"the critical path, {share}{other}."
+        f"{row.operation}: {row.changed:,} of {plural(row.traces, 'trace')} take another time. {after} then has most "
+        f"of the critical path, {share}{other}."
     )
