@@ -6,6 +6,8 @@ import typer
 
 from hops.commands.benchmark import benchmark, benchmark_budgets_command
 from hops.commands.budget import budget, rows
+from hops.commands.check import check
+from hops.commands.compare_traces import compare_traces
 from hops.commands.report import report_command
 from hops.commands.what_if import what_if
 
@@ -13,6 +15,8 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__, pret
 app.command()(budget)
 app.command()(rows)
 app.command("what-if")(what_if)
+app.command()(check)
+app.command("compare-traces")(compare_traces)
 app.command("report")(report_command)
 app.command()(benchmark)
 app.command("benchmark-budgets")(benchmark_budgets_command)

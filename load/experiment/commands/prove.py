@@ -129,7 +129,7 @@ def what_if(
             write_json(folder.path / PROOF, proof)
             return rows, proof, folder.publish(latest=False)
 
-        rows, proof, path = run_trials(plan, folder, load_ports(os.environ), conclude=conclude, retry=RETRY)
+        rows, proof, path = run_trials(plan, folder, load_ports(os.environ), conclude=conclude)
         give(proof, [foretold_table(rows), Text(f"Results: {shown(path)}")], as_json=as_json, console=console())
 
 

@@ -10,7 +10,7 @@ than asked, and longer where the component has to wait for a processor when it w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +25,6 @@ from experiment.trial.outcome import TRACES
 from hops.analysis.what_if import METRICS, predict
 from hops.budget.bands import totals
 from hops.budget.retiming import Change, Scenario
-from hops.run.files import HOPS_FILE
 from hops.statistics.intervals import PERCENTILES, Interval
 from hops.traces import otlp
 from hops.traces.tree import Tree, grow
@@ -33,10 +32,12 @@ from hops.units import NS_PER_MS
 from mesh.description.topology import Topology
 
 NAME = "prove-what-if"
-PROFILE = Profile("proof", warmup_s=2, duration_s=30, rate=30.0, parity_samples=1)
+PROFILE = Profile("proof", warmup_s=2, duration_s=45, rate=20.0, parity_samples=1)
 HOPS = ("payment", "product", "user", "order")
 SIZES = ("1ms", "2ms", "5ms")
 LEAST = 0.9
+"""Share of the figures that must lie in the intervals of their predictions."""
+JOURNEYS_FILE, HOPS_FILE = "journeys.parquet", "hops.parquet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +90,18 @@ def judge(folder: Path, delays: Sequence[Injected]) -> list[Foretold]:
     Raises:
         HopsError: The files are incomplete.
     """
-    trees = [*_baseline(folder)]
-    hops = pl.read_parquet(folder / HOPS_FILE)
+    done = pl.read_parquet(folder / JOURNEYS_FILE).filter(pl.col("outcome") == "ok")
+    hops = pl.read_parquet(folder / HOPS_FILE).join(done.select("trace_id"), on="trace_id", how="semi")
+    trees = [*_baseline(folder, {*done["trace_id"]})]
     return [row for delay in delays for row in _judged(trees, hops, delay)]
 
 
-def _baseline(folder: Path) -> Iterator[Tree]:
+def _baseline(folder: Path, done: Set[str]) -> Iterator[Tree]:
+    """Whole traces of journeys that ended ok, without a delay."""
     for file in sorted(folder.glob(f"trials/*-{BASELINE}*/{TRACES}")):
         for line in file.read_bytes().splitlines():
             tree = grow(otlp.read_line(line, where=str(file)))
-            if tree.root is not None and tree.quality.complete:
+            if tree.root is not None and tree.root.span.trace_id in done and tree.quality.complete:
                 yield tree
 
 

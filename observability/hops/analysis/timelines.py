@@ -74,7 +74,7 @@ def timelines_of(budgets: Iterable[tuple[int, Budget]]) -> dict[str, Timeline]:
 
 
 def _timeline(budgets: list[Budget]) -> Timeline:
-    parts = sorted({part for budget in budgets for part in budget.parts})
+    parts = sorted({part for budget in budgets for part in (*budget.parts, *budget.crossings)})
     return Timeline(
         np.array([budget.total_ns for budget in budgets]) / NS_PER_MS,
         {part: np.array([budget.parts.get(part, 0) for budget in budgets]) / NS_PER_MS for part in parts},

@@ -15,6 +15,7 @@ import typer
 from hops.errors import HopsError, NotEnoughDataError
 
 if TYPE_CHECKING:
+    from hops.analysis.timelines import Timeline
     from hops.elements.element import Element
     from hops.traces.span import Span
     from hops.traces.tree import Tree
@@ -82,6 +83,21 @@ def trees_in(source: str) -> Iterator[Tree]:
             f"{source}: {broken:,} of {len(traces):,} traces lack spans; their times are as far as known.",
             file=sys.stderr,
         )
+
+
+def timelines_in(source: str) -> dict[str, Timeline]:
+    """What the traces of a source took, by root operation.
+
+    Raises:
+        HopsError: There is nothing to read, or no trace has a root.
+        OSError: A file cannot be read.
+    """
+    from hops.analysis.timelines import budget_of, timelines_of
+
+    timelines = timelines_of(budget_of(tree) for tree in trees_in(source) if tree.root is not None)
+    if not timelines:
+        raise NotEnoughDataError(f"{source}: no trace has a root span, so none has an end-to-end time")
+    return timelines
 
 
 @contextmanager

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from hops.analysis.time_limits import Checked
+from hops.analysis.trace_sets import Sets
 from hops.analysis.what_if import METRICS, Foreseen
 from hops.conclusions.wording import clause, plural
 from hops.elements import numbers
 from hops.elements.element import Element, Points, Text
-from hops.elements.table import Column, Table, estimate, number, table_of, whole, words
+from hops.elements.table import Cell, Column, Table, estimate, number, table_of, whole, words
 
 LEAST_SHARE = 0.01
 """Parts that change by less than this share of an operation's mean are left to the JSON."""
@@ -16,6 +18,15 @@ NO_QUEUES = (
     "Every trace was laid out anew along what waited for what. Queues are not modelled: under load, a part that gets "
     "slower makes others wait as well, and one that gets faster spares them that. An interval of a prediction is that "
     "of what as many traces would show."
+)
+NO_EXPERIMENT = (
+    "This is no experiment: the two sets may differ in load, time, machine and customers as well, and whatever made one "
+    "of them slow as a whole looks like a change. Intervals are over sections of each set's time; operations and figures "
+    "are corrected for together, so that equal sets show a difference in at most 5 % of cases."
+)
+TOGETHER = (
+    "A limit is broken only if the whole interval of its figure lies above it. The intervals hold for all limits "
+    "together."
 )
 
 
@@ -85,3 +96,86 @@ def _critical(row: Foreseen) -> str:
         f"{row.operation}: {row.changed:,} of {plural(row.traces, 'trace')} take another time. {after} then has most "
         f"of the critical path, {share}{other}."
     )
+
+
+def limits_elements(rows: Sequence[Checked]) -> list[Element]:
+    """Which limits are kept, for people."""
+    states = [row.state for row in rows]
+    table = table_of(
+        "limits",
+        "Limits, with 95 % intervals of all of them together",
+        rows,
+        [
+            (Column("operation", numeric=False), lambda row: words(row.limit.operation)),
+            (Column("part", numeric=False), lambda row: words(row.limit.part)),
+            (Column("figure", numeric=False), lambda row: words(row.limit.figure)),
+            (Column("limit", "ms"), lambda row: number(row.limit.ms)),
+            (Column("measured", "ms", interval=True), lambda row: estimate(row.measured_ms, row.ci95)),
+            (Column("traces", spare=1), lambda row: whole(row.traces)),
+            (Column("verdict", numeric=False), _verdict),
+        ],
+        heads=3,
+    )
+    return [
+        table,
+        Text(f"{states.count('broken')} of {plural(len(rows), 'limit')} broken.", tone="verdict"),
+        Text(TOGETHER),
+    ]
+
+
+def _verdict(row: Checked) -> Cell:
+    return words(row.state if row.reason is None else f"{row.state}: {row.reason}")
+
+
+def sets_elements(sets: Sets) -> list[Element]:
+    """What two sets differ in, for people."""
+    table = table_of(
+        "trace_sets",
+        "Time of each root operation in both sets; the ratio is B over A, with its 95 % interval",
+        sets.figures,
+        [
+            (Column("operation", numeric=False), lambda row: words(row.operation)),
+            (Column("figure", numeric=False), lambda row: words(row.metric)),
+            (Column("traces", numeric=False, spare=1), lambda row: words(" and ".join(map(numbers.count, row.traces)))),
+            (Column("A", "ms"), lambda row: number(row.a_ms)),
+            (Column("B", "ms"), lambda row: number(row.b_ms)),
+            (Column("ratio", interval=True), lambda row: estimate(row.ratio, row.ratio_ci95)),
+            (Column("p, corrected", spare=1), lambda row: Cell(numbers.chance(row.p), row.p)),
+            (Column("B is", numeric=False), lambda row: words(row.verdict if not row.reason else row.reason)),
+        ],
+        heads=2,
+    )
+    shown = [row for row in sets.parts if row.shown]
+    parts = table_of(
+        "trace_sets_parts",
+        "Parts of these operations that are shown to differ, mean over all traces or over those of the p99 band",
+        shown,
+        [
+            (Column("operation", numeric=False), lambda row: words(row.operation)),
+            (Column("part", numeric=False), lambda row: words(row.part)),
+            (Column("of", numeric=False, spare=1), lambda row: words(row.band)),
+            (Column("A", "ms"), lambda row: number(row.a_ms)),
+            (Column("B", "ms"), lambda row: number(row.b_ms)),
+            (
+                Column("B − A", "ms", interval=True),
+                lambda row: estimate(row.difference_ms, row.ci95, signed=True),
+            ),
+        ],
+        heads=2,
+    )
+    only = [f"Only in {side}: {', '.join(names)}." for side, names in zip(("A", "B"), sets.only, strict=True) if names]
+    return [table, *([parts] if shown else []), Points([*_changes(sets), *only]), Text(NO_EXPERIMENT)]
+
+
+def _changes(sets: Sets) -> Iterable[str]:
+    differing = {row.operation: row.verdict for row in sets.figures if row.verdict in ("slower", "faster")}
+    if not differing:
+        yield "No operation is shown to be slower or faster."
+    for operation, verdict in differing.items():
+        sign = 1 if verdict == "slower" else -1
+        parts = [row for row in sets.parts if row.operation == operation and row.shown and row.difference_ms * sign > 0]
+        if parts:
+            where = f"most of it in {parts[0].part}: {numbers.figure(parts[0].difference_ms, parts[0].ci95, 'ms')}"
+        else:
+            where = "no single part is shown to be"
+        yield f"{operation} is {verdict} in B; {where}."

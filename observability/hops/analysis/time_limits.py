@@ -1,0 +1,156 @@
+"""Limits of times by operation and part, from a YAML file, and whether traces keep them.
+
+A limit is broken only if the whole interval of its figure lies above it. The intervals of all limits of a file hold
+together in 95 % of all files (Bonferroni's inequality), so that a file of many limits is not broken by chance.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from hops.analysis.timelines import FIGURES, TOTAL, Timeline
+from hops.errors import InputError
+from hops.statistics.correction import SIGNIFICANCE
+from hops.statistics.in_time import interval_of
+from hops.statistics.intervals import Interval
+
+if TYPE_CHECKING:
+    import yaml
+
+State = Literal["holds", "broken", "cannot tell"]
+_MS = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1e3}
+_TIME = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[nuµm]?s)")
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The most that a figure may be.
+
+    Attributes:
+        operation: Root operation.
+        part: Part of its critical path, or `total`.
+        figure: One of `timelines.FIGURES`.
+        ms: The most, ms.
+        place: File and line, for messages.
+    """
+
+    operation: str
+    part: str
+    figure: str
+    ms: float
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Whether a limit is kept.
+
+    Attributes:
+        limit: The limit.
+        traces: How many traces of the operation there are.
+        measured_ms: The figure.
+        ci95: Its interval, together with those of all other limits.
+        reason: Why there is no interval; None if there is one.
+    """
+
+    limit: Limit
+    traces: int
+    measured_ms: float
+    ci95: Interval
+    reason: str | None
+
+    @property
+    def state(self) -> State:
+        """Broken only if the whole interval is above the limit; cannot tell if there is no interval."""
+        low, _ = self.ci95
+        if low is None:
+            return "cannot tell"
+        return "broken" if low > self.limit.ms else "holds"
+
+    def as_document(self) -> dict[str, Any]:
+        """For programs."""
+        return {**asdict(self), "state": self.state}
+
+
+def read_limits(path: Path) -> list[Limit]:
+    """Reads limits: operations, in each `total` or parts, in each figures with times.
+
+    Raises:
+        InputError: The file has another form; names the line.
+        OSError: The file cannot be read.
+    """
+    import yaml
+
+    try:
+        document = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise InputError(f"{path}{line}: not YAML: {error.problem}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: not YAML: {error}") from error
+    if document is None:
+        raise InputError(f"{path}: is empty; give operations with their limits")
+    limits = [
+        Limit(operation, part, figure, _ms(time, place), place)
+        for operation, _, parts in _entries(document, path, "operations")
+        for part, _, figures in _entries(parts, path, f"parts of {operation}, or total")
+        for figure, place, time in _entries(figures, path, f"figures of {part}: {', '.join(FIGURES)}")
+    ]
+    if not limits:
+        raise InputError(f"{path}: has no limits")
+    return limits
+
+
+def check(limits: Sequence[Limit], timelines: Mapping[str, Timeline]) -> list[Checked]:
+    """Checks every limit.
+
+    Args:
+        limits: The limits.
+        timelines: What was measured, by operation.
+
+    Raises:
+        InputError: An operation, part or figure that there is not; names the line and what there is.
+    """
+    confidence = 1 - SIGNIFICANCE / max(1, len(limits))
+    checked = []
+    for limit in limits:
+        timeline = _chosen(limit.operation, timelines, "operation", limit.place)
+        _chosen(limit.part, {TOTAL: None, **timeline.parts_ms}, f"part of {limit.operation}", limit.place)
+        _chosen(limit.figure, dict.fromkeys(FIGURES), "figure", limit.place)
+        section = timeline.figure(limit.part, limit.figure)
+        assert section.value is not None
+        interval = interval_of(section, confidence=confidence)
+        checked.append(Checked(limit, timeline.total_ms.size, section.value, interval, section.reason))
+    return checked
+
+
+def _entries(node: yaml.Node, path: Path, what: str) -> Iterator[tuple[str, str, yaml.Node]]:
+    """Name, place and value of each entry of a mapping."""
+    import yaml
+
+    if not isinstance(node, yaml.MappingNode):
+        raise InputError(f"{path}:{node.start_mark.line + 1}: needs names of {what}, each with a colon and what it has")
+    seen = set()
+    for key, value in node.value:
+        place = f"{path}:{key.start_mark.line + 1}"
+        if not isinstance(key, yaml.ScalarNode) or key.value in seen:
+            raise InputError(f"{place}: {key.value!r} is there twice, or no name")
+        seen.add(key.value)
+        yield key.value.replace("->", "→"), place, value
+
+
+def _ms(node: yaml.Node, place: str) -> float:
+    match = _TIME.fullmatch(str(node.value).strip())
+    if match is None:
+        raise InputError(f"{place}: {node.value!r} is no time; give a number with ns, us, ms or s, as 2 ms")
+    return float(match["number"]) * _MS[match["unit"]]
+
+
+def _chosen(name: str, valid: Mapping[str, Any], what: str, place: str) -> Any:
+    if name not in valid:
+        raise InputError(f"{place}: {name!r} is no {what}; choose from {', '.join(valid)}")
+    return valid[name]
