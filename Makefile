@@ -133,6 +133,7 @@ prove-statistics: setup ## Check coverage, false positives and power of the stat
 	@$(RUN) -m experiment prove aa $(options)
 	@$(RUN) -m experiment prove power $(options)
 	@$(RUN) -m experiment prove precision $(options)
+	@$(RUN) -m experiment prove trace-sets $(options)
 
 .PHONY: prove-meetings
 prove-meetings: setup ## Look for who waits behind whom on synthetic experiments where it is known

@@ -24,6 +24,7 @@ SETTINGS_prove-meetings := experiments seed
 SETTINGS_prove-observer := run draws seed
 SETTINGS_prove-siblings := traces seed
 SETTINGS_prove-delays := hops sizes blocks seed resume
+SETTINGS_prove-what-if := hops sizes blocks seed resume
 SETTINGS_prove-queues := blocks seed resume
 SETTINGS_prove-account := topologies pairs seed
 SETTINGS_prove-resume := kills blocks seed
@@ -330,6 +331,11 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? prove-delays blocks 4 Number of blocks, at least 3; each runs every delay once.
 #? prove-delays seed 1 Seed of the tape and of the trial order.
 #? prove-delays resume - Interrupted proof to resume: latest, or its name.
+#? prove-what-if hops payment,product,user,order Components to slow, comma-separated: payment, product, user, order, graphql-gateway.
+#? prove-what-if sizes 1ms,2ms,5ms Delays to inject, comma-separated, such as 500us,2ms.
+#? prove-what-if blocks 1 Number of blocks; each runs every delay once.
+#? prove-what-if seed 1 Seed of the tape and of the trial order.
+#? prove-what-if resume - Interrupted proof to resume: latest, or its name.
 #? prove-queues blocks 2 Number of blocks; each runs every hold once.
 #? prove-queues seed 1 Seed of the tape and of the trial order.
 #? prove-queues resume - Interrupted proof to resume: latest, or its name.

@@ -24,7 +24,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
     **{name: ("experiment.cli", name) for name in (*KINDS, "parity", "report", "trace", "audit")},
     **{
         f"prove-{name}": ("experiment.cli", "prove", name)
-        for name in ("meetings", "observer", "siblings", "delays", "queues", "account", "resume")
+        for name in ("meetings", "observer", "siblings", "delays", "what-if", "queues", "account", "resume")
     },
     "prove-statistics": ("experiment.cli", "prove", "coverage"),
     "prove-cache": ("chaos.prove_cache",),

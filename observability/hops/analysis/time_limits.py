@@ -21,7 +21,7 @@ from hops.statistics.intervals import Interval
 if TYPE_CHECKING:
     import yaml
 
-State = Literal["holds", "broken", "cannot tell"]
+State = Literal["holds", "in doubt", "broken", "cannot tell"]
 _MS = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1e3}
 _TIME = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[nuµm]?s)")
 
@@ -65,11 +65,11 @@ class Checked:
 
     @property
     def state(self) -> State:
-        """Broken only if the whole interval is above the limit; cannot tell if there is no interval."""
-        low, _ = self.ci95
-        if low is None:
+        """Broken only if the whole interval is above the limit, in doubt if it lies in it; else cannot tell."""
+        low, high = self.ci95
+        if low is None or high is None:
             return "cannot tell"
-        return "broken" if low > self.limit.ms else "holds"
+        return "broken" if low > self.limit.ms else "in doubt" if high > self.limit.ms else "holds"
 
     def as_document(self) -> dict[str, Any]:
         """For programs."""

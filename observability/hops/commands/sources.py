@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hops.traces.tree import Tree
 
 BAD_INPUT = 2
+WIDTH_OF_A_PIPE = 110
 Source = Annotated[
     str, typer.Argument(metavar="SOURCE", help="Traces: a file of OTLP JSON, or a folder of such files.")
 ]
@@ -121,4 +122,4 @@ def show(title: str, elements: Sequence[Element], written: Format) -> None:
     from hops.terminal.console import terminal
     from hops.terminal.render import rendered
 
-    terminal().print(rendered(elements))
+    terminal(width=None if sys.stdout.isatty() else WIDTH_OF_A_PIPE).print(rendered(elements))

@@ -46,7 +46,7 @@ def in_time(rows: Floats, figure: Figure, least: float) -> Section:
 
 
 def interval_of(section: Section, *, confidence: float = CONFIDENCE, ahead: float = 0.0) -> Interval:
-    """The interval of a figure that may be 0.
+    """The interval of a figure that may be 0, and is never below.
 
     Args:
         section: The figure.
@@ -61,7 +61,7 @@ def interval_of(section: Section, *, confidence: float = CONFIDENCE, ahead: floa
     reach = student.quantile(confidence, spread.freedom) * spread.error * math.sqrt(1 + ahead)
     if is_log:
         return section.value / math.exp(reach), section.value * math.exp(reach)
-    return section.value - reach, section.value + reach
+    return max(0.0, section.value - reach), section.value + reach
 
 
 def difference(left: Section, right: Section) -> tuple[float, Interval, float | None]:

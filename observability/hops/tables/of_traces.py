@@ -20,9 +20,9 @@ NO_QUEUES = (
     "of what as many traces would show."
 )
 NO_EXPERIMENT = (
-    "This is no experiment: the two sets may differ in load, time, machine and customers as well, and whatever made one "
-    "of them slow as a whole looks like a change. Intervals are over sections of each set's time; operations and figures "
-    "are corrected for together, so that equal sets show a difference in at most 5 % of cases."
+    "This is no experiment: the two sets may differ in load, time, machine and customers as well, and whatever made "
+    "one of them slow as a whole looks like a change. Intervals are over sections of each set's time; operations and "
+    "figures are corrected for together, so that equal sets show a difference in at most 5 % of cases."
 )
 TOGETHER = (
     "A limit is broken only if the whole interval of its figure lies above it. The intervals hold for all limits "
@@ -109,10 +109,10 @@ def limits_elements(rows: Sequence[Checked]) -> list[Element]:
             (Column("operation", numeric=False), lambda row: words(row.limit.operation)),
             (Column("part", numeric=False), lambda row: words(row.limit.part)),
             (Column("figure", numeric=False), lambda row: words(row.limit.figure)),
+            (Column("verdict", numeric=False), _verdict),
             (Column("limit", "ms"), lambda row: number(row.limit.ms)),
             (Column("measured", "ms", interval=True), lambda row: estimate(row.measured_ms, row.ci95)),
             (Column("traces", spare=1), lambda row: whole(row.traces)),
-            (Column("verdict", numeric=False), _verdict),
         ],
         heads=3,
     )
@@ -136,12 +136,12 @@ def sets_elements(sets: Sets) -> list[Element]:
         [
             (Column("operation", numeric=False), lambda row: words(row.operation)),
             (Column("figure", numeric=False), lambda row: words(row.metric)),
+            (Column("B is", numeric=False), lambda row: words(row.reason or row.verdict)),
             (Column("traces", numeric=False, spare=1), lambda row: words(" and ".join(map(numbers.count, row.traces)))),
             (Column("A", "ms"), lambda row: number(row.a_ms)),
             (Column("B", "ms"), lambda row: number(row.b_ms)),
             (Column("ratio", interval=True), lambda row: estimate(row.ratio, row.ratio_ci95)),
             (Column("p, corrected", spare=1), lambda row: Cell(numbers.chance(row.p), row.p)),
-            (Column("B is", numeric=False), lambda row: words(row.verdict if not row.reason else row.reason)),
         ],
         heads=2,
     )
