@@ -35,14 +35,14 @@ class Limit:
         part: Part of its critical path, or `total`.
         figure: One of `timelines.FIGURES`.
         ms: The most, ms.
-        place: File and line, for messages.
+        places: File and line of each of these names, for messages.
     """
 
     operation: str
     part: str
     figure: str
     ms: float
-    place: str
+    places: tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +95,9 @@ def read_limits(path: Path) -> list[Limit]:
     if document is None:
         raise InputError(f"{path}: is empty; give operations with their limits")
     limits = [
-        Limit(operation, part, figure, _ms(time, place), place)
-        for operation, _, parts in _entries(document, path, "operations")
-        for part, _, figures in _entries(parts, path, f"parts of {operation}, or total")
+        Limit(operation, part, figure, _ms(time, place), (of_operation, of_part, place))
+        for operation, of_operation, parts in _entries(document, path, "operations")
+        for part, of_part, figures in _entries(parts, path, f"parts of {operation}, or total")
         for figure, place, time in _entries(figures, path, f"figures of {part}: {', '.join(FIGURES)}")
     ]
     if not limits:
@@ -118,9 +118,9 @@ def check(limits: Sequence[Limit], timelines: Mapping[str, Timeline]) -> list[Ch
     confidence = 1 - SIGNIFICANCE / max(1, len(limits))
     checked = []
     for limit in limits:
-        timeline = _chosen(limit.operation, timelines, "operation", limit.place)
-        _chosen(limit.part, {TOTAL: None, **timeline.parts_ms}, f"part of {limit.operation}", limit.place)
-        _chosen(limit.figure, dict.fromkeys(FIGURES), "figure", limit.place)
+        timeline = _chosen(limit.operation, timelines, "operation", limit.places[0])
+        _chosen(limit.part, {TOTAL: None, **timeline.parts_ms}, f"part of {limit.operation}", limit.places[1])
+        _chosen(limit.figure, dict.fromkeys(FIGURES), "figure", limit.places[2])
         section = timeline.figure(limit.part, limit.figure)
         assert section.value is not None
         interval = interval_of(section, confidence=confidence)

@@ -75,8 +75,8 @@ def junit(rows: Sequence[Checked]) -> str:
             low, high = row.ci95
             if row.state == "broken":
                 told = f"{row.measured_ms:.3f} ms, with an interval of {low:.3f} to {high:.3f} ms"
-                ElementTree.SubElement(case, "failure", message=told).text = limit.place
+                ElementTree.SubElement(case, "failure", message=told).text = limit.places[-1]
             elif row.state == "cannot tell":
-                ElementTree.SubElement(case, "error", message=f"cannot tell: {row.reason}").text = limit.place
+                ElementTree.SubElement(case, "error", message=f"cannot tell: {row.reason}").text = limit.places[-1]
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True)

@@ -68,7 +68,9 @@ def _pair(seed: np.random.SeedSequence, *, noise: str) -> Counter[str]:
     simulation = Simulation(setting, rng)
     a, b = _timelines(simulation), _timelines(simulation)
     truth = simulation.truth(1.0)
-    limits = [Limit(name, TOTAL, metric, truth[name][metric], "") for name in a if name != ALL for metric in METRICS]
+    limits = [
+        Limit(name, TOTAL, metric, truth[name][metric], ("", "", "")) for name in a if name != ALL for metric in METRICS
+    ]
     different = any(row.verdict in ("slower", "faster") for row in compare_sets(a, b).figures)
     broken = any(row.state == "broken" for row in check(limits, a))
     return Counter(different=int(different), broken=int(broken))

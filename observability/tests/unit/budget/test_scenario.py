@@ -1,0 +1,87 @@
+"""What users may write of what is to be different, and what they are told otherwise."""
+
+from __future__ import annotations
+
+import pytest
+
+from hops.budget.retiming import Calls, Change
+from hops.budget.scenario import Known, read_scenario, scenario_of
+from hops.errors import InputError
+from hops.synthetic.traces import shop_trace
+from hops.traces.tree import grow
+
+KNOWN = Known()
+KNOWN.add(grow(shop_trace(1, 60)))
+CALLS = "graphql-gateway: rpc"
+
+
+def scenario(changes=(), parallel=(), removed=()):
+    return scenario_of(KNOWN, changes, parallel, removed)
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "change"),
+    [
+        ("work:payment -50%", "work:payment", Change(0.5)),
+        ("work:payment −100 %", "work:payment", Change(0.0)),
+        ("wire:graphql-gateway->user +2ms", "wire:graphql-gateway→user", Change(added_ns=2_000_000)),
+        ("wire:graphql-gateway → user -0.5 us", "wire:graphql-gateway→user", Change(added_ns=-500)),
+        ("db:product +20%", "db:product", Change(1.2)),
+    ],
+)
+def test_a_change_is_a_part_and_an_amount(text, part, change):
+    assert scenario([text]).changes == {part: change}
+
+
+def test_calls_are_named_by_their_component_or_by_their_part():
+    assert scenario(parallel=[CALLS + ", rpc"]).parallel == (Calls("graphql-gateway", ("rpc", "rpc")),)
+    removing = scenario(removed=["db:product", CALLS])
+    assert removing.removed_parts == {"db:product"}
+    assert removing.removed_calls == (Calls("graphql-gateway", ("rpc",)),)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"changes": ["work:bank -5%"]}, r"'work:bank' is in no trace; choose from .*work:payment"),
+        ({"changes": ["queue:order -5%"]}, "follows from the load and is not modelled"),
+        ({"changes": ["work:payment 5%"]}, "write PART ±AMOUNT"),
+        ({"changes": ["work:payment +5min"]}, "write PART ±AMOUNT"),
+        ({"changes": ["work:payment -101%"]}, "at most all of its time"),
+        ({"changes": ["work:payment -1%", "work:payment +2ms"]}, "changed twice"),
+        ({"parallel": ["ReserveStock, AuthorizePayment"]}, "write COMPONENT: CALL, CALL"),
+        ({"parallel": ["bank: a, b"]}, r"'bank' calls nothing .*; choose from .*graphql-gateway"),
+        ({"parallel": ["graphql-gateway: rpc, pay"]}, r"no call 'pay' in any trace; choose from rpc"),
+        ({"parallel": [CALLS]}, "at least two calls"),
+        ({"removed": ["db:bank"]}, "'db:bank' is in no trace"),
+        ({}, "nothing is to be different"),
+    ],
+)
+def test_what_does_not_exist_is_refused_with_what_does(given, told):
+    with pytest.raises(InputError, match=told):
+        scenario(**given)
+
+
+def test_a_file_says_the_same_as_options(tmp_path):
+    file = tmp_path / "cache.yaml"
+    file.write_text("change: {work:payment: -50%, db:order: +2 ms}\nparallel: {order: [a, b]}\nremove: [db:product]\n")
+    changes, parallel, removed = read_scenario(file, ["work:user +1ms"], [], [])
+    assert changes == ["work:user +1ms", "work:payment -50%", "db:order +2 ms"]
+    assert (parallel, removed) == (["order: a, b"], ["db:product"])
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("change: [", "not YAML"),
+        ("- a", "needs names with values"),
+        ("changes: {}", "changes is not valid; choose from change, parallel, remove"),
+        ("parallel: {order: a}", "parallel: order: needs a list"),
+        ("remove: db:product", "remove: needs a list"),
+    ],
+)
+def test_a_file_of_another_form_is_refused(tmp_path, text, told):
+    file = tmp_path / "cache.yaml"
+    file.write_text(text)
+    with pytest.raises(InputError, match=told):
+        read_scenario(file, [], [], [])

@@ -1,0 +1,208 @@
+"""`what-if`, `check` and `compare-traces` as a user meets them, on traces whose times are known."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import pytest
+from typer.testing import CliRunner
+
+from hops.__main__ import app
+from hops.synthetic.traces import BASE_NS, otlp_document
+from hops.traces.span import Kind, Span
+
+MS = 1_000_000
+
+
+def write(path, traces, payment_ms=4.0, seed=1, operation="checkout"):
+    """Checkouts in which order asks payment, which works on it, for about so long, and 2 ms of order's own besides."""
+    rng = random.Random(seed)
+    lines = []
+    for number in range(traces):
+        began = BASE_NS + number * 100 * MS
+        work = round(payment_ms * rng.uniform(0.8, 1.2) * MS)
+        spans = [
+            ("", operation, Kind.SERVER, "order", 0, work + 2 * MS),
+            ("1", "bank/Pay", Kind.CLIENT, "order", MS, work + MS),
+            ("2", "bank/Pay", Kind.SERVER, "payment", MS, work + MS),
+        ]
+        made = [
+            Span(
+                f"{seed:016x}{number + 1:016x}",
+                f"{at:016x}",
+                parent.rjust(16, "0") if parent else "",
+                *named,
+                began + low,
+                began + high,
+            )
+            for at, (parent, *named, low, high) in enumerate(spans, 1)
+        ]
+        lines.append(json.dumps(otlp_document(made)))
+    path.write_text("\n".join(lines))
+    return path
+
+
+@pytest.fixture(scope="module")
+def traces(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("traces") / "a.jsonl", 700)
+
+
+@pytest.fixture(scope="module")
+def slower(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("traces") / "b.jsonl", 700, payment_ms=5.0, seed=2)
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(one) for one in arguments])
+
+
+def test_what_if_says_what_operations_would_take_and_where(traces):
+    (row,) = json.loads(run("what-if", traces, "--change", "work:payment -50%", "--json").stdout)
+    p50, p99 = row["figures"]
+    for figure in (p50, p99):
+        low, high = figure["predicted_ci95"]
+        assert low < figure["predicted_ms"] < high
+        # Of 2 ms and payment's work, half of the work is gone.
+        assert figure["predicted_ms"] == pytest.approx((figure["measured_ms"] + 2) / 2, abs=1e-5)
+    assert (row["operation"], row["traces"], row["changed"]) == ("checkout", 700, 700)
+    assert row["critical"]["measured"] == "work:payment"
+
+
+def test_what_if_is_written_for_people_too(traces, tmp_path):
+    file = tmp_path / "gone.yaml"
+    file.write_text("remove: ['order: Pay']")
+    text = " ".join(run("what-if", traces, "--scenario", file).stdout.split())
+    assert "work:order then has most of the critical path, 100.0 %; it was work:payment before" in text
+    assert "Queues are not modelled" in text
+    assert run("what-if", traces, "--scenario", file, "--format", "markdown").stdout.startswith("# What if\n")
+
+
+LIMITS = """
+checkout:
+  total: {p50: 7 ms, p99: 6500 us}
+  work:payment: {mean: 3.5 ms}
+  wire:order->payment: {p99_band: 1ms}
+"""
+
+
+def test_check_breaks_what_is_above_its_limit(traces, tmp_path):
+    file = tmp_path / "budgets.yaml"
+    file.write_text(LIMITS)
+    result = run("check", file, traces, "--json")
+    assert [row["state"] for row in json.loads(result.stdout)] == ["holds", "broken", "broken", "holds"]
+    assert result.exit_code == 1
+    suite = ElementTree.fromstring(run("check", file, traces, "--format", "junit").stdout)[0]
+    assert (suite.get("name"), suite.get("tests"), suite.get("failures"), suite.get("errors")) == (
+        "checkout",
+        "4",
+        "2",
+        "0",
+    )
+    assert suite.findall("testcase/failure")[0].text == f"{file}:3"
+    assert "| checkout | total | p50 | holds |" in run("check", file, traces, "--format", "markdown").stdout
+    assert "2 of 4 limits broken." in run("check", file, traces).stdout
+
+
+def test_check_cannot_tell_from_too_few_traces(tmp_path):
+    file = tmp_path / "budgets.yaml"
+    file.write_text("checkout: {total: {p50: 7 ms, p99: 1 ms}}")
+    result = run("check", file, write(tmp_path / "few.jsonl", 100))
+    assert result.exit_code == 2
+    assert "cannot tell: needs 600 traces, and there are 100" in " ".join(result.stdout.split())
+    assert "<error" in run("check", file, tmp_path / "few.jsonl", "--format", "junit").stdout
+
+
+WRONG = {
+    "operation": (
+        "checkout: {total: {p50: 1 ms}}\nbuy:\n  total: {p50: 1 ms}",
+        ":2: 'buy' is no operation; choose from checkout",
+    ),
+    "part": ("checkout:\n  work:bank: {p50: 1 ms}", ":2: 'work:bank' is no part of checkout; choose from total, "),
+    "figure": ("checkout:\n  total:\n    p98: 1 ms", ":3: 'p98' is no figure; choose from mean, p50"),
+    "time": ("checkout:\n  total: {p50: 1}", ":2: '1' is no time; give a number with ns, us, ms or s"),
+    "form": ("checkout:\n  total: 1 ms", ":2: needs names of figures of total: mean, p50"),
+    "twice": ("checkout:\n  total: {p50: 1 ms}\n  total: {p99: 1 ms}", ":3: 'total' is there twice"),
+    "YAML": ("checkout:\n  total: {p50: 1 ms", ":2: not YAML"),
+    "nothing": ("", ": is empty"),
+    "no limits": ("checkout: {}", ": has no limits"),
+}
+
+
+@pytest.mark.parametrize(("text", "told"), WRONG.values(), ids=WRONG)
+def test_a_wrong_file_of_limits_is_told_by_its_line(traces, tmp_path, text, told):
+    file = tmp_path / "budgets.yaml"
+    file.write_text(text)
+    result = run("check", file, traces)
+    assert result.exit_code == 2
+    assert f"{file}{told}" in result.output
+
+
+def test_a_slower_set_is_shown_with_the_part_that_made_it_so(traces, slower):
+    result = run("compare-traces", traces, slower, "--json")
+    found = json.loads(result.stdout)
+    assert {row["metric"]: row["verdict"] for row in found["figures"]} == dict.fromkeys(
+        ("mean", "p50", "p99"), "slower"
+    )
+    part = found["parts"][0]
+    assert (part["part"], part["shown"]) == ("work:payment", True)
+    assert part["ci95"][0] < 1.0 < part["ci95"][1]
+    text = " ".join(run("compare-traces", slower, traces).stdout.split())
+    assert "checkout is faster in B; most of it in work:payment: −1.0" in text
+    assert "This is no experiment" in text
+
+
+def test_equal_sets_show_nothing_and_operations_of_one_are_named(traces, tmp_path):
+    other = write(tmp_path / "other.jsonl", 700, seed=3)
+    browsing = write(tmp_path / "browsing.jsonl", 1, seed=4, operation="browse")
+    other.write_text(f"{other.read_text()}\n{browsing.read_text()}")
+    text = run("compare-traces", traces, other).stdout
+    assert "No operation is shown to be slower or faster." in text
+    assert "Only in B: browse." in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["what-if", "TRACES"], "nothing is to be different"),
+        (["what-if", "TRACES", "--change", "work:bank -5%"], "choose from"),
+        (["what-if", "/nowhere/x.json", "--remove", "db:order"], "/nowhere/x.json"),
+        (["what-if", "TRACES", "--format", "junit"], "'junit' is not one of 'text', 'markdown'"),
+        (["check", "/nowhere/budgets.yaml", "TRACES"], "/nowhere/budgets.yaml"),
+        (["compare-traces", "TRACES", "."], "no spans in ."),
+    ],
+)
+def test_wrong_input_is_told(traces, tmp_path, monkeypatch, arguments, told):
+    monkeypatch.chdir(tmp_path)
+    result = run(*(traces if one == "TRACES" else one for one in arguments))
+    assert result.exit_code == 2
+    assert told in " ".join(result.output.replace("│", " ").split())
+
+
+def test_sets_without_a_common_operation_are_refused(traces, tmp_path):
+    other = tmp_path / "other.jsonl"
+    other.write_text(traces.read_text().replace("checkout", "browse"))
+    result = run("compare-traces", traces, other)
+    assert result.exit_code == 2
+    assert "no operation is in both: A has checkout; B has browse" in result.output
+
+
+def test_none_of_the_three_needs_polars_or_scipy(traces, tmp_path):
+    budgets = tmp_path / "budgets.yaml"
+    budgets.write_text("checkout: {total: {p50: 1 s}}")
+    code = f"""
+import sys
+sys.modules |= dict.fromkeys(("polars", "scipy", "jinja2", "aiohttp"))
+from hops.commands.check import check, CheckFormat
+from hops.commands.compare_traces import compare_traces
+from hops.commands.what_if import what_if
+from pathlib import Path
+what_if({str(traces)!r}, change=["work:payment -50%"])
+check(Path({str(budgets)!r}), {str(traces)!r}, CheckFormat.MARKDOWN)
+compare_traces({str(traces)!r}, {str(traces)!r})
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
