@@ -86,6 +86,48 @@ def test_a_changed_trace_still_has_a_budget_that_adds_up(spans, factor):
     assert budget.gap_ns == 0
 
 
+class Program:
+    """What a component does for a call: work and calls of others in turn, some of them side by side."""
+
+    def __init__(self, service, steps):
+        self.service, self.steps = service, steps
+
+    def run(self, spans, parent, began, factor, added):
+        """Runs it on a clock, with its spans; work of each component takes `factor` times as long, and `added` more."""
+        span_id = f"{len(spans) + 1:016x}"
+        spans.append(None)
+        now = began + added.get(self.service, 0)
+        for step in self.steps:
+            if isinstance(step, int):
+                now += step * factor.get(self.service, 1)
+            else:
+                now = max(called.run(spans, span_id, now, factor, added) for called in step)
+        spans[int(span_id, 16) - 1] = Span("1" * 32, span_id, parent, "call", Kind.SERVER, self.service, began, now)
+        return now
+
+
+def programs():
+    steps = st.integers(1, 50)
+    services = st.sampled_from(["order", "user", "payment"])
+    leaves = st.builds(Program, services, st.lists(steps, min_size=1, max_size=3))
+    return st.recursive(
+        leaves,
+        lambda inner: st.builds(
+            Program, services, st.lists(steps | st.lists(inner, min_size=1, max_size=3), min_size=1, max_size=5)
+        ),
+        max_leaves=25,
+    )
+
+
+@given(programs(), st.sampled_from([0, 1, 3]), st.integers(0, 100))
+def test_what_programs_would_have_taken_is_what_they_take(program, factor, added_ns):
+    """The same program run on slower and faster components, against the trace of how it ran."""
+    spans: list[Span] = []
+    program.run(spans, "", 0, {}, {})
+    assert total_ns(spans, change("work:user", factor)) == program.run([], "", 0, {"user": factor}, {})
+    assert total_ns(spans, change("work:user", added_ns=added_ns)) == program.run([], "", 0, {}, {"user": added_ns})
+
+
 @pytest.mark.parametrize("part", ["work:product", "work:payment", "wire:order→payment", "work:order", "client"])
 def test_on_a_chain_delays_add_up(draw, part):
     spans = draw(CHAIN)
