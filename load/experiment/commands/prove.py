@@ -27,7 +27,7 @@ from experiment.proofs.account import LEAST_PAIRS, MOST_PAIRS, SLOT_S, AccountCo
 from experiment.proofs.delays import HOPS, JOURNEYS, SIZES, FoundDelay
 from experiment.proofs.queues import FoundQueue
 from experiment.proofs.resume import Proof
-from experiment.proofs.what_if import LEAST, Foretold
+from experiment.proofs.what_if import Foretold
 from experiment.results.folder import RESULTS, find_run, read_json, write_json
 from experiment.runner import begin, run_trials
 from hops.commands.prove import Seed, give, observer_view, with_progress
@@ -123,14 +123,12 @@ def what_if(
 
         def conclude() -> tuple[list[Foretold], dict[str, Any], Path]:
             rows = what_if_proof.judge(folder.path, delay_proof.delays_of(plan))
-            inside = sum(row.holds for row in rows) / len(rows)
-            documents = [{**asdict(row), "holds": row.holds} for row in rows]
-            proof = {"holds": inside >= LEAST, "inside": inside, "rows": documents}
+            proof = what_if_proof.outcome(rows)
             write_json(folder.path / PROOF, proof)
             return rows, proof, folder.publish(latest=False)
 
         rows, proof, path = run_trials(plan, folder, load_ports(os.environ), conclude=conclude)
-        give(proof, [foretold_table(rows), Text(f"Results: {shown(path)}")], as_json=as_json, console=console())
+        give(proof, foretold_view(rows, path), as_json=as_json, console=console())
 
 
 @app.command()
@@ -256,12 +254,17 @@ def delays_table(rows: Sequence[FoundDelay]) -> Table:
     )
 
 
-def foretold_table(rows: Sequence[Foretold]) -> Table:
-    """A row for each delay and figure."""
-    inside = sum(row.holds for row in rows)
-    return table_of(
+def foretold_view(rows: Sequence[Foretold], path: Path) -> list[Element]:
+    """Which predictions held, for people."""
+    inside, telling = sum(row.holds for row in rows), sum(row.tells for row in rows)
+    verdict = (
+        f"{inside} of {len(rows)} figures lie in the interval of their prediction; {telling} of these intervals leave "
+        "out what was measured without the delay."
+    )
+    too_wide = "That proves nothing: the intervals are too wide. Leave the machine idle, or give more blocks."
+    table = table_of(
         "what_if",
-        f"Figures with delays, predicted without: {inside} of {len(rows)} lie in the interval of the prediction",
+        "Figures with delays, predicted from traces without",
         rows,
         [
             (Column("delay", "ms", numeric=False), lambda row: words(f"{row.component} {row.delay_ms:g}")),
@@ -274,6 +277,12 @@ def foretold_table(rows: Sequence[Foretold]) -> Table:
             (Column("verdict", numeric=False), lambda row: words("inside" if row.holds else "OUTSIDE")),
         ],
     )
+    return [
+        table,
+        Text(verdict, tone="verdict"),
+        *([] if telling else [Text(too_wide)]),
+        Text(f"Results: {shown(path)}"),
+    ]
 
 
 def account_table(rows: Sequence[AccountCost]) -> Table:

@@ -3,7 +3,8 @@
 From the traces of trials without any delay it predicts p50 and p99 of each journey with one; then the delay is
 injected, and the journeys are measured. A prediction holds if the measured figure lies in its interval, which is that
 of what as many traces as were measured would show; the proof holds if at least `LEAST` of them do. A figure for whose
-interval there are too few traces is left out.
+interval there are too few traces is left out. Where no interval leaves out what was measured without the delay, they
+are too wide to prove anything: the machine was not quiet, and the proof does not hold.
 
 What is predicted with is the mean of the pauses that were made, by the component's own clock: a pause is never shorter
 than asked, and longer where the component has to wait for a processor when it wakes up.
@@ -12,8 +13,9 @@ than asked, and longer where the component has to wait for a processor when it w
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -74,6 +76,19 @@ class Foretold:
         """Whether the measured figure lies in the interval of the prediction."""
         low, high = self.ci95
         return low is not None and high is not None and low <= self.measured_ms <= high
+
+    @property
+    def tells(self) -> bool:
+        """Whether the interval leaves out what was measured without the delay."""
+        low, high = self.ci95
+        return low is not None and high is not None and not low <= self.before_ms <= high
+
+
+def outcome(rows: Sequence[Foretold]) -> dict[str, Any]:
+    """How the proof ended, for programs."""
+    inside, telling = (sum(one) / len(rows) for one in zip(*((row.holds, row.tells) for row in rows), strict=True))
+    documents = [{**asdict(row), "holds": row.holds, "tells": row.tells} for row in rows]
+    return {"holds": inside >= LEAST and telling > 0, "inside": inside, "telling": telling, "rows": documents}
 
 
 def proof_plan(delays: Sequence[Injected], topology: Topology, *, blocks: int, seed: int) -> Plan:
