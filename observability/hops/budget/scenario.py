@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -137,6 +136,12 @@ Given = tuple[list[str], list[str], list[str]]
 """Changes, parallel calls and removed calls, in the words of the options."""
 
 
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    change: dict[str, str] = {}
+    parallel: dict[str, list[str]] = {}
+    remove: list[str] = []
+
+
 def read_scenario(path: Path, *options: list[str]) -> Given:
     """Adds what a YAML file says to what options say.
 
@@ -148,31 +153,12 @@ def read_scenario(path: Path, *options: list[str]) -> Given:
         InputError: The file has another form; names the place.
         OSError: The file cannot be read.
     """
-    import yaml
-
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not YAML: {error}") from error
-    document = _mapping(document, f"{path}")
-    if unknown := document.keys() - {"change", "parallel", "remove"}:
-        raise InputError(f"{path}: {', '.join(unknown)} is not valid; choose from change, parallel, remove")
-    changes = [f"{part} {amount}" for part, amount in _mapping(document.get("change", {}), f"{path}: change").items()]
-    parallel = [
-        f"{component}: {', '.join(_names(calls, f'{path}: parallel: {component}'))}"
-        for component, calls in _mapping(document.get("parallel", {}), f"{path}: parallel").items()
-    ]
-    removed = _names(document.get("remove", []), f"{path}: remove")
-    return options[0] + changes, options[1] + parallel, options[2] + removed
-
-
-def _mapping(value: Any, place: str) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise InputError(f"{place}: needs names with values")
-    return {str(name): inner for name, inner in value.items()}
-
-
-def _names(value: Any, place: str) -> list[str]:
-    if not isinstance(value, list):
-        raise InputError(f"{place}: needs a list")
-    return [str(name) for name in value]
+        file = msgspec.yaml.decode(path.read_bytes(), type=_File, strict=False)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{path}: {error}; a file has change, parallel and remove, as the documentation shows"
+        ) from error
+    changes = [f"{part} {amount}" for part, amount in file.change.items()]
+    parallel = [f"{component}: {', '.join(calls)}" for component, calls in file.parallel.items()]
+    return options[0] + changes, options[1] + parallel, options[2] + file.remove
