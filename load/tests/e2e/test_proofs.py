@@ -20,6 +20,7 @@ pytestmark = pytest.mark.e2e
         (["prove-delays", "hops=bank"], "choose from payment"),
         (["prove-delays", "sizes=2"], "is not a delay"),
         (["prove-delays", "blocks=2"], "give at least 3"),
+        (["prove-what-if", "hops=bank"], "choose from payment"),
         (["prove-delays", "resume=nothing"], "not an interrupted proof"),
         (["prove-resume", "kills=0"], "from 1 to 100"),
         (["prove-siblings", "kills=3"], "prove-siblings has no setting kills"),

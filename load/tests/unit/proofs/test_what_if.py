@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from experiment.commands.prove import foretold_view
+from experiment.errors import UsageError
+from experiment.plan.arms_in_blocks import plan_of
+from experiment.proofs.delays import Injected, delays_of
+from experiment.proofs.what_if import Foretold, judge, outcome, proof_plan
+from hops.budget.parts import DELAY_TOOK, budgets_of
+from hops.run.rows import hops_frame
+from hops.synthetic.traces import BASE_NS, otlp_document
+from hops.traces.span import Kind, Span
+from hops.units import NS_PER_MS
+from mesh.description.topology import load_topology
+
+DELAY = Injected("product", 5.0)
+ROW = Foretold("product", 5.0, 5.1, "product", "p50", (900, 300), 10.0, 15.0, (14.0, 16.0), 15.5)
+
+
+def traces(count: int, seed: int, pause_ms: float = 0.0) -> list[list[Span]]:
+    """Journeys of about 10 ms, with one request to the product service that pauses for so long."""
+    rng = random.Random(seed)
+    made = []
+    for number in range(count):
+        trace_id, began = f"{seed:016x}{number:016x}", BASE_NS + number * 10**8
+        ms = [3.0 * rng.uniform(0.8, 1.2), 7.0 * rng.uniform(0.8, 1.2) + pause_ms]
+        middle, end = (began + round(upto * NS_PER_MS) for upto in (ms[0], sum(ms)))
+        made.append(
+            [
+                Span(
+                    trace_id, "1" * 16, "", "product", Kind.INTERNAL, "client", began, end, {"shop.journey": "product"}
+                ),
+                Span(trace_id, "2" * 16, "1" * 16, "Get", Kind.CLIENT, "client", began, end),
+                Span(trace_id, "3" * 16, "2" * 16, "Get", Kind.SERVER, "product", middle, end, {DELAY_TOOK: pause_ms}),
+            ]
+        )
+    return made
+
+
+def run_folder(folder: Path, pause_ms: float, baseline: int = 900) -> Path:
+    """A run as far as the proof reads it."""
+    kept, slowed = traces(baseline, 1), traces(300, 2, pause_ms)
+    file = folder / "trials" / "1-baseline" / "traces.jsonl"
+    file.parent.mkdir(parents=True)
+    file.write_text("\n".join(json.dumps(otlp_document(spans)) for spans in kept))
+    hops_frame(budgets_of(slowed)[0], block=1, topology=DELAY.label).write_parquet(folder / "hops.parquet")
+    ids = [spans[0].trace_id for spans in (*kept, *slowed)]
+    pl.DataFrame({"trace_id": ids, "outcome": "ok"}).write_parquet(folder / "journeys.parquet")
+    return folder
+
+
+def test_what_a_delay_does_is_foreseen(tmp_path: Path) -> None:
+    rows = judge(run_folder(tmp_path, pause_ms=5.2), [DELAY])
+    assert [(row.metric, row.holds, row.tells) for row in rows] == [("p50", True, True), ("p99", True, True)]
+    assert rows[0].paused_ms == pytest.approx(5.2)
+    assert rows[0].predicted_ms == pytest.approx(rows[0].before_ms + 5.2, abs=1e-5)
+    assert outcome(rows)["holds"]
+
+
+def test_what_nobody_could_foresee_is_told(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path, pause_ms=5.2)
+    hops = pl.read_parquet(folder / "hops.parquet")
+    hops.with_columns(pl.col("ns") * 2).write_parquet(folder / "hops.parquet")
+    rows = judge(folder, [DELAY])
+    assert not any(row.holds for row in rows)
+    assert not outcome(rows)["holds"]
+
+
+def test_figures_of_too_few_traces_are_left_out_and_no_traces_are_told(tmp_path: Path) -> None:
+    assert [row.metric for row in judge(run_folder(tmp_path, 5.2, baseline=400), [DELAY])] == ["p50"]
+    with pytest.raises(UsageError, match="too few traces of checkout"):
+        judge(tmp_path, [Injected("payment", 5.0)])
+
+
+def test_intervals_that_cannot_tell_a_delay_from_none_prove_nothing(tmp_path: Path) -> None:
+    wide = replace(ROW, ci95=(1.0, 99.0))
+    assert outcome([ROW] * 9 + [replace(ROW, measured_ms=20.0)])["holds"]
+    assert not outcome([ROW] * 8 + [replace(ROW, measured_ms=20.0)] * 2)["holds"]
+    assert not outcome([wide])["holds"]
+    assert "proves nothing" in str(foretold_view([wide], tmp_path))
+    assert "proves nothing" not in str(foretold_view([ROW, wide], tmp_path))
+
+
+def test_only_trials_without_a_delay_keep_their_traces_and_a_plan_says_so_when_it_is_read_again() -> None:
+    plan = proof_plan([DELAY], load_topology("hybrid"), blocks=1, seed=1)
+    again = plan_of(plan.as_document())
+    assert [arm.keeps_traces for arm in again.arms] == [True, False]
+    assert delays_of(again) == [DELAY]
