@@ -38,6 +38,7 @@ def write(path, traces, payment_ms=4.0, seed=1, operation="checkout"):
                 *named,
                 began + low,
                 began + high,
+                {} if parent else {"shop.journey": operation},
             )
             for at, (parent, *named, low, high) in enumerate(spans, 1)
         ]
