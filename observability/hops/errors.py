@@ -1,7 +1,9 @@
 """Everything that can go wrong with what `hops` is given.
 
 HopsError
-├── MalformedTraceError     the bytes are not the OTLP JSON that they claim to be
+├── MalformedTraceError     bytes are not in the format of traces that they claim to be
+├── SourceError             there is no such file, or no query API answers
+├── MappingError            a file of names has other sections or values than it may
 ├── MalformedJourneysError  the generator's rows lack a column or hold an unknown value
 ├── MalformedRunError       a file of a results folder is missing, truncated, or of another schema
 ├── NotComparableError      two runs whose difference would say nothing
@@ -22,7 +24,15 @@ class HopsError(Exception):
 
 
 class MalformedTraceError(HopsError):
-    """The input is not OTLP JSON; the message names the place."""
+    """The input is in no known format of traces; the message names the place."""
+
+
+class SourceError(HopsError):
+    """There is nothing to read; the message names the file or address."""
+
+
+class MappingError(HopsError):
+    """A file of names cannot be used; the message names the file and the valid choices."""
 
 
 class MalformedJourneysError(HopsError):

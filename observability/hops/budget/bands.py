@@ -14,18 +14,23 @@ Each adds up to the mean total of its traces.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
-import polars as pl
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from hops.units import ALL, NS_PER_MS
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# What reads traces alone has neither NumPy nor Polars: they are imported where rows are.
 
 BANDS = ("mean", "p50_band", "p99_band")
 
 
 def totals(hops: pl.DataFrame) -> pl.DataFrame:
     """End-to-end time by trace: columns trace_id, journey, total_ns, slowest last."""
+    import polars as pl
+
     grouped = hops.group_by("trace_id", "journey").agg(pl.col("ns").sum().alias("total_ns"))
     return grouped.sort("total_ns", "trace_id")
 
@@ -40,6 +45,8 @@ def banded_budgets(hops: pl.DataFrame) -> dict[str, dict[str, float]]:
         For each of `BANDS`: ms by part, largest first; parts that cost nothing in any trace of the band left out.
         Empty budgets if there is no trace.
     """
+    import polars as pl
+
     by_trace = totals(hops)
     budgets: dict[str, dict[str, float]] = {}
     for band in BANDS:
@@ -58,6 +65,8 @@ def banded_budgets(hops: pl.DataFrame) -> dict[str, dict[str, float]]:
 def exemplars(hops: pl.DataFrame) -> dict[str, dict[str, str]]:
     """Trace ids to look at: for `all` and each journey, those whose totals are nearest to p50 and p99."""
     by_trace = totals(hops)
+    import polars as pl
+
     chosen: dict[str, dict[str, str]] = {}
     for journey in (ALL, *sorted(by_trace["journey"].unique())):
         rows = by_trace if journey == ALL else by_trace.filter(pl.col("journey") == journey)
@@ -67,6 +76,8 @@ def exemplars(hops: pl.DataFrame) -> dict[str, dict[str, str]]:
 
 
 def _inside(by_trace: pl.DataFrame, band: str) -> Sequence[str]:
+    import numpy as np
+
     ids: list[str] = by_trace["trace_id"].to_list()
     if not ids or band == "mean":
         return ids
@@ -82,6 +93,38 @@ def _inside(by_trace: pl.DataFrame, band: str) -> Sequence[str]:
 
 
 def _nearest(by_trace: pl.DataFrame, share: float) -> str:
+    import numpy as np
+
     values = by_trace["total_ns"].to_numpy()
     index = int(np.argmin(np.abs(values - np.quantile(values, share))))
     return str(by_trace["trace_id"][index])
+
+
+def quantile(ordered: Sequence[int], share: float) -> float:
+    """A quantile of sorted values, between two of them by their distance, as NumPy's is."""
+    at = share * (len(ordered) - 1)
+    low = int(at)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (at - low)
+
+
+def banded_traces(totals_ns: Mapping[str, int]) -> dict[str, list[str]]:
+    """The traces of each of `BANDS`, as `banded_budgets` chooses them.
+
+    Args:
+        totals_ns: End-to-end time by trace id; at least one.
+    """
+    ordered = sorted(totals_ns.values())
+    low, high, slow = (quantile(ordered, share) for share in (0.45, 0.55, 0.99))
+    middle = [trace_id for trace_id, ns in totals_ns.items() if low <= ns <= high]
+    return {
+        "mean": list(totals_ns),
+        "p50_band": middle or [nearest_trace(totals_ns, 0.5)],
+        "p99_band": [trace_id for trace_id, ns in totals_ns.items() if ns >= slow],
+    }
+
+
+def nearest_trace(totals_ns: Mapping[str, int], share: float) -> str:
+    """The id of the trace whose total is nearest to a quantile; of several the shortest, then the first by id."""
+    wanted = quantile(sorted(totals_ns.values()), share)
+    return min(totals_ns, key=lambda trace_id: (abs(totals_ns[trace_id] - wanted), totals_ns[trace_id], trace_id))

@@ -20,6 +20,8 @@ HANDSHAKE_GROUP = "handshakes"
 QUEUES_GROUP = "busy components"
 CACHE_GROUP = "cache"
 UNATTRIBUTED_GROUP = "unattributed"
+MESSAGING_GROUP = "messaging"
+EXTERNAL_GROUP = "external calls"
 
 GROUPS = (
     NETWORK_GROUP,
@@ -35,8 +37,11 @@ GROUPS = (
     CACHE_GROUP,
     "generator",
     UNATTRIBUTED_GROUP,
+    MESSAGING_GROUP,
+    EXTERNAL_GROUP,
 )
-"""Groups in the order of a journey, from the customer inwards; what is no part of the shop comes last."""
+"""Groups in the order of a journey, from the customer inwards; what is no part of the shop comes last, and behind it
+what only other systems have."""
 
 
 def group_of(part: str) -> str:
@@ -74,5 +79,9 @@ def group_of(part: str) -> str:
             return CACHE_GROUP
         case "outbox":
             return "internal calls"
+        case "messaging":
+            return MESSAGING_GROUP
+        case "external":
+            return EXTERNAL_GROUP
         case _:
             return UNATTRIBUTED_GROUP

@@ -19,6 +19,7 @@ import typer
 from hops.budget.parts import budgets_of
 from hops.commands.budget import AsJson
 from hops.run.files import CALLS_FILE, HOPS_FILE, LABELS
+from hops.synthetic.formats import WRITERS, write_traces
 from hops.synthetic.run import write_generated_run
 from hops.synthetic.traces import otlp_document, shop_trace, write_lines
 from hops.traces import otlp
@@ -27,6 +28,9 @@ TARGET_TRACES_PER_S = 5000
 TARGET_RUN_S = 600.0
 TARGET_RUN_MIB = 2048.0
 """Targets for a run of 10 million spans, on two cores."""
+TARGET_FORMAT_S_PER_M = 60.0
+TARGET_FORMAT_MIB = 1536.0
+"""Targets for `budget` and a million spans in one file of any format, on two cores."""
 _TOPOLOGIES = ("rest", "graphql", "grpc", "hybrid")
 _BLOCKS = 5
 _SPANS = 30
@@ -81,10 +85,23 @@ def benchmark(
 
 
 def benchmark_budgets_command(
-    spans: Annotated[int, typer.Option(min=60_000, help="Number of spans in the whole run.")] = 10_000_000,
+    spans: Annotated[
+        int | None, typer.Option(min=60_000, help="Number of spans (default: 10 million, or 1 million of a format).")
+    ] = None,
+    kind: Annotated[
+        str,
+        typer.Option("--format", help="Measure `budget` and one file instead: jaeger, otlp-json, zipkin, … or all."),
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Measure the analysis of a run of 10 million spans, from JSON to report; fails above 10 min or 2 GiB."""
+    """Measure the analysis of a run of 10 million spans, from JSON to report; fails above 10 min or 2 GiB.
+
+    With --format, measure the budgets of one file of a million spans; fails above 60 s or 1.5 GiB.
+    """
+    if kind:
+        _benchmark_formats(kind, spans or 1_000_000, as_json)
+        return
+    spans = spans or 10_000_000
     with tempfile.TemporaryDirectory(prefix="hops-budgets-") as scratch:
         file, rows = Path(scratch) / "traces.jsonl", Path(scratch) / "rows"
         per_trial = spans // (_SPANS * len(_TOPOLOGIES) * _BLOCKS)
@@ -112,6 +129,40 @@ def benchmark_budgets_command(
         print(f"Budgets: {budgets_s:.0f} s ({written / budgets_s:,.0f} spans a second), {budgets_mib:,.0f} MiB")
         print(f"Report: {report_s:.0f} s, {report_mib:,.0f} MiB")
     if seconds > TARGET_RUN_S or peak_mib > TARGET_RUN_MIB:
+        raise typer.Exit(1)
+
+
+def _benchmark_formats(kind: str, spans: int, as_json: bool) -> None:
+    if kind != "all" and kind not in WRITERS:
+        raise typer.BadParameter(f"--format {kind}: choose one of {', '.join(WRITERS)}, all")
+    measured = {}
+    with tempfile.TemporaryDirectory(prefix="hops-formats-") as scratch:
+        for one in WRITERS if kind == "all" else (kind,):
+            file = Path(scratch) / one
+            written = write_traces(file, one, spans // _SPANS, spans=_SPANS)
+            seconds, peak_mib = _measured("budget", str(file), "--json")
+            measured[one] = {
+                "spans": written,
+                "gb": file.stat().st_size / 1e9,
+                "seconds": seconds,
+                "peak_mib": peak_mib,
+            }
+            file.unlink()
+            if not as_json:
+                print(
+                    f"{one}: {written:,} spans ({measured[one]['gb']:.2f} GB): {seconds:.0f} s, {peak_mib:,.0f} MiB "
+                    f"(at most {TARGET_FORMAT_S_PER_M * written / 1e6:.0f} s, {TARGET_FORMAT_MIB:,.0f} MiB)"
+                )
+    if as_json:
+        print(
+            json.dumps(
+                {"formats": measured, "target_s_per_million": TARGET_FORMAT_S_PER_M, "target_mib": TARGET_FORMAT_MIB}
+            )
+        )
+    if any(
+        one["seconds"] > TARGET_FORMAT_S_PER_M * max(1.0, one["spans"] / 1e6) or one["peak_mib"] > TARGET_FORMAT_MIB
+        for one in measured.values()
+    ):
         raise typer.Exit(1)
 
 

@@ -1,63 +1,195 @@
-"""`python -m hops budget`: the hop budget of single traces."""
+"""`python -m hops budget`: where the time of any system's traces went; and `rows`, for the shop's by the million."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections import defaultdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from msgspec.structs import asdict
 
-from hops.budget.parts import Budget, budget_of_tree
 from hops.errors import HopsError, NotEnoughDataError
-from hops.tables.trace import trace_table
-from hops.terminal.console import terminal
-from hops.terminal.render import rendered
-from hops.terminal.trace import trace_tree
-from hops.traces import jaeger, otlp
-from hops.traces.span import Span
-from hops.traces.tree import Quality, grow
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import RenderableType
+
+    from hops.analysis.operations import Analysed, Operation
+    from hops.sources.query import Query
+    from hops.sources.trace_set import TraceSet
+    from hops.terminal.progress import Progress
+    from hops.traces.tree import Quality
+
+# Everything else is imported when it is used: the help must not wait for it.
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+LIMIT = 200
+TREE_SPANS = 40
+"""Most spans of an exemplar in the terminal."""
 
 
 def budget(
-    trace_ids: Annotated[
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE...",
+            help="Files, folders, patterns, - for standard input, or addresses: of a Jaeger, Tempo or Zipkin, of a "
+            "trace in Jaeger's UI, or of any answer below /api/.",
+            show_default=False,
+        ),
+    ],
+    forced: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="Format of the input: jaeger, otlp-json, otlp-proto, otlp-framed or zipkin; recognised if not given.",
+        ),
+    ] = "",
+    service: Annotated[str, typer.Option(help="Of an address: a service of the traces.")] = "",
+    operation: Annotated[str, typer.Option(help="Of an address: name of a span of this service.")] = "",
+    since: Annotated[
+        str, typer.Option(help="Of an address: earliest start, as 30m, 2h, 1d ago or as ISO 8601.")
+    ] = "1h",
+    until: Annotated[str, typer.Option(help="Of an address: latest start, likewise (default: now).")] = "",
+    limit: Annotated[int, typer.Option(min=1, help="Of an address: most traces.")] = LIMIT,
+    header: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TRACE_ID]...", help="Trace ids, 32 hex digits each (default: all in the file)."),
+        typer.Option(metavar="NAME:VALUE", help="Of an address: a header to send, such as credentials."),
     ] = None,
-    jaeger_url: Annotated[
-        str | None,
-        typer.Option("--jaeger", metavar="URL", help="Address of Jaeger's query API, such as http://127.0.0.1:18072."),
+    trace: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Only these traces, each with its budget to the nanosecond.")
     ] = None,
-    file: Annotated[Path | None, typer.Option("--otlp", metavar="FILE", help="OTLP JSON file to read.")] = None,
-    patience: Annotated[float, typer.Option(help="Seconds to wait for late spans.", min=0)] = 5.0,
+    mapping: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="YAML that renames and groups services, operations and parts.")
+    ] = None,
+    correct_clocks: Annotated[
+        bool, typer.Option("--correct-clocks", help="Move the spans of services whose clocks differ for certain.")
+    ] = False,
+    top: Annotated[int, typer.Option(min=1, help="Number of root operations to show, those with the most time.")] = 5,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one self-contained page, too.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print the hop budget of each trace: its tree, and a table that adds up."""
-    wanted = trace_ids or []
-    if (jaeger_url is None) == (file is None):
-        raise typer.BadParameter("give either --jaeger URL or --otlp FILE")
-    if jaeger_url is not None and not wanted:
-        raise typer.BadParameter("--jaeger needs at least one TRACE_ID")
+    """Split the time of any system's traces into hop budgets, whose parts add up to the nanosecond."""
+    from hops.analysis.operations import analyse, operations_of
+    from hops.analysis.traces_document import traces_document
+    from hops.budget.mapping import read_names
+    from hops.terminal.progress import Progress
+
+    progress = Progress()
     try:
-        if jaeger_url is not None:
-            fetched = jaeger.read_traces(jaeger_url, wanted, patience_s=patience)
-            traces, missing = fetched.traces, fetched.missing
+        names = read_names(mapping) if mapping is not None else None
+        query = _query(service, operation, since, until, limit, header or [], trace or [])
+        read = _read(sources, forced, query, progress)
+        analysed = analyse(
+            read.traces,
+            names=names,
+            correct_clocks=correct_clocks,
+            progress=lambda number, of: progress(f"Hop budgets: {number:,} of {of:,} traces"),
+        )
+        operations = operations_of(analysed.budgets)
+        progress.done()
+        if html is not None:
+            from hops.report.traces_page import write_traces_page
+
+            write_traces_page(html, read, analysed, operations[:top], max(0, len(operations) - top))
+        if as_json:
+            print(json.dumps(traces_document(read, analysed, operations), indent=2, ensure_ascii=False))
         else:
-            assert file is not None
-            traces, missing = _from_file(file, wanted)
-        if missing:
-            raise NotEnoughDataError(f"no trace {', '.join(missing)} in {jaeger_url or file}")
-        if not traces:
-            raise NotEnoughDataError(f"no spans in {jaeger_url or file}")
-        _print_budgets(traces, as_json)
-    except (HopsError, OSError, UnicodeDecodeError) as error:
+            _print(read, analysed, operations, top, exact=bool(trace) or len(read.traces) == 1)
+    except (HopsError, OSError) as error:
+        progress.done()
         print(f"hops: {error}", file=sys.stderr)
         raise typer.Exit(1) from error
+    if html is not None and not as_json:
+        print(f"Page: {html}")
+
+
+def _query(
+    service: str, operation: str, since: str, until: str, limit: int, headers: Sequence[str], trace_ids: Sequence[str]
+) -> Query:
+    from hops.sources.query import Query, header_of, moment_ns
+
+    return Query(
+        service=service,
+        operation=operation,
+        since_ns=moment_ns(since, "--since"),
+        until_ns=moment_ns(until, "--until") if until else 0,
+        limit=limit,
+        trace_ids=tuple(trace_ids),
+        headers=dict(map(header_of, headers)),
+    )
+
+
+def _read(sources: Sequence[str], forced: str, query: Query, progress: Progress) -> TraceSet:
+    """Everything that can be read.
+
+    Raises:
+        NotEnoughDataError: That is nothing; the message says what was refused and why.
+        SourceError: The format is none, or a trace that was asked for is not there.
+    """
+    from hops.errors import SourceError
+    from hops.sources.jaeger_json import trace_id_of
+    from hops.sources.recognise import FORMATS
+    from hops.sources.trace_set import read_sources
+
+    if forced and forced not in FORMATS:
+        raise SourceError(f"--format {forced}: choose one of {', '.join(FORMATS)}")
+    read = read_sources(
+        sources, forced=forced, query=query, progress=lambda name, spans: progress(f"{name}: {spans:,} spans")
+    )
+    if query.trace_ids:
+        wanted = [trace_id_of(one) for one in query.trace_ids]
+        if missing := [one for one in wanted if one not in read.traces]:
+            raise SourceError(f"{read.said}\nNo trace {', '.join(missing)} in {', '.join(sources)}")
+        read.traces = {one: read.traces[one] for one in wanted}
+    if not read.traces:
+        raise NotEnoughDataError(read.said)
+    return read
+
+
+def _print(read: TraceSet, analysed: Analysed, operations: Sequence[Operation], top: int, *, exact: bool) -> None:
+    from hops.conclusions.wording import plural
+    from hops.elements.element import Element, Heading, Points, Text
+    from hops.tables.trace import trace_table
+    from hops.tables.operations import operation_parts_table, operations_table, tail_text
+    from hops.tables.trust import trust_elements
+    from hops.terminal.console import terminal
+    from hops.terminal.render import rendered
+    from hops.terminal.trace import trace_tree
+
+    console = terminal()
+
+    def show(*elements: Element) -> None:
+        console.print(rendered([one for one in elements if not isinstance(one, Text) or one.text]))
+
+    def draw(trace_id: str, title: str) -> None:
+        tree: RenderableType = trace_tree(analysed.tree(read.traces[trace_id]), TREE_SPANS)
+        where = f" ({read.jaeger}/trace/{trace_id})" if read.jaeger else ""
+        show(Heading(f"{title}: trace {trace_id}{where}"))
+        console.print(tree, soft_wrap=True)
+        console.print()
+
+    show(Heading("How far to trust it"), Points(read.said.splitlines()), *trust_elements(analysed.trust))
+    if exact:
+        for one in analysed.budgets:
+            draw(one.trace_id, one.journey)
+            show(trace_table(f"Hop budget of {one.journey}, trace {one.trace_id}", one.parts, one.crossings))
+        return
+    left_out = len(operations) - top
+    more = (
+        f"{plural(left_out, 'more operation')} with less time: give --top {len(operations)} to see all."
+        if left_out > 0
+        else ""
+    )
+    show(operations_table(operations[:top]), Text(more))
+    for operation in operations[:top]:
+        show(operation_parts_table(operation), tail_text(operation))
+        for name, trace_id in operation.distinct_exemplars.items():
+            draw(trace_id, f"{operation.name}, nearest to {name}")
 
 
 def rows(
@@ -71,7 +203,7 @@ def rows(
     as_json: AsJson = False,
 ) -> None:
     """Write the hop budgets of all traces in a file as rows, however many there are."""
-    from hops.run.bulk import write_rows  # rows are Parquet, for which one trace needs no library
+    from hops.run.bulk import write_rows
 
     try:
         made = write_rows(file, out, processes=processes)
@@ -83,46 +215,6 @@ def rows(
     else:
         print(f"{made.budgets} hop budgets in {out}; largest budget imbalance: {made.gap_ns} ns")
         print(_defects(made.quality), end="")
-
-
-def _from_file(file: Path, wanted: list[str]) -> tuple[dict[str, list[Span]], list[str]]:
-    by_id: dict[str, list[Span]] = defaultdict(list)
-    for span in otlp.read_file(file):
-        by_id[span.trace_id].append(span)
-    ids = [trace_id.lower() for trace_id in wanted] or list(by_id)
-    return {one: by_id[one] for one in ids if one in by_id}, [one for one in ids if one not in by_id]
-
-
-def _print_budgets(traces: dict[str, list[Span]], as_json: bool) -> None:
-    console = terminal()
-    documents: list[dict[str, Any]] = []
-    for trace_id, spans in traces.items():
-        tree = grow(spans)
-        result = budget_of_tree(tree)
-        if result is None:
-            raise NotEnoughDataError(f"trace {trace_id} has no root span, so it has no end-to-end time to split")
-        if as_json:
-            documents.append(_as_document(result))
-            continue
-        console.print(trace_tree(tree), soft_wrap=True)
-        console.print()
-        title = f"Hop budget of {result.journey}, trace {trace_id}"
-        console.print(rendered([trace_table(title, result.parts, result.crossings)]))
-        console.print(_defects(result.quality))
-    if as_json:
-        print(json.dumps(documents, indent=2, ensure_ascii=False))
-
-
-def _as_document(one: Budget) -> dict[str, Any]:
-    return {
-        "trace_id": one.trace_id,
-        "journey": one.journey,
-        "channel": one.channel,
-        "total_ns": one.total_ns,
-        "parts_ns": dict(sorted(one.parts.items(), key=lambda item: -item[1])),
-        "crossings": dict(one.crossings),
-        "quality": asdict(one.quality),
-    }
 
 
 def _defects(quality: Quality) -> str:

@@ -36,7 +36,7 @@ class Page:
         question: Question that it answers.
         measured: Topologies that it is about.
         valid: Whether the figures may be trusted.
-        verdict: The same in a sentence that begins with `VALID: ` or `SUSPECT: `.
+        verdict: The same in a sentence that begins with `VALID: ` or `SUSPECT: `; empty if there are no gates.
         facts: The run in a few lines, below the title.
         sections: Sections in order.
     """
@@ -92,21 +92,29 @@ def write_page(page: Page, folder: Path) -> Path:
     Raises:
         OSError: The disk is full, or the folder cannot be written.
     """
-    title = f"{' · '.join(page.measured)}: {page.name}"
-    title = title if page.valid else f"SUSPECT: {title}"
+    title = _title(page)
+    lines = [page.verdict, *(f"{name}: {text}" for name, text in page.facts)]
+    write_html(page, folder / PAGE)
+    files = write_csv_files(page.sections, folder / CSV)
+    _write(folder / MARKDOWN, markdown(title, lines, page.sections, [file.name for file in files]))
+    return folder / PAGE
+
+
+def write_html(page: Page, file: Path) -> None:
+    """Writes a page alone, in one file that needs no other.
+
+    Raises:
+        OSError: The disk is full, or the file cannot be written.
+    """
     html = render(
         "report.html",
         page=page,
-        title=title,
+        title=_title(page),
         style=source("style.css"),
         script=source("sort.js"),
         written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )
-    lines = [page.verdict, *(f"{name}: {text}" for name, text in page.facts)]
-    _write(folder / PAGE, str(html))
-    files = write_csv_files(page.sections, folder / CSV)
-    _write(folder / MARKDOWN, markdown(title, lines, page.sections, [file.name for file in files]))
-    return folder / PAGE
+    _write(file, str(html))
 
 
 def facts(view: View) -> list[tuple[str, str]]:
@@ -127,6 +135,11 @@ def facts(view: View) -> list[tuple[str, str]]:
         ("machine", machine["machine"]),
         ("measured", machine["when"]),
     ]
+
+
+def _title(page: Page) -> str:
+    title = f"{' · '.join(page.measured)}: {page.name}"
+    return title if page.valid else f"SUSPECT: {title}"
 
 
 def _write(path: Path, text: str) -> None:

@@ -78,7 +78,7 @@ def journey_groups_table(view: SummaryView, journey: str) -> Table:
     columns = [Column("group", numeric=False)]
     columns += [Column(f"{name}, {band}", "ms") for name, band, _ in budgets]
     rows = [
-        [words(group), *(_cell(budget, [group], bar=band == MEAN) for _, band, budget in budgets)]
+        [words(group), *(parts_cell(budget, [group], bar=band == MEAN) for _, band, budget in budgets)]
         for group in used_groups(view)
         if any(group in budget for _, _, budget in budgets)
     ]
@@ -119,7 +119,7 @@ class _Budget(NamedTuple):
         present = self.ms.keys() & parts
         if present and present <= self.not_known:
             return Cell("not known")
-        return _cell(self.ms, parts, bar=self.bars)
+        return parts_cell(self.ms, parts, bar=self.bars)
 
 
 def _budgets(name: str, cell: JourneySummary) -> Iterator[_Budget]:
@@ -131,7 +131,8 @@ def _budgets(name: str, cell: JourneySummary) -> Iterator[_Budget]:
             yield _Budget(Column(f"{name}, net of tracing (estimate)", "ms", spare=2), net.ms, net.not_known)
 
 
-def _cell(budget: Mapping[str, float], parts: list[str], *, bar: bool) -> Cell:
+def parts_cell(budget: Mapping[str, float], parts: list[str], *, bar: bool) -> Cell:
+    """The time of some parts together, with its share of the budget as a bar if asked for."""
     present = [budget[part] for part in parts if part in budget]
     if not present:
         return Cell(numbers.NOTHING)

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import sys
+
+from rich.console import Group
 from rich.text import Text
 from rich.tree import Tree as RichTree
 
 from hops.budget.parts import part_of
 from hops.errors import NotEnoughDataError
-from hops.traces.critical_path import walk
+from hops.traces.shown import pieces_on_path, shown_spans
 from hops.traces.tree import Node, Tree
 
+_DEEPEST = 40
+"""Spans below this level are drawn at it: a terminal has no room for more."""
 
-def trace_tree(tree: Tree) -> RichTree:
+
+def trace_tree(tree: Tree, most: int = sys.maxsize) -> Group:
     """Draws one trace: spans by start, each with its length, its time on the path, and its part.
 
     Args:
         tree: The trace's tree.
+        most: Most spans to draw, those on the path first.
 
     Raises:
         NotEnoughDataError: The trace has no root.
@@ -23,16 +30,17 @@ def trace_tree(tree: Tree) -> RichTree:
     root = tree.root
     if root is None:
         raise NotEnoughDataError("the trace has no root span: it has not arrived, or the journey was never sampled")
-    on_path: dict[str, int] = {}
-    for node, start_ns, end_ns in walk(root):
-        on_path[node.span.span_id] = on_path.get(node.span.span_id, 0) + end_ns - start_ns
+    pieces = pieces_on_path(root)
+    on_path = {span_id: sum(end - start for start, end in own) for span_id, own in pieces.items()}
+    shown, left_out = shown_spans(root, pieces, most)
     drawn = RichTree(_label(root, on_path), highlight=False)
-    stack = [(root, drawn)]
-    while stack:
-        node, branch = stack.pop()
-        in_order = sorted(node.children, key=lambda one: (one.start_ns, one.end_ns))
-        stack += [(child, branch.add(_label(child, on_path))) for child in in_order]
-    return drawn
+    above = [(0, drawn)]
+    for depth, node in shown[1:]:
+        while above[-1][0] >= depth or len(above) > _DEEPEST:
+            above.pop()
+        above.append((depth, above[-1][1].add(_label(node, on_path))))
+    note = [Text(f"{left_out:,} more spans are not drawn: those with the least time on the path.")] if left_out else []
+    return Group(drawn, *note)
 
 
 def _label(node: Node, on_path: dict[str, int]) -> Text:

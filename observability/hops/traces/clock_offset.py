@@ -39,9 +39,14 @@ def clock_offset_ms(traces: Iterable[Iterable[Span]], node_of: Callable[[Span], 
             if all(nodes) and nodes[0] != nodes[1]:
                 out_ns, back_ns = span.start_ns - call.start_ns, call.end_ns - span.end_ns
                 seen[nodes].append((out_ns + back_ns, (out_ns - back_ns) / 2))
-    return max((abs(_ahead_ns(calls)) for calls in seen.values()), default=0.0) / 1e6
+    return max((abs(ahead_ns(calls)) for calls in seen.values()), default=0.0) / 1e6
 
 
-def _ahead_ns(calls: list[tuple[int, float]]) -> float:
+def ahead_ns(calls: list[tuple[int, float]]) -> float:
+    """How far a callee's clock is ahead of its caller's, from the calls with the least time on the wire.
+
+    Args:
+        calls: Time on the wire, and how far the callee's clock seemed to be ahead, of each call, ns.
+    """
     fastest = sorted(calls)[: max(1, round(FASTEST * len(calls)))]
     return statistics.median(ahead for _, ahead in fastest)

@@ -12,6 +12,7 @@ import binascii
 import json
 import re
 from pathlib import Path
+from sys import intern
 from typing import Annotated, Literal
 
 import msgspec
@@ -19,7 +20,7 @@ from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import replace
 
 from hops.errors import MalformedTraceError
-from hops.traces.span import AttributeValue, Kind, Span
+from hops.traces.span import NO_ATTRIBUTES, UNKNOWN_SERVICE, AttributeValue, Kind, Span
 
 #: Attributes that a budget needs. Spans have a dozen; the others would only take time and memory.
 NEEDED = frozenset(
@@ -27,7 +28,12 @@ NEEDED = frozenset(
         "canceled",
         "db.system",
         "db.system.name",
+        "db.type",
+        "messaging.system",
+        "net.peer.name",
+        "peer.service",
         "response_flags",
+        "server.address",
         "shop.channel",
         "shop.injected_delay_took_ms",
         "shop.loop.busy_ms",
@@ -57,6 +63,11 @@ class _Attribute(msgspec.Struct, gc=False):
     value: _Value = msgspec.field(default_factory=_Value)
 
 
+class _Link(msgspec.Struct, gc=False, rename="camel"):
+    trace_id: str
+    span_id: str
+
+
 class _Span(msgspec.Struct, gc=False, rename="camel"):
     trace_id: str
     span_id: str
@@ -69,6 +80,7 @@ class _Span(msgspec.Struct, gc=False, rename="camel"):
         "SPAN_KIND_PRODUCER", "SPAN_KIND_CONSUMER"
     ] = 0  # fmt: skip
     attributes: list[_Attribute] | None = []
+    links: list[_Link] | None = None
 
 
 class _Resource(msgspec.Struct, gc=False):
@@ -79,7 +91,9 @@ class _ScopeSpans(msgspec.Struct, gc=False):
     spans: list[_Span] | None = []
 
 
-class _ResourceSpans(msgspec.Struct, gc=False, rename="camel"):
+class ResourceSpans(msgspec.Struct, gc=False, rename="camel"):
+    """Spans of one component."""
+
     resource: _Resource = msgspec.field(default_factory=_Resource)
     scope_spans: list[_ScopeSpans] | None = []
 
@@ -88,7 +102,7 @@ class Document(msgspec.Struct, gc=False, rename="camel"):
     """One OTLP document, or Jaeger's answer with one inside."""
 
     result: Document | UnsetType = UNSET
-    resource_spans: list[_ResourceSpans] | UnsetType | None = UNSET
+    resource_spans: list[ResourceSpans] | UnsetType | None = UNSET
 
 
 # Not strict: 64-bit integers come as strings or as numbers.
@@ -173,7 +187,7 @@ def spans_of(document: Document, *, where: str = "OTLP JSON") -> list[Span]:
     """The spans of a document, as `read_spans` gives them.
 
     Raises:
-        MalformedTraceError: an id is neither hex nor base64, or a component or the spans are missing.
+        MalformedTraceError: an id is neither hex nor base64, or the spans are missing.
     """
     body = document
     if body.result is not UNSET:
@@ -182,26 +196,24 @@ def spans_of(document: Document, *, where: str = "OTLP JSON") -> list[Span]:
         raise MalformedTraceError(f"{where}: has no `resourceSpans`")
     resources = body.resource_spans or []
     spans: list[Span] = []
-    for index, resource_spans in enumerate(resources):
-        service: str | UnsetType = UNSET
+    for resource_spans in resources:
+        service = UNKNOWN_SERVICE
         for one in resource_spans.resource.attributes or ():
-            if one.key == "service.name":
+            if one.key == "service.name" and one.value.string_value:
                 service = one.value.string_value
-        if service is UNSET or not service:
-            place = f"{where}.resourceSpans[{index}].resource"
-            raise MalformedTraceError(f"{place}: has no `service.name`, so its time belongs to no component")
         for scope_spans in resource_spans.scope_spans or ():
             spans += [
                 Span(
-                    span.trace_id,
+                    intern(span.trace_id),
                     span.span_id,
                     span.parent_span_id,
-                    span.name,
+                    intern(span.name),
                     _KINDS[span.kind],
                     service,
                     span.start_time_unix_nano,
                     span.end_time_unix_nano,
-                    _attributes(span.attributes) if span.attributes else {},
+                    _attributes(span.attributes) or NO_ATTRIBUTES if span.attributes else NO_ATTRIBUTES,
+                    tuple((link.trace_id, link.span_id) for link in span.links) if span.links else (),
                 )
                 for span in scope_spans.spans or ()
             ]
@@ -239,6 +251,10 @@ def _has_plain_ids(spans: list[Span]) -> bool:
     parents.discard("")
     span_ids |= parents
     trace_ids = {span.trace_id for span in spans}
+    for span in spans:
+        for linked_trace, linked_span in span.links:
+            trace_ids.add(linked_trace)
+            span_ids.add(linked_span)
     digits = "".join((*span_ids, *trace_ids))
     try:
         binascii.unhexlify(digits)
@@ -256,6 +272,10 @@ def _with_plain_ids(span: Span, where: str) -> Span:
         span_id=_id(span.span_id, SPAN_ID_DIGITS, f"{where}.spanId"),
         # An all-zero parent is how some exporters write "none".
         parent_id="" if parent_id == _NO_SPAN_ID else parent_id,
+        links=tuple(
+            (_id(link[0], TRACE_ID_DIGITS, f"{where}.links"), _id(link[1], SPAN_ID_DIGITS, f"{where}.links"))
+            for link in span.links
+        ),
     )
 
 

@@ -37,6 +37,7 @@ class Node(msgspec.Struct, eq=False):
             CLIENT ends. Also of a span right below an event's root, which is waited for until the next one takes over.
         callee: Service that answered a CLIENT span; None for other spans, and if no SERVER span is below.
         unconnected: Whether the span is a proxy's try that reached nobody, by Envoy's own account.
+        part: Part that the span's own time belongs to, where it follows other conventions than the shop's.
     """
 
     span: Span
@@ -48,6 +49,7 @@ class Node(msgspec.Struct, eq=False):
     is_try: bool = False
     callee: str | None = None
     unconnected: bool = False
+    part: str = ""
 
 
 class Quality(msgspec.Struct):
@@ -117,18 +119,19 @@ class Tree(msgspec.Struct, eq=False):
     calls: list[Node] = []
 
 
-def grow(spans: Iterable[Span]) -> Tree:
+def grow(spans: Iterable[Span], adjusters: Iterable[Callable[[Tree], None]] | None = None) -> Tree:
     """Builds the tree of one trace.
 
     Args:
         spans: Spans of one trace, in any order.
+        adjusters: What is done to the tree, in order; `ADJUSTERS` if not given.
 
     Returns:
         The tree, its children clipped to their parents, each node's children by their end, last first; the same
         whatever the order of the spans.
     """
     tree = _deduplicated(list(spans))
-    for adjust in ADJUSTERS:
+    for adjust in ADJUSTERS if adjusters is None else adjusters:
         adjust(tree)
     return tree
 

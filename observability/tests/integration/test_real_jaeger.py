@@ -17,7 +17,10 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span
 
+from hops.budget.any_system import budget_of_any, tree_of
 from hops.budget.parts import DELAY_TOOK, budget_of_tree
+from hops.sources.query import Query
+from hops.sources.trace_set import read_sources
 from hops.traces.jaeger import fetch_traces
 from hops.traces.span import Kind
 from hops.traces.tree import grow
@@ -120,6 +123,44 @@ def _attribute(key, value):
 @pytest.fixture
 def components():
     return {name: Component(name) for name in ("client", "product")}
+
+
+def test_a_query_by_address_gives_the_same_trace_by_both_apis(jaeger_url, components):
+    client, product = components["client"], components["product"]
+    began = time.time_ns() // 1000 * 1000 + 123
+    root = client.span("look", Span.SPAN_KIND_INTERNAL, began, began + 5_000_001)
+    call = client.span("GET", Span.SPAN_KIND_CLIENT, began + 1_000_011, began + 4_999_983, root)
+    product.span("GetProduct", Span.SPAN_KIND_SERVER, began + 2_000_003, began + 3_000_007, call)
+    client.flush()
+    product.flush()
+    trace_id = root.trace_id.hex()
+    query = Query(service="product", operation="GetProduct", since_ns=began - 10**9, limit=5)
+    deadline = time.monotonic() + 15
+    read = read_sources([jaeger_url], query=query)
+    while len(read.traces.get(trace_id, ())) < 3 and time.monotonic() < deadline:
+        time.sleep(0.1)
+        read = read_sources([jaeger_url], query=query)
+    assert [one.refused for one in read.inputs] == [""]
+    assert "/api/v3/" in read.inputs[0].name
+    assert read.jaeger == jaeger_url
+    wanted = {
+        "work:client": 1_000_029, "wire:client→product": 2_999_968, "work:product": 1_000_004,
+    }  # fmt: skip
+    assert dict(budget_of_any(tree_of(read.traces[trace_id])).parts) == wanted
+
+    by_id = read_sources([jaeger_url], query=Query(trace_ids=(trace_id,)))
+    in_ui = read_sources([f"{jaeger_url}/trace/{trace_id}?uiFind=x"])
+    assert by_id.traces[trace_id] == in_ui.traces[trace_id]
+
+    older = read_sources([f"{jaeger_url}/api/traces?service=product&limit=5"])
+    assert older.inputs[0].format == "Jaeger's JSON"
+    in_us = budget_of_any(tree_of(older.traces[trace_id])).parts
+    assert {part: ns // 1000 for part, ns in in_us.items()}.keys() == wanted.keys()
+    assert all(abs(ns - wanted[part]) <= 4000 for part, ns in in_us.items())
+
+    unknown = read_sources([jaeger_url], query=Query(service="shop"))
+    assert "client" in unknown.said
+    assert not unknown.traces
 
 
 async def test_nanoseconds_survive(jaeger_url, components):

@@ -47,9 +47,9 @@ def _hopwise(installed: Path, *arguments: str) -> subprocess.CompletedProcess[st
 def test_a_budget_is_printed_of_a_file(installed: Path, tmp_path: Path) -> None:
     file = tmp_path / "traces.json"
     file.write_text(json.dumps(otlp_document(shop_trace(0, 30))))
-    done = _hopwise(installed, "budget", "--otlp", str(file), "--json")
+    done = _hopwise(installed, "budget", str(file), "--json")
     assert done.returncode == 0, done.stderr
-    (budget,) = json.loads(done.stdout)
+    (budget,) = json.loads(done.stdout)["traces"].values()
     assert sum(budget["parts_ns"].values()) == budget["total_ns"] > 0
 
 

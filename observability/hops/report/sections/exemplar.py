@@ -8,7 +8,15 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from hops.budget.groups import CACHE_GROUP, GROUPS, HANDSHAKE_GROUP, NETWORK_GROUP, group_of
+from hops.budget.groups import (
+    CACHE_GROUP,
+    EXTERNAL_GROUP,
+    GROUPS,
+    HANDSHAKE_GROUP,
+    MESSAGING_GROUP,
+    NETWORK_GROUP,
+    group_of,
+)
 from hops.budget.parts import part_of
 from hops.elements import numbers
 from hops.elements.element import Drawing, Element, Fold, Section, Text
@@ -19,18 +27,15 @@ from hops.report.view import View
 from hops.run.documents.trial import TrialRecord
 from hops.tables.budget import used_groups
 from hops.traces import otlp
-from hops.traces.critical_path import walk
+from hops.traces.shown import pieces_on_path, shown_spans
 from hops.traces.span import Span
 from hops.traces.tree import Node, Tree, grow
 
 EXEMPLARS = "exemplars.jsonl"
-MOST_SPANS = 80
-"""Spans beyond these are left out, the shortest first: a naive plan may have hundreds. A checkout through sidecars has
-about 60 on its path alone."""
 _STEP, _DEEPEST = 0.7, 6.0
 """A level is indented by so many rem; of a deep tree less, so that the names keep their place."""
 _LEAST_PERCENT = 0.25
-_SELDOM = (NETWORK_GROUP, HANDSHAKE_GROUP, "sidecars", CACHE_GROUP)
+_SELDOM = (NETWORK_GROUP, HANDSHAKE_GROUP, "sidecars", CACHE_GROUP, MESSAGING_GROUP, EXTERNAL_GROUP)
 """Groups that most runs do not have."""
 
 
@@ -81,10 +86,8 @@ def waterfall(look: Look, journey: str, tree: Tree, root: Node, scale: int) -> M
         scale: Length of the time axis, ns.
     """
     total = root.end_ns - root.start_ns
-    on_path: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for node, start_ns, end_ns in walk(root):
-        on_path[node.span.span_id].append((start_ns - root.start_ns, end_ns - root.start_ns))
-    nodes, left_out = _chosen(root, on_path)
+    on_path = pieces_on_path(root)
+    nodes, left_out = shown_spans(root, on_path)
     rows = []
     for depth, node in nodes:
         pieces = _merged(on_path[node.span.span_id])
@@ -134,28 +137,6 @@ def _traces(view: View, topology: str) -> tuple[TrialRecord | None, dict[str, li
             continue  # a report without this trace says more than no report
         return trial, spans
     return None, {}
-
-
-def _chosen(root: Node, on_path: dict[str, list[tuple[int, int]]]) -> tuple[list[tuple[int, Node]], int]:
-    ordered: list[tuple[int, Node]] = []
-    stack = [(0, root)]
-    while stack:
-        depth, node = stack.pop()
-        ordered.append((depth, node))
-        stack += [
-            (depth + 1, child)
-            for child in sorted(node.children, key=lambda one: (one.start_ns, one.end_ns), reverse=True)
-        ]
-    if len(ordered) <= MOST_SPANS:
-        return ordered, 0
-    weight = {
-        id(node): (sum(end - start for start, end in on_path.get(node.span.span_id, [])), node.end_ns - node.start_ns)
-        for _, node in ordered
-    }
-    kept = {id(node) for _, node in sorted(ordered, key=lambda one: weight[id(one[1])], reverse=True)[:MOST_SPANS]}
-    kept.add(id(root))
-    shown = [(depth, node) for depth, node in ordered if id(node) in kept]
-    return shown, len(ordered) - len(shown)
 
 
 def _merged(pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -7,6 +7,8 @@ import pytest
 from hops.budget.groups import GROUPS, group_of
 
 EXPECTED = {
+    "messaging:shop→mail": "messaging",
+    "external:shop→api.example.com": "external calls",
     "network": "customer's network",
     "handshake": "handshakes",
     "wire:client→edge": "client wire",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 
 import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 from hops.__main__ import app
+from hops.synthetic.formats import WRITERS, foreign_trace, jaeger_trace, write_traces
 from hops.synthetic.traces import otlp_document, shop_trace, write_lines
 
 SPANS = shop_trace(4, spans=12)
@@ -22,34 +24,94 @@ def otlp_file(tmp_path):
     return path
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, [str(one) for one in arguments])
+def run(*arguments, **kwargs):
+    return CliRunner().invoke(app, [str(one) for one in arguments], **kwargs)
+
+
+def words_of(result):
+    return " ".join(result.output.split())
 
 
 def test_budget_prints_the_tree_and_a_table_that_adds_up(otlp_file):
-    result = run("budget", "--otlp", otlp_file)
+    result = run("budget", otlp_file)
     assert result.exit_code == 0, result.output
     assert "edge router [CLIENT]" in result.output
-    assert f"Hop budget of {SPANS[0].name}, trace {TRACE_ID}" in " ".join(result.output.split())
+    assert f"Hop budget of {SPANS[0].name}, trace {TRACE_ID}" in words_of(result)
     total_ms = (SPANS[0].end_ns - SPANS[0].start_ns) / 1e6
     assert f"{total_ms:.6f}" in result.output
-    assert "12 spans, no defect." in result.output
+    assert "1 of 1 trace (100.0 %) are complete" in words_of(result)
+    # The shop's own trace, so its conventions hold.
+    assert "proxy:edge" in result.output
 
 
 def test_budget_as_json(otlp_file):
-    result = run("budget", "--otlp", otlp_file, TRACE_ID.upper(), "--json")
-    (found,) = json.loads(result.stdout)
-    assert sum(found["parts_ns"].values()) == found["total_ns"]
-    assert found["crossings"]["wire:client→edge"] == 1
+    result = run("budget", otlp_file, "--trace", TRACE_ID.upper(), "--json")
+    found = json.loads(result.stdout)
+    one = found["traces"][TRACE_ID]
+    assert sum(one["parts_ns"].values()) == one["total_ns"]
+    assert one["crossings"]["wire:client→edge"] == 1
+    assert found["inputs"] == [{"name": str(otlp_file), "format": "OTLP JSON", "spans": 12, "refused": ""}]
+
+
+def test_a_folder_of_mixed_formats_and_what_is_none(tmp_path):
+    for kind in WRITERS:
+        write_traces(tmp_path / kind, kind, 20, spans=12)
+    (tmp_path / "README.md").write_text("# Traces")
+    (tmp_path / ".hidden").write_text("{}")
+    result = run("budget", tmp_path, "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    refused = [one for one in found["inputs"] if one["refused"]]
+    assert [one["name"] for one in refused] == [str(tmp_path / "README.md")]
+    assert found["trust"]["quality"]["duplicates"] > 0  # the same traces in five files
+    assert found["trust"]["gap_ns"] == 0
+    for one in found["operations"]:
+        assert sum(one["parts_ns"].values()) == one["total_ns"]
+        assert set(one["budget_ms"]) == {"mean", "p50_band", "p99_band"}
+    printed = words_of(run("budget", tmp_path))
+    assert "5 of 6 inputs read (" in printed
+    assert "begins with b'# Traces'" in printed
+
+
+def test_a_pattern_and_standard_input(tmp_path):
+    text = json.dumps({"data": [jaeger_trace(foreign_trace(seed, 12)) for seed in range(3)]})
+    (tmp_path / "a.json").write_text(text)
+    assert "3 traces" in words_of(run("budget", tmp_path / "*.json"))
+    result = run("budget", "-", input=text)
+    assert result.exit_code == 0, result.output
+    assert "All times are whole microseconds" in words_of(result)
+
+
+def test_a_page_that_needs_no_other_file(tmp_path):
+    write_traces(tmp_path / "in", "jaeger", 40)
+    result = run("budget", tmp_path / "in", "--html", tmp_path / "page.html", "--top", 2)
+    assert result.exit_code == 0, result.output
+    page = (tmp_path / "page.html").read_text()
+    assert "How far to trust it" in page
+    assert page.count('<table class="waterfall"') == 4
+    assert "VALID" not in page
+    assert not re.search(r'(?:src|href)="(?!#|data:)', page)
+
+
+def test_names_from_a_file(tmp_path):
+    write_traces(tmp_path / "in", "zipkin", 10)
+    (tmp_path / "names.yaml").write_text('services: {"*-gateway": front, "cart": basket}')
+    printed = words_of(run("budget", tmp_path / "in", "--mapping", tmp_path / "names.yaml"))
+    assert "work:front" in printed
+    assert "Patterns of the file of names that fit nothing: services: cart." in printed
 
 
 WRONG = {
-    "no source": (["budget"], 2, "--jaeger URL"),
-    "both sources": (["budget", "--jaeger", "http://127.0.0.1:9", "--otlp", "x", TRACE_ID], 2, "--otlp FILE"),
-    "no trace id": (["budget", "--jaeger", "http://127.0.0.1:9"], 2, "TRACE_ID"),
-    "no file": (["budget", "--otlp", "/nowhere/x.json"], 1, "/nowhere/x.json"),
-    "no Jaeger": (["budget", "--jaeger", "http://127.0.0.1:9", TRACE_ID, "--patience", "0"], 1, "did not answer"),
-    "no trace id at all": (["budget", "--jaeger", "http://127.0.0.1:9", "17"], 1, "is not a trace id of 32 hex digits"),
+    "no source": (["budget"], 2, "SOURCE"),
+    "no file": (["budget", "/nowhere/x.json"], 1, "/nowhere/x.json: no such file or folder"),
+    "no Jaeger": (["budget", "http://127.0.0.1:9"], 1, "did not answer"),
+    "no format": (
+        ["budget", "x", "--format", "xml"],
+        1,
+        "choose one of jaeger, otlp-json, otlp-proto, otlp-framed, zipkin",
+    ),
+    "no moment": (["budget", "x", "--since", "soon"], 1, "--since soon: give 30s, 15m"),
+    "no names": (["budget", "x", "--mapping", "/nowhere/names.yaml"], 1, "/nowhere/names.yaml"),
 }
 
 
@@ -62,9 +124,9 @@ def test_wrong_input_is_told(arguments, code, message):
 
 
 def test_an_unknown_trace_in_a_file_is_told(otlp_file):
-    result = run("budget", "--otlp", otlp_file, "b" * 32)
+    result = run("budget", otlp_file, "--trace", "b" * 32)
     assert result.exit_code == 1
-    assert f"no trace {'b' * 32} in {otlp_file}" in result.output
+    assert f"No trace {'b' * 32} in {otlp_file}" in result.output
 
 
 def test_benchmark_says_what_it_measured():
@@ -73,6 +135,14 @@ def test_benchmark_says_what_it_measured():
     found = json.loads(result.stdout)
     assert found["gap_ns"] == 0
     assert found["traces_per_s"] > 0
+
+
+def test_benchmark_of_a_format():
+    result = run("benchmark-budgets", "--format", "zipkin", "--spans", 60_000, "--json")
+    (figures,) = json.loads(result.stdout)["formats"].values()
+    assert figures["spans"] == 60_000
+    assert figures["peak_mib"] > 0
+    assert run("benchmark-budgets", "--format", "xml").exit_code == 2
 
 
 def test_rows_of_a_whole_file(tmp_path):

@@ -96,12 +96,12 @@ def test_a_trace_shows_names_as_they_are(tmp_path):
     ]
     file = tmp_path / "spans[id].json"
     file.write_text(json.dumps(otlp_document(spans)))
-    result = CliRunner().invoke(app, ["budget", "--otlp", str(file)])
+    result = CliRunner().invoke(app, ["budget", str(file)])
     assert result.exit_code == 0, result.output
     assert f"{SERVICE} {SPAN} [CLIENT]" in result.output
     assert f"work:{SERVICE}" in result.output
     assert f"Hop budget of {SPAN}" in " ".join(result.output.split())
-    missing = CliRunner().invoke(app, ["budget", "--otlp", str(file), "b" * 32])
+    missing = CliRunner().invoke(app, ["budget", str(file), "--trace", "b" * 32])
     assert str(file) in missing.output
 
 

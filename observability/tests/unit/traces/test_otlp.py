@@ -103,6 +103,17 @@ def test_a_root_has_no_parent_however_that_is_written(none):
     assert found.parent_id == ""
 
 
+@pytest.mark.parametrize("attributes", [[], [{"key": "service.name", "value": {"intValue": "5"}}]], ids=str)
+def test_spans_without_a_service_are_of_the_unknown_one(attributes):
+    (found,) = read({"resourceSpans": [{"resource": {"attributes": attributes}, "scopeSpans": [{"spans": [span()]}]}]})
+    assert found.service == "unknown_service"
+
+
+def test_links_are_kept():
+    (found,) = read(document(span(links=[{"traceId": b64(TRACE_ID), "spanId": PARENT_ID.upper()}])))
+    assert found.links == ((TRACE_ID, PARENT_ID),)
+
+
 @pytest.mark.parametrize("empty", [{"resourceSpans": None}, {"resourceSpans": []}, document()], ids=str)
 def test_a_document_may_have_no_spans(empty):
     assert read(empty) == []
@@ -112,11 +123,6 @@ BROKEN = {
     "an array": ([], "file: Expected `object`, got `array`"),
     "another answer": ({"data": []}, "file: has no `resourceSpans` (it has: data)"),
     "an empty answer": ({"result": {}}, "file.result: has no `resourceSpans`"),
-    "no service": ({"resourceSpans": [{"scopeSpans": []}]}, "file.resourceSpans[0].resource: has no `service.name`"),
-    "a number for a service": (
-        {"resourceSpans": [{"resource": {"attributes": [{"key": "service.name", "value": {"intValue": "5"}}]}}]},
-        "file.resourceSpans[0].resource: has no `service.name`",
-    ),
     "spans no array": ({"resourceSpans": {"a": 1}}, "file.resourceSpans: Expected `array | null`, got `object`"),
     "short id": (document(span(spanId="abc")), "spans[0].spanId: 'abc' is neither 16 hex digits nor base64 of 8"),
     "no hex": (document(span(), span(spanId="g" * 16)), "scopeSpans[0].spans[1].spanId: 'gggg"),

@@ -1,0 +1,196 @@
+"""The figures of any system's traces: how far they can be trusted, and the budgets of each root operation in bands."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import gcd
+
+import msgspec
+
+from hops.budget.any_system import budget_of_any, tree_of
+from hops.budget.bands import banded_traces, nearest_trace, quantile
+from hops.budget.mapping import NameMap
+from hops.budget.parts import UNATTRIBUTED, Budget
+from hops.traces.clocks import Clock, Clocks, corrected, offsets_ns
+from hops.traces.span import UNKNOWN_SERVICE, Span
+from hops.traces.tree import Quality, Tree
+from hops.units import NS_PER_MS
+
+_RESOLUTIONS = (1_000_000_000, 1_000_000, 1_000)
+
+
+class Operation(msgspec.Struct, frozen=True):
+    """Traces of one root operation.
+
+    Args:
+        name: The root's service and span name; of the shop's traces the journey.
+        traces: How many there are.
+        total_ns: All of them together.
+        parts_ns: Nanoseconds by part, of all of them together, the largest first; they add up to `total_ns`.
+        latency_ms: Milliseconds in the `mean`, at `p50` and at `p99`.
+        budget_ms: Mean ms by part, for each of `bands.BANDS`.
+        exemplars: Ids of the traces nearest to `p50` and `p99`.
+    """
+
+    name: str
+    traces: int
+    total_ns: int
+    parts_ns: Mapping[str, int]
+    latency_ms: Mapping[str, float]
+    budget_ms: Mapping[str, Mapping[str, float]]
+    exemplars: Mapping[str, str]
+
+    @property
+    def distinct_exemplars(self) -> dict[str, str]:
+        """The exemplars by `p50` and `p99`; one alone where they are the same trace."""
+        ids = self.exemplars
+        return {name: ids[name] for name in (("p50",) if ids["p50"] == ids["p99"] else ("p50", "p99"))}
+
+    @property
+    def tail(self) -> list[tuple[str, float]]:
+        """Parts that take longer in the p99 band than in the p50 band: how much, ms, the largest first."""
+        middle, slow = self.budget_ms["p50_band"], self.budget_ms["p99_band"]
+        more = [(part, ms - middle.get(part, 0.0)) for part, ms in slow.items()]
+        return sorted((one for one in more if one[1] > 0), key=lambda one: (-one[1], one[0]))
+
+
+class Trust(msgspec.Struct):
+    """How far traces can be trusted.
+
+    Args:
+        quality: What they lacked, all together.
+        complete: How many have a root, no orphan, and an answer to each call that should have one.
+        gap_ns: Largest distance of a budget from adding up: 0, or the code is wrong.
+        resolution_ns: Largest of 1, 1,000, 1,000,000 and 1,000,000,000 ns that all times are multiples of.
+        unattributed: Share of all time that no part explains, 0 to 1.
+        nameless: Spans whose component has no name.
+        linked: Traces whose root is linked to a span of another trace: what they waited for before is not in them.
+        clocks: How far the clocks of each pair of services are apart, those that differ most first.
+        corrected: By how much each service's spans were moved, ns; empty if none were.
+        unused: Patterns of the file of names that fitted nothing.
+    """
+
+    quality: Quality = msgspec.field(default_factory=Quality)
+    complete: int = 0
+    gap_ns: int = 0
+    resolution_ns: int = 1
+    unattributed: float = 0.0
+    nameless: int = 0
+    linked: int = 0
+    clocks: Sequence[Clock] = ()
+    corrected: Mapping[str, int] = {}
+    unused: Sequence[str] = ()
+
+
+class Analysed(msgspec.Struct):
+    """Budgets of traces of any system.
+
+    Args:
+        budgets: Budget of each trace that has one.
+        trust: How far they can be trusted.
+        names: What services, operations and parts are called instead; None if there is no file of names.
+    """
+
+    budgets: list[Budget]
+    trust: Trust
+    names: NameMap | None = None
+
+    def tree(self, spans: Sequence[Span]) -> Tree:
+        """The tree of one of the traces, as its budget was made of."""
+        return tree_of(corrected(spans, self.trust.corrected) if self.trust.corrected else spans, self.names)
+
+
+def analyse(
+    traces: Mapping[str, Sequence[Span]],
+    *,
+    names: NameMap | None = None,
+    correct_clocks: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Analysed:
+    """Makes the budgets of traces of any system.
+
+    Args:
+        traces: Spans by trace id.
+        names: What services, operations and parts are called instead.
+        correct_clocks: Whether to move the spans of services whose clocks differ.
+        progress: Called with (traces so far, all of them).
+    """
+    made = Analysed([], Trust(), names)
+    trust = made.trust
+    clocks = Clocks()
+    if correct_clocks:
+        for spans in traces.values():
+            clocks.add(made.tree(spans))
+        trust.clocks = clocks.estimates()
+        trust.corrected = {name: offset for name, offset in offsets_ns(trust.clocks).items() if offset}
+    # Whatever all times are multiples of, their greatest common divisor is a multiple of.
+    divisor = unattributed = total = 0
+    for number, spans in enumerate(traces.values(), 1):
+        divisor = gcd(divisor, *(span.start_ns for span in spans), *(span.end_ns for span in spans))
+        tree = made.tree(spans)
+        if not correct_clocks:
+            clocks.add(tree)
+        _note(trust, tree)
+        budget = budget_of_any(tree)
+        if budget is not None:
+            made.budgets.append(budget)
+            trust.gap_ns = max(trust.gap_ns, budget.gap_ns)
+            unattributed += budget.parts.get(UNATTRIBUTED, 0)
+            total += budget.total_ns
+        if progress is not None:
+            progress(number, len(traces))
+    if not correct_clocks:
+        trust.clocks = clocks.estimates()
+    trust.resolution_ns = next((one for one in _RESOLUTIONS if divisor and not divisor % one), 1)
+    trust.unattributed = unattributed / total if total else 0.0
+    trust.unused = () if names is None else names.unused
+    return made
+
+
+def operations_of(budgets: Iterable[Budget]) -> list[Operation]:
+    """Figures by root operation, those that took the most time together first."""
+    by_name: dict[str, dict[str, Budget]] = defaultdict(dict)
+    for one in budgets:
+        by_name[one.journey][one.trace_id] = one
+    made = [_operation(name, own) for name, own in by_name.items()]
+    return sorted(made, key=lambda one: (-one.total_ns, one.name))
+
+
+def _note(trust: Trust, tree: Tree) -> None:
+    trust.quality.add(tree.quality)
+    trust.complete += tree.quality.complete
+    trust.nameless += sum(node.span.service == UNKNOWN_SERVICE for node in tree.nodes)
+    if tree.root is not None:
+        trust.linked += any(trace_id != tree.root.span.trace_id for trace_id, _ in tree.root.span.links)
+
+
+def _operation(name: str, budgets: Mapping[str, Budget]) -> Operation:
+    totals = {trace_id: one.total_ns for trace_id, one in budgets.items()}
+    ordered = sorted(totals.values())
+    bands = banded_traces(totals)
+    sums = {band: _sums(budgets[trace_id] for trace_id in inside) for band, inside in bands.items()}
+    total_ns = sum(ordered)
+    return Operation(
+        name=name,
+        traces=len(ordered),
+        total_ns=total_ns,
+        parts_ns=sums["mean"],
+        latency_ms={
+            "mean": total_ns / len(ordered) / NS_PER_MS,
+            "p50": quantile(ordered, 0.5) / NS_PER_MS,
+            "p99": quantile(ordered, 0.99) / NS_PER_MS,
+        },
+        budget_ms={
+            band: {part: ns / len(bands[band]) / NS_PER_MS for part, ns in own.items()} for band, own in sums.items()
+        },
+        exemplars={"p50": nearest_trace(totals, 0.5), "p99": nearest_trace(totals, 0.99)},
+    )
+
+
+def _sums(budgets: Iterable[Budget]) -> dict[str, int]:
+    """Nanoseconds by part, the largest first; parts that cost nothing left out."""
+    sums: Counter[str] = Counter()
+    for one in budgets:
+        sums.update(one.parts)
+    return dict(sorted(((part, ns) for part, ns in sums.items() if ns), key=lambda item: (-item[1], item[0])))

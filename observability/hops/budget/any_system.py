@@ -1,0 +1,93 @@
+"""Hop budgets of traces of any system.
+
+A trace follows the shop's conventions if one of its spans has the attribute `shop.journey`, which the shop's generator
+puts on every root. Only then do names such as `client`, `edge` or `order-inbound` mean generator, proxy and sidecar.
+In all other traces a name is just a name:
+
+| part | time |
+|---|---|
+| `work:<service>` | in its SERVER, CONSUMER and INTERNAL spans, and those without a kind |
+| `wire:<caller>→<callee>` | in the caller's CLIENT span, outside the callee's spans |
+| `db:<service>`, `cache:<service>` | in its spans that name a database, or one that is a cache |
+| `messaging:<service>` | in its PRODUCER spans, sending |
+| `messaging:<sender>→<receiver>` | from the end of a PRODUCER span to the start of the CONSUMER span below it |
+| `external:<caller>→<peer>` | in a CLIENT span whose peer is named and leaves no spans: the call as a whole |
+| `unattributed` | in CLIENT spans that no span answers and that name no such peer |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from sys import intern
+
+from msgspec.structs import replace
+
+from hops.budget.mapping import NameMap
+from hops.budget.parts import UNATTRIBUTED, Budget, budget_of_tree, part_of
+from hops.traces.foreign import WAIT, grow_any, is_external, peer_of
+from hops.traces.span import CLIENT, CONSUMER, PRODUCER, SERVER, Span
+from hops.traces.tree import Node, Tree, grow
+
+STORES = ("db.system.name", "db.system", "db.type")
+CACHES = frozenset({"valkey", "redis", "memcached", "hazelcast", "infinispan", "couchbase-cache"})
+
+
+def is_shops(spans: Iterable[Span]) -> bool:
+    """Whether a trace follows the shop's conventions; the one place that decides it."""
+    return any("shop.journey" in span.attributes for span in spans)
+
+
+def tree_of(spans: Sequence[Span], names: NameMap | None = None) -> Tree:
+    """The tree of one trace of any system, each node with its part unless it is the shop's.
+
+    Args:
+        spans: Spans of one trace, in any order.
+        names: What services, operations and parts are called instead.
+    """
+    shops = is_shops(spans)
+    if names is not None:
+        spans = names.renamed(list(spans))
+    if shops:
+        tree = grow(spans)
+    else:
+        tree = grow_any(spans)
+        services = {node.span.service for node in tree.nodes}
+        for node in tree.nodes:
+            node.part = _part(node, services)
+    if names is not None and names.parts:
+        for node in tree.nodes:
+            node.part = names.parts.of(part_of(node))
+    return tree
+
+
+def budget_of_any(tree: Tree) -> Budget | None:
+    """The budget of a tree of `tree_of`; None if the trace has no span.
+
+    Its journey is the root's operation: of the shop's traces the journey, of others the service and the span's name.
+    """
+    budget = budget_of_tree(tree)
+    if budget is None or tree.root is None:
+        return budget
+    root = tree.root.span
+    journey = budget.journey if "shop.journey" in root.attributes else f"{root.service}: {root.name}"
+    return replace(budget, journey=intern(journey), edge_requests=(), calls=())
+
+
+def _part(node: Node, services: set[str]) -> str:
+    span = node.span
+    kind = span.kind
+    if kind is CONSUMER and span.name.startswith(WAIT) and node.callee is not None:
+        return f"messaging:{node.callee}→{span.service}"
+    if kind is not SERVER and node.callee is None and (store := _store(span)):
+        return f"{'cache' if store in CACHES else 'db'}:{span.service}"
+    if kind is PRODUCER:
+        return f"messaging:{span.service}"
+    if kind is not CLIENT:
+        return f"work:{span.service}"
+    if node.callee is not None:
+        return f"wire:{span.service}→{node.callee}"
+    return f"external:{span.service}→{peer_of(span)}" if is_external(node, services) else UNATTRIBUTED
+
+
+def _store(span: Span) -> str:
+    return next((str(span.attributes[name]).lower() for name in STORES if span.attributes.get(name)), "")

@@ -1,0 +1,178 @@
+"""Traces from files, folders, patterns and standard input."""
+
+from __future__ import annotations
+
+import codecs
+import glob
+import mmap
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import IO
+
+from hops.errors import MalformedTraceError, SourceError
+from hops.sources.compressed import opened, spooled
+from hops.sources.recognise import BINARY, Batches, read_binary, read_json_value
+from hops.traces.span import Span
+
+STDIN = "-"
+FREED_EVERY = 200
+"""Batches after which a mapped file gives its memory back."""
+_HEAD = 4096
+_BLANKS = b" \t\r\n"
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def paths_of(source: str) -> list[Path]:
+    """The files that a source names: itself, those below a folder, or those that fit a pattern; hidden ones left out.
+
+    Raises:
+        SourceError: There is no such file.
+    """
+    path = Path(source)
+    if path.is_dir():
+        inside = sorted(one for one in path.rglob("*") if one.is_file() and not _is_hidden(one.relative_to(path)))
+        if not inside:
+            raise SourceError(f"{source}: a folder without files")
+        return inside
+    if path.exists():
+        return [path]
+    matching = sorted(Path(one) for one in glob.glob(source, recursive=True) if Path(one).is_file())
+    if not matching:
+        raise SourceError(f"{source}: no such file or folder, and no file fits it as a pattern")
+    return matching
+
+
+def read_file(file: IO[bytes], where: str, forced: str = "") -> Iterator[tuple[str, list[Span]]]:
+    """The spans of one file in batches, each with the format that it was in.
+
+    Args:
+        file: Seekable file, at its start.
+        where: Name of the file, for messages.
+        forced: One of `recognise.FORMATS`; empty to recognise it.
+
+    Raises:
+        MalformedTraceError: The file is in no known format, or something in it is wrong; the message names the place.
+    """
+    head = _peek(file)
+    if not head:
+        raise MalformedTraceError(f"{where}: is empty")
+    with ExitStack() as scratch:
+        yield from _read_plain(file, where, forced, head, scratch)
+
+
+def _read_plain(
+    file: IO[bytes], where: str, forced: str, head: bytes, scratch: ExitStack
+) -> Iterator[tuple[str, list[Span]]]:
+    plain = opened(file, head, where)
+    if plain is not file:
+        scratch.enter_context(plain)
+        head = _peek(plain)
+        if not head:
+            raise MalformedTraceError(f"{where}: is compressed, and empty")
+    if head.startswith(_UTF_16):
+        plain = scratch.enter_context(_utf_8(plain, where))
+        head = _peek(plain)
+    elif head.startswith(codecs.BOM_UTF8):
+        plain.seek(len(codecs.BOM_UTF8))
+        head = head[len(codecs.BOM_UTF8) :]
+    if forced in BINARY or (not forced and head.lstrip(_BLANKS)[:1] not in (b"{", b"[")):
+        view, free = _mapped(plain)
+        yield from _named(*read_binary(view, where, head, forced), free)
+        return
+    yield from _read_json(plain, where)
+
+
+def open_stdin() -> IO[bytes]:
+    """Standard input as a file that can be looked at twice."""
+    return spooled(sys.stdin.buffer, "standard input")
+
+
+def _read_json(file: IO[bytes], where: str) -> Iterator[tuple[str, list[Span]]]:
+    """One document, or one a line."""
+    began = file.tell()
+    first = file.readline()
+    while first and not first.strip():
+        first = file.readline()
+    if file.read(_HEAD).strip() and _is_whole(first):
+        file.seek(began)
+        yield from _read_lines(file, where)
+        return
+    file.seek(began)
+    view, free = _mapped(file)
+    text = view[began:]
+    blanks = len(text[:_HEAD]) - len(bytes(text[:_HEAD]).lstrip(_BLANKS))
+    yield from _named(*read_json_value(text[blanks:], where), free)
+
+
+def _mapped(file: IO[bytes]) -> tuple[memoryview, Callable[[], None]]:
+    """The whole file, unmapped when nothing refers to it any more; and what frees the memory of what was looked at."""
+    data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return memoryview(data), partial(data.madvise, mmap.MADV_DONTNEED)
+
+
+def _is_whole(line: bytes) -> bool:
+    import msgspec
+
+    try:
+        msgspec.json.decode(line, type=msgspec.Raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return line.rstrip(_BLANKS).endswith((b"}", b"]")) and line.count(b"{") > 1
+    return True
+
+
+def _read_lines(file: IO[bytes], where: str) -> Iterator[tuple[str, list[Span]]]:
+    """Every line that can be read; the first that cannot is told at the end, with how many there are."""
+    first: MalformedTraceError | None = None
+    bad = lines = 0
+    for number, line in enumerate(file, 1):
+        text = line.strip(_BLANKS)
+        if not text:
+            continue
+        lines += 1
+        try:
+            yield from _named(*read_json_value(text, f"{where}:{number}"))
+        except MalformedTraceError as error:
+            bad += 1
+            first = first or error
+    if first is not None:
+        others = (
+            f"; so {bad - 1:,} more of {lines:,} lines" if bad > 1 else f"; the other {lines - 1:,} lines were read"
+        )
+        raise MalformedTraceError(f"{first}{others}") from first
+
+
+def _named(kind: str, batches: Batches, free: Callable[[], None] | None = None) -> Iterator[tuple[str, list[Span]]]:
+    for number, batch in enumerate(batches):
+        if free is not None and not number % FREED_EVERY:
+            free()
+        yield kind, batch
+
+
+def _utf_8(file: IO[bytes], where: str) -> IO[bytes]:
+    """A file in UTF-16, as some shells write what is piped into a file, in UTF-8."""
+    try:
+        text = codecs.getreader("utf-16")(file)
+        return spooled(_Encoded(text), where)  # type: ignore[arg-type]
+    except UnicodeDecodeError as error:
+        raise MalformedTraceError(f"{where}: begins as UTF-16, but is none: {error}") from error
+
+
+class _Encoded:
+    def __init__(self, text: codecs.StreamReader) -> None:
+        self._text = text
+
+    def read(self, size: int) -> bytes:
+        return self._text.read(size).encode()
+
+
+def _peek(file: IO[bytes]) -> bytes:
+    head = file.read(_HEAD)
+    file.seek(0)
+    return head
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)

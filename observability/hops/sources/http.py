@@ -1,0 +1,87 @@
+"""Answers of query APIs over HTTP: each with limits of time and size, and errors that say what to do."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import IO, Any
+
+from hops.errors import SourceError
+from hops.sources.compressed import MOST_BYTES
+
+SILENCE_S = 10.0
+ANSWER_S = 120.0
+"""How long an API may be silent, and how long one answer may take in all."""
+_PIECE = 1 << 16
+_REMEDIES = {
+    401: "it wants credentials: --header 'Authorization: …'",
+    403: "the credentials do not suffice: --header 'Authorization: …'",
+    404: "nothing is there: check the path, and that the trace still exists",
+    429: "it is asked too often: try again later, or with a lower --limit",
+}
+
+
+class NotFoundError(SourceError):
+    """The API does not know this address."""
+
+
+def get(url: str, headers: Mapping[str, str], *, accept: str = "application/json") -> IO[bytes]:
+    """One answer, as a file at its start.
+
+    Args:
+        url: Address, http or https.
+        headers: Headers to send besides, such as credentials.
+        accept: Media type to ask for.
+
+    Raises:
+        NotFoundError: The answer was 404.
+        SourceError: No answer in time, or an error; the message names the address and what helps.
+    """
+    deadline = time.monotonic() + ANSWER_S
+    request = urllib.request.Request(url, headers={"Accept": accept, **headers})  # noqa: S310  the caller checks it
+    with ExitStack() as closing:
+        scratch = closing.enter_context(tempfile.TemporaryFile())
+        _receive(request, scratch, deadline)
+        closing.pop_all()
+    scratch.seek(0)
+    return scratch
+
+
+def _receive(request: urllib.request.Request, scratch: IO[bytes], deadline: float) -> None:
+    url = request.full_url
+    try:
+        with urllib.request.urlopen(request, timeout=SILENCE_S) as answer:  # noqa: S310
+            while piece := answer.read1(_PIECE):
+                scratch.write(piece)
+                if time.monotonic() > deadline:
+                    raise SourceError(f"{url}: the answer took longer than {ANSWER_S:.0f} s; ask for less with --limit")
+                if scratch.tell() > MOST_BYTES:
+                    raise SourceError(f"{url}: the answer is larger than {MOST_BYTES / 2**30:.0f} GiB")
+    except urllib.error.HTTPError as error:
+        with error:
+            said = " ".join(error.read(200).decode(errors="replace").split())
+        remedy = _REMEDIES.get(error.code, "")
+        kind = NotFoundError if error.code == http.HTTPStatus.NOT_FOUND else SourceError
+        raise kind(f"{url} answered {error.code}{f' ({remedy})' if remedy else ''}: {said or 'no body'}") from error
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        reason = getattr(error, "reason", None) or str(error) or type(error).__name__
+        raise SourceError(f"{url} did not answer (limit: {SILENCE_S:.0f} s of silence): {reason}") from error
+
+
+def get_json(url: str, headers: Mapping[str, str]) -> Any:
+    """One answer, decoded.
+
+    Raises:
+        SourceError: As `get`; or the answer is no JSON.
+    """
+    with get(url, headers) as answer:
+        try:
+            return json.load(answer)
+        except (ValueError, RecursionError) as error:
+            raise SourceError(f"{url} did not answer with JSON") from error

@@ -1,0 +1,123 @@
+"""OTLP protobuf (`ExportTraceServiceRequest`, `TracesData`), and the Collector's files of length-prefixed messages."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from sys import intern
+from typing import TYPE_CHECKING
+
+from hops.errors import MalformedTraceError
+from hops.sources.compressed import ZSTD
+from hops.sources.read_json import kept
+from hops.traces.otlp import KINDS
+from hops.traces.span import NO_ATTRIBUTES, UNKNOWN_SERVICE, AttributeValue, Kind, Span
+
+if TYPE_CHECKING:
+    from opentelemetry.proto.trace.v1 import trace_pb2
+
+RESOURCE_SPANS = 0x0A
+"""The first byte of a message that holds spans: field 1, with a length."""
+_PREFIX = struct.Struct(">I")
+_NO_ID = bytes(8)
+_SCALARS = frozenset({"string_value", "int_value", "bool_value", "double_value"})
+
+
+def read_messages(data: bytes | memoryview, where: str) -> Iterator[list[Span]]:
+    """The spans of one message, component by component.
+
+    Raises:
+        MalformedTraceError: The bytes are no such message, or are cut off; the message names the byte.
+    """
+    from google.protobuf.message import DecodeError
+    from opentelemetry.proto.trace.v1 import trace_pb2
+
+    at, size = 0, len(data)
+    while at < size:
+        began = at
+        if data[at] != RESOURCE_SPANS:
+            raise MalformedTraceError(f"{where}: no OTLP protobuf: unexpected field at byte {began:,}")
+        length, at = _varint(data, at + 1, where)
+        if at + length > size:
+            raise MalformedTraceError(
+                f"{where}: cut off: the message at byte {began:,} needs {at + length - size:,} more"
+            )
+        try:
+            resource = trace_pb2.ResourceSpans.FromString(bytes(data[at : at + length]))
+        except DecodeError as error:
+            raise MalformedTraceError(f"{where}: no OTLP protobuf: the message at byte {began:,}: {error}") from error
+        yield list(_spans(resource, f"{where}, message at byte {began:,}"))
+        at += length
+
+
+def frames(data: bytes | memoryview, where: str) -> Iterator[tuple[memoryview, str]]:
+    """The messages of a file of the Collector's, each behind its length in 4 bytes; with the place of each.
+
+    Raises:
+        MalformedTraceError: The last message is cut off.
+    """
+    view = memoryview(data)
+    at = 0
+    while at < len(view):
+        if at + _PREFIX.size > len(view):
+            raise MalformedTraceError(f"{where}: cut off in the length at byte {at:,}")
+        (length,) = _PREFIX.unpack_from(view, at)
+        body = at + _PREFIX.size
+        if body + length > len(view):
+            raise MalformedTraceError(
+                f"{where}: cut off: the message at byte {at:,} has {len(view) - body:,} of {length:,}"
+            )
+        yield view[body : body + length], f"{where}, message at byte {at:,}"
+        at = body + length
+
+
+def looks_framed(head: bytes, size: int) -> bool:
+    """Whether bytes begin with a length that fits the file, and a message or its compressed form behind it."""
+    if len(head) < _PREFIX.size + 4:
+        return False
+    (length,) = _PREFIX.unpack_from(head)
+    return 0 < length <= size - _PREFIX.size and (head[4] in (RESOURCE_SPANS, ord("{")) or head[4:8] == ZSTD)
+
+
+def _varint(data: bytes | memoryview, at: int, where: str) -> tuple[int, int]:
+    value = 0
+    for shift in range(0, 63, 7):
+        if at >= len(data):
+            break
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, at
+    raise MalformedTraceError(f"{where}: no OTLP protobuf: the length that ends at byte {at:,} is cut off or too long")
+
+
+def _spans(resource: trace_pb2.ResourceSpans, where: str) -> Iterator[Span]:
+    service = UNKNOWN_SERVICE
+    for attribute in resource.resource.attributes:
+        if attribute.key == "service.name" and attribute.value.string_value:
+            service = attribute.value.string_value
+    for scope in resource.scope_spans:
+        for span in scope.spans:
+            if len(span.trace_id) != 16 or len(span.span_id) != 8:
+                lengths = f"{len(span.trace_id)} and {len(span.span_id)} bytes"
+                raise MalformedTraceError(f"{where}: span {span.name!r}: ids have {lengths}, not 16 and 8")
+            parent = span.parent_span_id
+            attributes: dict[str, AttributeValue] = {}
+            for attribute in span.attributes:
+                if attribute.key in kept:
+                    which = attribute.value.WhichOneof("value")
+                    if which in _SCALARS:
+                        attributes[attribute.key] = getattr(attribute.value, which)
+            yield Span(
+                intern(span.trace_id.hex()),
+                span.span_id.hex(),
+                parent.hex() if parent and parent != _NO_ID else "",
+                intern(span.name),
+                KINDS[span.kind] if span.kind < len(KINDS) else Kind.UNSPECIFIED,
+                service,
+                span.start_time_unix_nano,
+                span.end_time_unix_nano,
+                attributes or NO_ATTRIBUTES,
+                tuple((link.trace_id.hex(), link.span_id.hex()) for link in span.links) if span.links else (),
+            )

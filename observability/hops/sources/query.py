@@ -1,0 +1,281 @@
+"""Traces from the query APIs of Jaeger, Tempo and Zipkin, or from any address that answers with traces."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from functools import partial
+from itertools import islice
+from typing import IO, Any
+from urllib.parse import quote, urlencode, urlsplit
+
+import msgspec
+
+from hops.errors import SourceError
+from hops.sources.files import read_file
+from hops.sources.http import NotFoundError, get, get_json
+from hops.traces.span import Span
+
+AT_ONCE = 4
+"""Most requests under way at once."""
+LIMIT = 200
+_UI_TRACE = re.compile(r"(?P<base>https?://[^?#]*?)/trace/(?P<id>[0-9a-fA-F]{1,32})/?(?:[?#].*)?")
+_AGO = re.compile(r"(?P<count>\d{1,9})(?P<unit>[smhd])")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_NS_PER_S = 1_000_000_000
+_PROTOBUF = "application/protobuf"
+
+
+class Query(msgspec.Struct, frozen=True):
+    """Which traces to ask for.
+
+    Args:
+        service: Name of a service in the traces; empty for any, where the API allows it.
+        operation: Name of a span of this service; empty for any.
+        since_ns: Unix time of the earliest start, ns.
+        until_ns: Unix time of the latest start, ns; 0 for now.
+        limit: Most traces.
+        trace_ids: Ids of traces, instead of all of the above.
+        headers: Headers to send, such as credentials.
+    """
+
+    service: str = ""
+    operation: str = ""
+    since_ns: int = 0
+    until_ns: int = 0
+    limit: int = LIMIT
+    trace_ids: tuple[str, ...] = ()
+    headers: Mapping[str, str] = {}
+
+    @property
+    def ends_ns(self) -> int:
+        """The latest start that is asked for, Unix time, ns."""
+        return self.until_ns or time.time_ns()
+
+
+class Answer(msgspec.Struct):
+    """One answer of an API.
+
+    Args:
+        url: Address that was asked.
+        batches: Spans in batches, each with its format.
+        jaeger: Address of the Jaeger whose UI shows these traces; empty for others.
+    """
+
+    url: str
+    batches: Iterator[tuple[str, list[Span]]]
+    jaeger: str = ""
+
+
+def moment_ns(text: str, what: str) -> int:
+    """A moment, as `30m`, `2h` or `1d` ago or as ISO 8601, which is UTC unless it says otherwise: Unix time, ns.
+
+    Raises:
+        SourceError: It is neither; the message names the choices.
+    """
+    if ago := _AGO.fullmatch(text):
+        return time.time_ns() - int(ago["count"]) * _SECONDS[ago["unit"]] * _NS_PER_S
+    try:
+        moment = datetime.fromisoformat(text)
+        return round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1e6) * 1000
+    except (ValueError, OverflowError) as error:
+        raise SourceError(
+            f"{what} {text}: give 30s, 15m, 2h or 1d ago, or a time such as 2026-05-01T12:00:00Z"
+        ) from error
+
+
+def header_of(text: str) -> tuple[str, str]:
+    """A header from `Name: value`.
+
+    Raises:
+        SourceError: There is no colon, or it is no header.
+    """
+    name, colon, value = text.partition(":")
+    if not (colon and name.strip() and value.isprintable() and name.isascii()):
+        raise SourceError("--header: give NAME:VALUE, such as 'Authorization: Bearer …'")
+    return name.strip(), value.strip()
+
+
+def is_url(source: str) -> bool:
+    """Whether a source is an address."""
+    return source.startswith(("http://", "https://"))
+
+
+def answers(source: str, forced: str, query: Query) -> Iterator[Answer]:
+    """The answers of the API at an address.
+
+    Args:
+        source: Base address of a Jaeger, Tempo or Zipkin; address of a trace in Jaeger's UI; or any address below
+            `/api/`, which is asked as it is.
+        forced: As `files.read_file` has it.
+        query: Which traces to ask for.
+
+    Raises:
+        SourceError: No such API answers, or it needs to know more; the message names the choices.
+    """
+    source = source.rstrip("/")
+    if in_ui := _UI_TRACE.fullmatch(source):
+        query = msgspec.structs.replace(query, trace_ids=(in_ui["id"],))
+        source = in_ui["base"]
+    elif "/api/" in urlsplit(source).path + "/":
+        yield Answer(source, _read(get(source, query.headers, accept=f"application/json, {_PROTOBUF}"), source, forced))
+        return
+    yield from _api_at(source, query)(source, query)
+
+
+def _api_at(base: str, query: Query) -> Callable[[str, Query], Iterator[Answer]]:
+    """Which API answers at an address, by a question that only it understands."""
+    told = []
+    for path, is_it, ask in _APIS:
+        try:
+            with get(f"{base}{path}", query.headers, accept="*/*") as answer:
+                if is_it(answer.read(1 << 20)):
+                    return ask
+            told.append(f"{path}: another answer")
+        except NotFoundError:
+            told.append(f"{path}: 404")
+    raise SourceError(
+        f"{base}: neither Jaeger, Zipkin nor Tempo answers there ({'; '.join(told)}); give the API's base address, "
+        "or the whole address of an answer below /api/"
+    )
+
+
+def _jaeger(base: str, query: Query) -> Iterator[Answer]:
+    if query.trace_ids:
+        for trace_id in query.trace_ids:
+            yield _jaeger_answer(base, f"traces/{quote(trace_id)}", f"traces/{quote(trace_id)}", query)
+        return
+    services = sorted(map(str, get_json(f"{base}/api/services", query.headers).get("data") or []))
+    if query.service not in services:
+        unknown = f"there is no service {query.service!r}" if query.service else "--service is missing"
+        raise SourceError(
+            f"{base}: Jaeger needs to know which service: {unknown}; it has {', '.join(services) or 'none'}"
+        )
+    asked = {
+        "service_name": query.service,
+        "operation_name": query.operation,
+        "start_time_min": _rfc3339(query.since_ns),
+        "start_time_max": _rfc3339(query.ends_ns),
+        "search_depth": query.limit,
+    }
+    # Versions differ in how they spell the names, and leave out what they do not know.
+    newer: dict[str, Any] = {"query.num_traces": query.limit}
+    for name, value in asked.items():
+        first, *others = name.split("_")
+        newer |= {f"query.{name}": value, f"query.{first}{''.join(map(str.capitalize, others))}": value}
+    older = {
+        "service": query.service,
+        "operation": query.operation,
+        "start": query.since_ns // 1000,
+        "end": query.ends_ns // 1000,
+        "limit": query.limit,
+    }
+    yield _jaeger_answer(base, f"traces?{_encoded(newer)}", f"traces?{_encoded(older)}", query)
+
+
+def _jaeger_answer(base: str, newer: str, older: str, query: Query) -> Answer:
+    """By the newer API, which keeps nanoseconds; by the older one where there is no newer."""
+    url = f"{base}/api/v3/{newer}"
+    try:
+        answer = get(url, query.headers)
+        begins = answer.read(1)
+        answer.seek(0)
+        if begins == b"{":
+            return Answer(url, _read(answer, url), base)
+        answer.close()  # a page of the UI, from a Jaeger without the newer API
+    except NotFoundError:
+        pass
+    url = f"{base}/api/{older}"
+    return Answer(url, _read(get(url, query.headers), url), base)
+
+
+def _zipkin(base: str, query: Query) -> Iterator[Answer]:
+    if query.trace_ids:
+        yield from _each(query.trace_ids, lambda trace_id: f"{base}/api/v2/trace/{quote(trace_id)}", query)
+        return
+    asked = {
+        "serviceName": query.service,
+        "spanName": query.operation,
+        "endTs": query.ends_ns // 1_000_000,
+        "lookback": max(1, (query.ends_ns - query.since_ns) // 1_000_000),
+        "limit": query.limit,
+    }
+    url = f"{base}/api/v2/traces?{_encoded(asked)}"
+    yield Answer(url, _read(get(url, query.headers), url))
+
+
+def _tempo(base: str, query: Query) -> Iterator[Answer]:
+    trace_ids: Iterable[str] = query.trace_ids
+    if not trace_ids:
+        wanted = [
+            f"{name} = {_quoted(value)}"
+            for name, value in (("resource.service.name", query.service), ("name", query.operation))
+            if value
+        ]
+        asked = {
+            "q": f"{{ {' && '.join(wanted)} }}",
+            "start": query.since_ns // _NS_PER_S,
+            "end": -(-query.ends_ns // _NS_PER_S),
+            "limit": query.limit,
+        }
+        found = get_json(f"{base}/api/search?{_encoded(asked)}", query.headers)
+        trace_ids = [str(one["traceID"]) for one in found.get("traces") or []]
+    yield from _each(trace_ids, lambda trace_id: f"{base}/api/traces/{quote(trace_id)}", query, accept=_PROTOBUF)
+
+
+def _each(
+    trace_ids: Iterable[str], url_of: Callable[[str], str], query: Query, accept: str = "application/json"
+) -> Iterator[Answer]:
+    """Traces by id, a few at once; one that cannot be had is an answer that says so."""
+
+    def ask(url: str) -> IO[bytes] | SourceError:
+        try:
+            return get(url, query.headers, accept=accept)
+        except SourceError as error:
+            return error
+
+    urls = iter([url_of(one) for one in trace_ids])
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        while some := list(islice(urls, AT_ONCE)):
+            for url, answer in zip(some, pool.map(ask, some), strict=True):
+                yield Answer(url, _raised(answer) if isinstance(answer, SourceError) else _read(answer, url))
+
+
+def _raised(error: SourceError) -> Iterator[tuple[str, list[Span]]]:
+    raise error
+    yield
+
+
+def _read(answer: IO[bytes], url: str, forced: str = "") -> Iterator[tuple[str, list[Span]]]:
+    with answer:
+        yield from read_file(answer, url, forced)
+
+
+def _encoded(asked: Mapping[str, Any]) -> str:
+    return urlencode({name: value for name, value in asked.items() if value != ""})
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _rfc3339(ns: int) -> str:
+    return datetime.fromtimestamp(ns // _NS_PER_S, UTC).strftime("%Y-%m-%dT%H:%M:%S") + f".{ns % _NS_PER_S:09}Z"
+
+
+def _is_json(kind: type, key: str, body: bytes) -> bool:
+    try:
+        value = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    return isinstance(value, kind) and (not key or (isinstance(value, dict) and key in value))
+
+
+_APIS: tuple[tuple[str, Callable[[bytes], bool], Callable[[str, Query], Iterator[Answer]]], ...] = (
+    ("/api/services", partial(_is_json, dict, "data"), _jaeger),
+    ("/api/v2/services", partial(_is_json, list, ""), _zipkin),
+    ("/api/echo", lambda body: body.strip() == b"echo", _tempo),
+)

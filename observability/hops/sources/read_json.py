@@ -1,0 +1,41 @@
+"""JSON into typed values, with the place of whatever is wrong."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar
+
+import msgspec
+
+from hops.errors import MalformedTraceError
+from hops.traces.otlp import NEEDED
+
+T = TypeVar("T")
+kept = NEEDED
+"""Names of the attributes that are kept."""
+_PLACE = re.compile(r"(?P<what>.*?)(?: - at `\$(?P<place>.*)`)?", re.DOTALL)
+
+
+def read_one(decoder: msgspec.json.Decoder[T], text: msgspec.Raw | bytes | memoryview, where: str) -> T:
+    """Decodes one value.
+
+    Args:
+        decoder: Decoder of the type that is expected.
+        text: JSON.
+        where: Name of the input, for messages.
+
+    Raises:
+        MalformedTraceError: The text is no JSON, or a value is missing or of another type; the message names the place.
+    """
+    try:
+        return decoder.decode(text)
+    except msgspec.ValidationError as error:
+        told = _PLACE.fullmatch(str(error))
+        assert told is not None
+        raise MalformedTraceError(f"{where}{told['place'] or ''}: {told['what']}") from error
+    except UnicodeDecodeError as error:
+        raise MalformedTraceError(
+            f"{where}: not UTF-8 at byte {error.start}; convert it, as by `iconv -t utf-8`"
+        ) from error
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise MalformedTraceError(f"{where}: not JSON: {error}") from error

@@ -1,0 +1,122 @@
+"""All traces of all sources: what was read, what was refused, and why."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
+
+from hops.errors import HopsError
+from hops.sources.files import STDIN, open_stdin, paths_of, read_file
+from hops.sources.query import Query, answers, is_url
+from hops.sources.recognise import FORMATS
+from hops.traces.span import Span
+
+Progress = Callable[[str, int], None]
+"""Called with the name of the input and how many spans were read so far."""
+
+
+class Input(msgspec.Struct):
+    """One file or answer.
+
+    Args:
+        name: Name of the file, or address.
+        format: Formats that it was in, in words; empty if none was recognised.
+        spans: How many spans were read.
+        refused: What could not be read; empty if all was.
+    """
+
+    name: str
+    format: str = ""
+    spans: int = 0
+    refused: str = ""
+
+
+class TraceSet(msgspec.Struct):
+    """Traces by id.
+
+    Args:
+        traces: Spans of each, in the order of their arrival.
+        inputs: Inputs in order.
+        jaeger: Address of the Jaeger whose UI shows these traces; empty if they came from elsewhere.
+    """
+
+    traces: dict[str, list[Span]] = msgspec.field(default_factory=dict)
+    inputs: list[Input] = msgspec.field(default_factory=list)
+    jaeger: str = ""
+
+    @property
+    def spans(self) -> int:
+        """How many spans were read, duplicates included."""
+        return sum(one.spans for one in self.inputs)
+
+    @property
+    def said(self) -> str:
+        """What was read, in a sentence; then what was refused, a line each."""
+        whole = [one for one in self.inputs if not one.refused]
+        kinds = ", ".join(sorted({one.format for one in self.inputs if one.format}))
+        read = f"{len(whole)} of {len(self.inputs)} {'input' if len(self.inputs) == 1 else 'inputs'} read"
+        lines = [f"{read}{f' ({kinds})' if kinds else ''}: {self.spans:,} spans in {len(self.traces):,} traces."]
+        lines += [f"Refused: {one.refused}" for one in self.inputs if one.refused]
+        return "\n".join(lines)
+
+
+def read_sources(
+    sources: Iterable[str], *, forced: str = "", query: Query | None = None, progress: Progress | None = None
+) -> TraceSet:
+    """Reads every source; what is wrong with one does not keep the others from being read.
+
+    Args:
+        sources: Files, folders, patterns, `-` for standard input, or addresses.
+        forced: One of `recognise.FORMATS`; empty to recognise each input's.
+        query: Which traces to ask a query API for.
+        progress: Told how far reading is.
+
+    Returns:
+        What was read; whatever was not, also a source that is not there, is among the inputs with the reason.
+    """
+    made = TraceSet()
+    traces: dict[str, list[Span]] = defaultdict(list)
+    for source in sources:
+        for one, batches in _inputs(source, forced, query or Query(), made):
+            made.inputs.append(one)
+            kinds: dict[str, None] = {}
+            try:
+                for kind, batch in batches:
+                    kinds[FORMATS[kind]] = None
+                    one.spans += len(batch)
+                    for span in batch:
+                        traces[span.trace_id].append(span)
+                    if progress is not None:
+                        progress(one.name, one.spans)
+                if not one.spans and not one.refused:
+                    one.refused = f"{one.name}: has no spans"
+            except (HopsError, OSError) as error:
+                one.refused = str(error)
+            one.format = " and ".join(kinds)
+    made.traces = dict(traces)
+    return made
+
+
+def _inputs(
+    source: str, forced: str, query: Query, made: TraceSet
+) -> Iterator[tuple[Input, Iterator[tuple[str, list[Span]]]]]:
+    try:
+        if is_url(source):
+            for answer in answers(source, forced, query):
+                made.jaeger = made.jaeger or answer.jaeger
+                yield Input(answer.url), answer.batches
+        elif source == STDIN:
+            with open_stdin() as file:
+                yield Input("standard input"), read_file(file, "standard input", forced)
+        else:
+            for path in paths_of(source):
+                yield Input(str(path)), _of_path(str(path), forced)
+    except (HopsError, OSError) as error:
+        yield Input(source, refused=str(error)), iter(())
+
+
+def _of_path(path: str, forced: str) -> Iterator[tuple[str, list[Span]]]:
+    with open(path, "rb") as file:
+        yield from read_file(file, path, forced)

@@ -1,0 +1,73 @@
+"""Zipkin's JSON, version 2: spans in microseconds, whose components are their local endpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from sys import intern
+
+import msgspec
+from msgspec import Raw
+
+from hops.sources.jaeger_json import NS_PER_US, span_id_of, trace_id_of
+from hops.sources.read_json import kept, read_one
+from hops.traces.span import NO_ATTRIBUTES, UNKNOWN_SERVICE, AttributeValue, Kind, Span
+
+BATCH = 1000
+
+
+class _Endpoint(msgspec.Struct, gc=False, rename="camel"):
+    service_name: str | None = None
+
+
+class _Span(msgspec.Struct, gc=False, rename="camel"):
+    trace_id: str
+    id: str
+    timestamp: int | float | None = None
+    duration: int | float | None = None
+    parent_id: str | None = None
+    name: str | None = None
+    kind: str | None = None
+    local_endpoint: _Endpoint | None = None
+    remote_endpoint: _Endpoint | None = None
+    tags: dict[str, str] | None = None
+
+
+_SPAN = msgspec.json.Decoder(_Span)
+_KINDS = {kind.value: kind for kind in Kind}
+
+
+def read_list(spans: list[Raw], where: str) -> Iterator[list[Span]]:
+    """The spans of a list, a thousand at a time.
+
+    Raises:
+        MalformedTraceError: A value is missing or of another type; the message names its place.
+    """
+    for first in range(0, len(spans), BATCH):
+        batch = spans[first : first + BATCH]
+        yield [read_span(raw, f"{where}[{index}]") for index, raw in enumerate(batch, first)]
+
+
+def read_span(raw: Raw | memoryview | bytes, where: str) -> Span:
+    """One span.
+
+    Raises:
+        MalformedTraceError: A value is missing or of another type; the message names its place.
+    """
+    span = read_one(_SPAN, raw, where)
+    tags = span.tags or {}
+    attributes: dict[str, AttributeValue] = {name: value for name, value in tags.items() if name in kept}
+    if span.remote_endpoint is not None and span.remote_endpoint.service_name:
+        attributes.setdefault("peer.service", span.remote_endpoint.service_name)
+    service = span.local_endpoint.service_name if span.local_endpoint is not None else None
+    start_ns = round((span.timestamp or 0) * NS_PER_US)
+    return Span(
+        intern(trace_id_of(span.trace_id)),
+        span_id_of(span.id),
+        span_id_of(span.parent_id) if span.parent_id and span.parent_id.strip("0") else "",
+        intern(span.name or ""),
+        _KINDS.get((span.kind or "").upper(), Kind.UNSPECIFIED),
+        intern(service or UNKNOWN_SERVICE),
+        start_ns,
+        start_ns + round((span.duration or 0) * NS_PER_US),
+        attributes or NO_ATTRIBUTES,
+    )

@@ -1,0 +1,75 @@
+"""Tables of traces of any system."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from hops.analysis.operations import Operation
+from hops.budget.bands import BANDS
+from hops.budget.groups import group_of
+from hops.budget.parts import UNATTRIBUTED
+from hops.conclusions.wording import plural
+from hops.elements import numbers
+from hops.elements.element import Text
+from hops.elements.table import Column, Table, number, slug, table_of, whole, words
+from hops.tables.budget import MEAN, band_name, parts_cell
+
+MOST_OF_TAIL = 5
+LEAST_SHARE = 0.005
+"""Parts with less in every band share a row."""
+
+
+def operations_table(operations: Sequence[Operation]) -> Table:
+    """A row per root operation."""
+    return table_of(
+        "operations",
+        "Root operations, those with the most time together first",
+        operations,
+        [
+            (Column("operation", numeric=False), lambda one: words(one.name)),
+            (Column("traces"), lambda one: whole(one.traces)),
+            (Column("mean", "ms"), lambda one: number(one.latency_ms["mean"])),
+            (Column("p50", "ms"), lambda one: number(one.latency_ms["p50"])),
+            (Column("p99", "ms"), lambda one: number(one.latency_ms["p99"])),
+            (Column("longest part of the mean", numeric=False), lambda one: words(next(iter(one.parts_ns), "–"))),
+        ],
+    )
+
+
+def operation_parts_table(operation: Operation) -> Table:
+    """Every part of an operation's budgets, the largest first: a column per band."""
+    budgets = operation.budget_ms
+    mean = budgets[MEAN]
+    parts = sorted({part for band in BANDS for part in budgets[band]}, key=lambda part: (-mean.get(part, 0.0), part))
+    small = [part for part in parts if part != UNATTRIBUTED and _share(budgets, part) < LEAST_SHARE]
+    rows = [
+        [words(part), words(group_of(part)), *(parts_cell(budgets[band], [part], bar=band == MEAN) for band in BANDS)]
+        for part in parts
+        if len(small) < 2 or part not in small
+    ]
+    if len(small) > 1:
+        cells = (parts_cell(budgets[band], small, bar=band == MEAN) for band in BANDS)
+        rows.append([words(f"{len(small)} smaller parts"), words(""), *cells])
+    rows.append([words("adds up to"), words(""), *(number(sum(budgets[band].values())) for band in BANDS)])
+    columns = [Column("part", numeric=False), Column("group", numeric=False, spare=1)]
+    columns += [Column(band_name(band, operation.traces), "ms") for band in BANDS]
+    caption = f"Hop budgets of {operation.name}, {plural(operation.traces, 'trace')}, ms"
+    return Table(f"parts_{slug(operation.name)}", caption, columns, rows, totals=1)
+
+
+def tail_text(operation: Operation) -> Text:
+    """Which parts make the slow traces slow, in a sentence."""
+    middle, slow = (sum(operation.budget_ms[band].values()) for band in ("p50_band", "p99_band"))
+    grown = [f"{part} {numbers.plain(ms, signed=True)} ms" for part, ms in operation.tail[:MOST_OF_TAIL]]
+    band = band_name("p99_band", operation.traces)
+    if operation.traces < 2 or slow <= middle:
+        return Text("")
+    return Text(
+        f"The tail: the {band} takes {numbers.plain(slow)} ms and the p50 band {numbers.plain(middle)} ms. "
+        f"The parts that grow most: {', '.join(grown)}."
+    )
+
+
+def _share(budgets: Mapping[str, Mapping[str, float]], part: str) -> float:
+    """The largest share that a part has in any band, 0 to 1."""
+    return max(ms[part] / sum(ms.values()) if part in ms else 0.0 for ms in budgets.values())

@@ -1,0 +1,44 @@
+"""How far long work is, on standard error: a line that renews itself, or one every few seconds where nobody watches."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import IO
+
+_RENEWED_S, _LINE_S = 0.2, 10.0
+_WIDTH = 79
+
+
+class Progress:
+    """A line on standard error.
+
+    Args:
+        file: Where to; standard error if not given.
+    """
+
+    def __init__(self, file: IO[str] | None = None) -> None:
+        self._file = file or sys.stderr
+        self._watched = self._file.isatty()
+        self._pause_s = _RENEWED_S if self._watched else _LINE_S
+        self._last = time.monotonic()
+        self._shown = False
+
+    def __call__(self, text: str) -> None:
+        """Says how far it is, if it is time to."""
+        now = time.monotonic()
+        if now - self._last < self._pause_s:
+            return
+        self._last, self._shown = now, True
+        short = "".join(char if char.isprintable() else "?" for char in text)[:_WIDTH]
+        print(
+            f"\r\x1b[K{short}" if self._watched else short,
+            end="" if self._watched else "\n",
+            file=self._file,
+            flush=True,
+        )
+
+    def done(self) -> None:
+        """Clears the line."""
+        if self._watched and self._shown:
+            print("\r\x1b[K", end="", file=self._file, flush=True)

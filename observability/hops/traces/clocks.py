@@ -1,0 +1,127 @@
+"""How far the clocks of services are apart, within the bounds that calls allow, and spans on one clock.
+
+A callee cannot begin before its call, nor end after it. So each call allows only some offsets of the callee's clock:
+from the end of the SERVER span less that of the CLIENT span, to the start of the one less that of the other. Where 0 is
+not among those that all calls of a pair allow, the two clocks differ. The estimate is that of `clock_offset`, brought
+within the bounds.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+import msgspec
+from msgspec.structs import replace
+
+from hops.traces.clock_offset import ahead_ns
+from hops.traces.span import SERVER, Span
+from hops.traces.tree import Tree
+
+AGREEING = 0.98
+"""Share of the calls that bounds have to suit: some spans are closed late, and a few such must not hide an offset."""
+
+
+class Clock(msgspec.Struct, frozen=True):
+    """How far a callee's clock is ahead of its caller's.
+
+    Args:
+        caller: Service that calls.
+        callee: Service that answers.
+        calls: Number of calls that say so.
+        low_ns: Least offset that the calls allow, but for the few of them that allow least.
+        high_ns: Largest offset, likewise; below `low_ns` if no one offset fits, as when a clock is set.
+        ahead_ns: Estimate, within these bounds where there is such an offset.
+    """
+
+    caller: str
+    callee: str
+    calls: int
+    low_ns: int
+    high_ns: int
+    ahead_ns: int
+
+    @property
+    def differs(self) -> bool:
+        """Whether the calls rule out that both have the same clock."""
+        if self.low_ns <= self.high_ns:
+            return self.low_ns > 0 or self.high_ns < 0
+        return False  # no one offset fits: some spans were closed late, or a clock was set
+
+
+class Clocks:
+    """What the calls of many traces say of their services' clocks."""
+
+    def __init__(self) -> None:
+        self._pairs: dict[tuple[str, str], tuple[array[int], array[int]]] = defaultdict(
+            lambda: (array("q"), array("q"))
+        )
+
+    def add(self, tree: Tree) -> None:
+        """Adds the calls of a tree, by the times that their spans reported."""
+        for call in tree.calls:
+            for child in call.children:
+                caller, callee = call.span, child.span
+                if callee.kind is SERVER and callee.service != caller.service:
+                    there, back = callee.start_ns - caller.start_ns, caller.end_ns - callee.end_ns
+                    # A callee that took longer than its call was not waited for: it says nothing.
+                    if there + back >= 0:
+                        lows, highs = self._pairs[caller.service, callee.service]
+                        lows.append(-back)
+                        highs.append(there)
+
+    def estimates(self) -> list[Clock]:
+        """Each pair of services that call each other, those that differ most first."""
+        made = [_clock(*pair, *bounds) for pair, bounds in self._pairs.items()]
+        return sorted(made, key=lambda one: (not one.differs, -abs(one.ahead_ns), one.caller, one.callee))
+
+
+def offsets_ns(clocks: Iterable[Clock]) -> dict[str, int]:
+    """How far each service's clock is ahead of that of the first caller that leads to it.
+
+    Offsets are followed from caller to callee, beginning with services that nobody calls, those with the most calls
+    first. Only where calls rule out that two clocks agree is there an offset between them.
+    """
+    links: dict[str, list[tuple[str, int, int]]] = defaultdict(list)
+    called: set[str] = set()
+    for clock in clocks:
+        ahead = clock.ahead_ns if clock.differs else 0
+        links[clock.caller].append((clock.callee, ahead, clock.calls))
+        links[clock.callee].append((clock.caller, -ahead, clock.calls))
+        called.add(clock.callee)
+    offsets: dict[str, int] = {}
+    for first in sorted(links, key=lambda name: (name in called, -sum(one[2] for one in links[name]), name)):
+        if first in offsets:
+            continue
+        offsets[first] = 0
+        waiting = [first]
+        for service in waiting:
+            for other, ahead, _ in sorted(links[service], key=lambda one: (-one[2], one[0])):
+                if other not in offsets:
+                    offsets[other] = offsets[service] + ahead
+                    waiting.append(other)
+    return offsets
+
+
+def corrected(spans: Iterable[Span], offsets: Mapping[str, int]) -> list[Span]:
+    """Spans on one clock: each moved back by the offset of its service."""
+    return [
+        replace(span, start_ns=span.start_ns - offset, end_ns=span.end_ns - offset)
+        if (offset := offsets.get(span.service, 0))
+        else span
+        for span in spans
+    ]
+
+
+def _at(values: array[int], share: float) -> int:
+    ordered = sorted(values)
+    return ordered[round(share * (len(ordered) - 1))]
+
+
+def _clock(caller: str, callee: str, lows: array[int], highs: array[int]) -> Clock:
+    low, high = _at(lows, AGREEING), _at(highs, 1 - AGREEING)
+    estimate = round(ahead_ns([(above - below, (above + below) / 2) for below, above in zip(lows, highs, strict=True)]))
+    if low <= high:
+        estimate = min(max(estimate, low), high)
+    return Clock(caller, callee, len(lows), low, high, estimate)

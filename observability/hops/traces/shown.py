@@ -1,0 +1,54 @@
+"""Which spans of a trace are shown where there is room for some of them only."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from hops.traces.critical_path import walk
+from hops.traces.tree import Node
+
+MOST_SPANS = 80
+"""Spans beyond these are left out: a naive plan may have hundreds, other systems a hundred thousand. A checkout through
+sidecars has about 60 on its path alone."""
+
+
+def pieces_on_path(root: Node) -> dict[str, list[tuple[int, int]]]:
+    """By span id, the pieces of the critical path that belong to the span: from and to, ns after the root's start."""
+    on_path: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for node, start_ns, end_ns in walk(root):
+        on_path[node.span.span_id].append((start_ns - root.start_ns, end_ns - root.start_ns))
+    return on_path
+
+
+def shown_spans(
+    root: Node, on_path: dict[str, list[tuple[int, int]]], most: int = MOST_SPANS
+) -> tuple[list[tuple[int, Node]], int]:
+    """The spans with the most time on the path, then the longest, in the order of the tree.
+
+    Args:
+        root: Root of the tree.
+        on_path: As `pieces_on_path` gives it.
+        most: Most spans.
+
+    Returns:
+        Each with its depth, from 0; and how many are left out.
+    """
+    ordered: list[tuple[int, Node]] = []
+    stack = [(0, root)]
+    while stack:
+        depth, node = stack.pop()
+        ordered.append((depth, node))
+        stack += [
+            (depth + 1, child)
+            for child in sorted(node.children, key=lambda one: (one.start_ns, one.end_ns), reverse=True)
+        ]
+    if len(ordered) <= most:
+        return ordered, 0
+    weight = {
+        id(node): (sum(end - start for start, end in on_path.get(node.span.span_id, [])), node.end_ns - node.start_ns)
+        for _, node in ordered
+    }
+    kept = {id(node) for _, node in sorted(ordered, key=lambda one: weight[id(one[1])], reverse=True)[:most]}
+    kept.add(id(root))
+    shown = [(depth, node) for depth, node in ordered if id(node) in kept]
+    return shown, len(ordered) - len(shown)

@@ -1,0 +1,69 @@
+"""A file of names: what it renames, and what it may hold."""
+
+from __future__ import annotations
+
+import pytest
+
+from hops.budget.any_system import budget_of_any, tree_of
+from hops.budget.mapping import read_names
+from hops.errors import MappingError
+
+DRAWING = """
+shop-v1 get       SERVER 0..100
+`- shop-v1 GET     CLIENT 10..90
+   `- stock-blue get SERVER 20..80
+      |- stock-blue q   CLIENT 30..50 db.system=mysql
+      `- stock-blue pay CLIENT 60..70 server.address=a.stripe.com
+"""
+NAMES = """
+services:
+  "*-v1": shop
+  "stock-*": stock
+operations:
+  get: GET /{id}
+parts:
+  "external:*→*.stripe.com": external:stripe
+  "db:stock": db:shared
+"""
+
+
+def drawn(draw):
+    # The fixture's names have letters and dashes only.
+    return draw(DRAWING.replace("-v1", "-v")), NAMES.replace("*-v1", "*-v")
+
+
+def test_services_operations_and_parts_get_other_names(draw, tmp_path):
+    spans, text = drawn(draw)
+    (tmp_path / "names.yaml").write_text(text)
+    names = read_names(tmp_path / "names.yaml")
+    budget = budget_of_any(tree_of(spans, names))
+    assert budget.journey == "shop: GET /{id}"
+    assert dict(budget.parts) == {
+        "work:shop": 20, "wire:shop→stock": 20, "work:stock": 30, "db:shared": 20, "external:stripe": 10,
+    }  # fmt: skip
+    assert names.unused == []
+
+
+def test_patterns_that_fit_nothing_are_told(draw, tmp_path):
+    (tmp_path / "names.yaml").write_text('services: {"cart": basket, "shop*": shop}')
+    names = read_names(tmp_path / "names.yaml")
+    tree_of(drawn(draw)[0], names)
+    assert names.unused == ["services: cart"]
+
+
+WRONG = {
+    "no YAML": ("services: [", "names.yaml: not YAML"),
+    "a list": ("- a", "has list; it may have services, operations, parts"),
+    "another section": ("service: {a: b}", "has service; it may have services, operations, parts"),
+    "no table": ("services: [a]", "services: is no table"),
+    "a number": ("services: {a: 1}", "'a': 1: both must be text; put numbers in quotes"),
+    "no part": ("parts: {a: b}", "'b' is no part; one begins with work:, wire:, db:"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG)
+def test_a_wrong_file_is_told(tmp_path, text, message):
+    (tmp_path / "names.yaml").write_text(text)
+    with pytest.raises(MappingError) as error:
+        read_names(tmp_path / "names.yaml")
+    assert message in str(error.value)

@@ -1,0 +1,166 @@
+"""The query APIs of Tempo and Zipkin, from their forms, and what is said of answers that are none.
+
+Jaeger's real one is in tests/integration."""
+
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from hops.errors import SourceError
+from hops.sources import http
+from hops.sources.query import Query, header_of, moment_ns
+from hops.sources.trace_set import read_sources
+from hops.synthetic.formats import foreign_trace, jaeger_trace, otlp_message, zipkin_trace
+
+TRACES = {trace[0].trace_id: trace for trace in (foreign_trace(seed, 12) for seed in (1, 2))}
+FIRST = next(iter(TRACES))
+
+
+class Api(BaseHTTPRequestHandler):
+    """Answers as `routes` of its server says: by path, a status and a body or a function of the query."""
+
+    def do_GET(self):
+        asked = urlsplit(self.path)
+        self.server.asked.append((asked.path, parse_qs(asked.query), dict(self.headers)))
+        status, body = self.server.routes.get(asked.path, (404, b"no such page"))
+        body = body(self) if callable(body) else body
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def api(monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Api) as server:
+        server.routes, server.asked, server.ended = {}, [], threading.Event()
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        server.url = f"http://127.0.0.1:{server.server_port}"
+        yield server
+        server.ended.set()
+        server.shutdown()
+        thread.join()
+
+
+def test_tempo_is_asked_for_ids_and_then_for_traces(api):
+    api.routes = {
+        "/api/echo": (200, b"echo"),
+        "/api/search": (200, json.dumps({"traces": [{"traceID": one.lstrip("0")} for one in TRACES]}).encode()),
+        **{f"/api/traces/{one.lstrip('0')}": (200, otlp_message(trace)) for one, trace in TRACES.items()},
+    }
+    read = read_sources(
+        [api.url], query=Query(service='a"b', operation="get", since_ns=5_000_000_000, until_ns=9_000_000_001)
+    )
+    assert read.traces.keys() == TRACES.keys()
+    (search,) = [query for path, query, _ in api.asked if path == "/api/search"]
+    assert search["q"] == ['{ resource.service.name = "a\\"b" && name = "get" }']
+    assert (search["start"], search["end"]) == (["5"], ["10"])
+    assert read.jaeger == ""
+
+
+def test_a_trace_that_tempo_has_lost_keeps_no_other_from_being_read(api):
+    api.routes = {"/api/echo": (200, b"echo"), f"/api/traces/{FIRST}": (200, otlp_message(TRACES[FIRST]))}
+    read = read_sources([api.url], query=Query(trace_ids=(FIRST, "b" * 32)))
+    assert read.traces.keys() == {FIRST}
+    assert "1 of 2 inputs read" in read.said
+    assert f"/api/traces/{'b' * 32} answered 404" in read.said
+
+
+def test_zipkin_is_asked_for_a_window(api):
+    body = json.dumps([zipkin_trace(trace) for trace in TRACES.values()]).encode()
+    api.routes = {"/api/v2/services": (200, b'["a", "b"]'), "/api/v2/traces": (200, body)}
+    read = read_sources([api.url], query=Query(service="a", since_ns=1_000_000_000, until_ns=4_000_000_000, limit=7))
+    assert read.traces.keys() == TRACES.keys()
+    assert api.asked[-1][1] == {"serviceName": ["a"], "endTs": ["4000"], "lookback": ["3000"], "limit": ["7"]}
+
+
+def older_jaeger(api):
+    body = json.dumps({"data": [jaeger_trace(trace) for trace in TRACES.values()]}).encode()
+    api.routes = {
+        "/api/services": (200, b'{"data": ["edge", "order"]}'),
+        "/api/v3/traces": (200, b"<!doctype html>"),
+        "/api/traces": (200, body),
+    }
+
+
+def test_an_older_jaeger_is_asked_by_its_older_api(api):
+    older_jaeger(api)
+    read = read_sources([api.url], query=Query(service="edge", since_ns=1_000, until_ns=9_000))
+    assert read.traces.keys() == TRACES.keys()
+    assert read.jaeger == api.url
+    assert {name: api.asked[-1][1][name] for name in ("start", "end")} == {"start": ["1"], "end": ["9"]}
+
+
+def test_jaeger_needs_a_service_and_names_those_that_it_has(api):
+    older_jaeger(api)
+    for service, said in (("", "--service is missing"), ("shop", "there is no service 'shop'")):
+        read = read_sources([api.url], query=Query(service=service))
+        assert said in read.said
+        assert "it has edge, order" in read.said
+
+
+def test_any_address_below_api_is_asked_as_it_is_with_the_headers(api):
+    api.routes = {"/prefix/api/whatever": (200, otlp_message(TRACES[FIRST]))}
+    read = read_sources([f"{api.url}/prefix/api/whatever?x=1"], query=Query(headers={"Authorization": "Bearer t"}))
+    assert read.traces.keys() == {FIRST}
+    assert api.asked[0][2]["Authorization"] == "Bearer t"
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (401, "wants credentials"),
+        (403, "do not suffice"),
+        (404, "nothing is there"),
+        (429, "too often"),
+        (500, "answered 500"),
+    ],
+)
+def test_errors_say_what_helps(api, status, said):
+    api.routes = {"/api/traces/1": (status, b"the reason\n\x1b[31m")}
+    read = read_sources([f"{api.url}/api/traces/1"])
+    assert said in read.said
+    assert "the reason" in read.said
+    assert "\x1b" not in read.said
+
+
+def test_an_address_where_no_api_is(api):
+    api.routes = {"/api/services": (200, b"<html>")}
+    read = read_sources([api.url])
+    assert (
+        "neither Jaeger, Zipkin nor Tempo answers there (/api/services: another answer; /api/v2/services: 404"
+        in read.said
+    )
+
+
+def test_a_server_that_hangs_is_given_up(api, monkeypatch):
+    monkeypatch.setattr(http, "SILENCE_S", 0.2)
+    api.routes = {"/api/traces/1": (200, lambda request: request.server.ended.wait(20) and b"{}")}
+    assert "did not answer" in read_sources([f"{api.url}/api/traces/1"]).said
+
+
+def test_nobody_listens():
+    assert "did not answer" in read_sources(["http://127.0.0.1:9/api/traces/1"]).said
+
+
+def test_moments_and_headers():
+    assert moment_ns("2026-05-01T12:00:00Z", "--since") == moment_ns("2026-05-01T14:00:00+02:00", "--since")
+    assert moment_ns("1970-01-01T00:00:01.5", "--since") == 1_500_000_000
+    assert 59 < (moment_ns("0s", "--since") - moment_ns("1m", "--since")) / 1e9 < 90
+    assert header_of("X-Scope-OrgID: a:b") == ("X-Scope-OrgID", "a:b")
+    for wrong in ("yesterday", "5", "1w"):
+        with pytest.raises(SourceError, match="--since"):
+            moment_ns(wrong, "--since")
+    for wrong in ("no colon", ": x", "a: b\r\nc: d"):
+        with pytest.raises(SourceError, match="NAME:VALUE"):
+            header_of(wrong)

@@ -1,0 +1,189 @@
+"""Every format is recognised by its content, and gives the same traces."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import sys
+import tempfile
+from importlib import import_module
+from itertools import chain
+
+import pytest
+from msgspec.structs import replace
+
+from hops.errors import MalformedTraceError
+from hops.sources.files import read_file
+from hops.sources.recognise import FORMATS
+from hops.synthetic.formats import (
+    WRITERS,
+    foreign_trace,
+    framed,
+    jaeger_trace,
+    otlp_message,
+    write_traces,
+    zipkin_trace,
+)
+from hops.synthetic.traces import otlp_document
+from hops.traces.span import Kind
+
+zstd = import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
+TRACES = [foreign_trace(seed, 12) for seed in (1, 2, 3)]
+
+
+def read(content, forced=""):
+    """All spans of a file with this content, and its formats."""
+    with tempfile.TemporaryFile() as file:
+        file.write(content)
+        file.seek(0)
+        kinds, spans = set(), []
+        for kind, batch in read_file(file, "file", forced):
+            kinds.add(kind)
+            spans += batch
+        return kinds, spans
+
+
+def shape(spans, unit=1):
+    return sorted(
+        (
+            span.trace_id,
+            span.span_id,
+            span.parent_id,
+            span.name,
+            span.service,
+            span.start_ns // unit,
+            span.end_ns // unit,
+        )
+        for span in spans
+    )
+
+
+EVERY = [span for trace in TRACES for span in trace]
+
+
+def file_of(kind):
+    before, between, behind, written = WRITERS[kind]
+    return before + between.join(map(written, TRACES)) + behind
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("compress", [bytes, gzip.compress, zstd.compress], ids=["", "gz", "zst"])
+def test_a_format_is_recognised_and_keeps_every_span(kind, compress):
+    kinds, spans = read(compress(file_of(kind)))
+    assert kinds == {kind}
+    unit = 1000 if kind in ("jaeger", "zipkin") else 1
+    assert shape(spans, unit) == shape(EVERY, unit)
+    kind_of = {span.span_id + span.trace_id: span.kind for span in spans}
+    for span in EVERY:
+        expected = Kind.UNSPECIFIED if kind == "zipkin" and span.kind is Kind.INTERNAL else span.kind
+        assert kind_of[span.span_id + span.trace_id] is expected
+
+
+def zstd_frames(message):
+    return framed(zstd.compress(message))
+
+
+OTHER_FORMS = {
+    "OTLP as one document": (json.dumps(otlp_document(EVERY), indent=1).encode(), "otlp-json"),
+    "an answer of Jaeger's newer API": (json.dumps({"result": otlp_document(EVERY)}).encode(), "otlp-json"),
+    "an answer of Tempo's": (json.dumps({"batches": otlp_document(EVERY)["resourceSpans"]}).encode(), "otlp-json"),
+    "an answer of Tempo's newer API": (json.dumps({"trace": otlp_document(EVERY)}).encode(), "otlp-json"),
+    "a trace alone": (json.dumps(jaeger_trace(TRACES[0])).encode(), "jaeger"),
+    "traces in a list": (json.dumps([jaeger_trace(trace) for trace in TRACES]).encode(), "jaeger"),
+    "Zipkin's spans in one list": (
+        json.dumps([one for trace in TRACES for one in zipkin_trace(trace)]).encode(),
+        "zipkin",
+    ),
+    "a span of Zipkin's a line": (
+        b"\n".join(json.dumps(one).encode() for trace in TRACES for one in zipkin_trace(trace)),
+        "zipkin",
+    ),
+    "compressed messages of a Collector": (b"".join(map(zstd_frames, map(otlp_message, TRACES))), "otlp-framed"),
+    "compressed JSON messages of a Collector": (
+        b"".join(zstd_frames(json.dumps(otlp_document(trace)).encode()) for trace in TRACES),
+        "otlp-framed",
+    ),
+    "blank lines and a byte order mark": (
+        b"\xef\xbb\xbf" + file_of("otlp-json").replace(b"\n", b"\r\n\r\n"),
+        "otlp-json",
+    ),
+    "UTF-16, as some shells write": (file_of("jaeger").decode().encode("utf-16"), "jaeger"),
+}
+
+
+@pytest.mark.parametrize(("content", "kind"), OTHER_FORMS.values(), ids=OTHER_FORMS)
+def test_a_format_in_another_form(content, kind):
+    kinds, spans = read(content)
+    assert kinds == {kind}
+    wanted = TRACES[0] if "data" not in str(kinds) and len(spans) == 12 else EVERY
+    assert shape(spans, 1000) == shape(wanted, 1000)
+
+
+def test_ids_get_their_leading_zeros_and_the_parent_is_chosen_among_references():
+    trace = jaeger_trace(TRACES[0])
+    trace["traceID"] = "1f"
+    for one in trace["spans"]:
+        one["traceID"] = "1f"
+        one["spanID"] = one["spanID"].lstrip("0")
+        for reference in one["references"]:
+            reference["traceID"] = "1f"
+            reference["spanID"] = reference["spanID"].lstrip("0")
+    trace["spans"][3]["references"].insert(0, {"refType": "FOLLOWS_FROM", "traceID": "1f", "spanID": "b"})
+    trace["spans"][4]["references"].append({"refType": "FOLLOWS_FROM", "traceID": "77", "spanID": "c"})
+    _, spans = read(json.dumps({"data": [trace]}).encode())
+    assert {span.trace_id for span in spans} == {f"{0x1F:032x}"}
+    assert [span.parent_id for span in spans] == [span.parent_id for span in TRACES[0]]
+    assert spans[3].links == ((f"{0x1F:032x}", f"{0xB:016x}"),)
+    assert spans[4].links == ((f"{0x77:032x}", f"{0xC:016x}"),)
+
+
+DAMAGED = {
+    "nothing": (b"", "file: is empty"),
+    "words": (b"hello world", "begins with b'hello world': expected one of jaeger"),
+    "other JSON": (b'{"name": "x", "version": 1}', "(it has: name, version): expected one of"),
+    "cut off Jaeger": (file_of("jaeger")[:-40], "file: not JSON: Input data was truncated"),
+    "cut off protobuf": (file_of("otlp-proto")[:-5], "cut off: the message at byte "),
+    "cut off frames": (file_of("otlp-framed")[:-5], "cut off: the message at byte "),
+    "cut off gzip": (gzip.compress(file_of("jaeger"))[:-20], "damaged or cut off after "),
+    "cut off Zstandard": (zstd.compress(file_of("jaeger"))[:-20], "damaged or cut off after "),
+    "Latin-1": ('{"data": [{"spans": [{"spanID": "é"}]}]}'.encode("latin-1"), "UTF-8"),
+    "UTF-16 in name": (b"\xff\xfe{\x00\x00\xdc}\x00", "begins as UTF-16, but is none"),
+    "a wrong type": (b'{"data": [{"spans": [{"spanID": "1", "startTime": "x", "duration": 1}]}]}',
+                     "file.data[0].spans[0].startTime: Expected `int | float`, got `str`"),
+    "a line": (file_of("otlp-json").replace(b'"resourceSpans"', b'"x"', 1), "file:1: JSON without the keys of a trace"),
+    "ids too short": (otlp_message([replace(TRACES[0][0], trace_id="0af7")]), "ids have 2 and 8 bytes, not 16 and 8"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "message"), DAMAGED.values(), ids=DAMAGED)
+def test_what_is_wrong_is_told_with_its_place(content, message):
+    with pytest.raises(MalformedTraceError) as error:
+        read(content)
+    assert message in str(error.value)
+
+
+def test_lines_that_can_be_read_are():
+    lines = file_of("otlp-json").splitlines()
+    lines[1] = lines[1][:-3]
+    read_spans = []
+    with (
+        io.BytesIO(b"\n".join(lines)) as file,
+        pytest.raises(MalformedTraceError, match=r"file:2: .*; the other 2 lines"),
+    ):
+        read_spans.extend(batch for _, batch in read_file(file, "file"))
+    assert shape(chain.from_iterable(read_spans)) == shape([*TRACES[0], *TRACES[2]])
+
+
+def test_a_format_can_be_forced():
+    assert read(file_of("otlp-proto"), "otlp-proto")[0] == {"otlp-proto"}
+    with pytest.raises(MalformedTraceError, match="no OTLP protobuf"):
+        read(file_of("jaeger"), "otlp-proto")
+
+
+def test_large_files_are_like_small_ones(tmp_path):
+    for kind in WRITERS:
+        assert write_traces(tmp_path / kind, kind, 5, spans=12, shapes=2) == 60
+        _, spans = read((tmp_path / kind).read_bytes())
+        assert len(spans) == 60
+        assert {span.trace_id for span in spans} == {f"{number:032x}" for number in range(1, 6)}

@@ -1,0 +1,191 @@
+"""Traces of any system as trees: what stock SDKs leave, repaired and counted."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from hops.budget.any_system import budget_of_any, tree_of
+from hops.traces.span import Kind
+
+
+def parts(spans):
+    return dict(budget_of_any(tree_of(spans)).parts)
+
+
+def test_a_call_and_what_answers_it(draw):
+    spans = draw("""
+shop get       SERVER 0..100
+`- shop GET     CLIENT 10..90
+   `- stock get  SERVER 20..80
+      |- stock select CLIENT 30..50 db.system=mysql
+      |- stock get    CLIENT 50..60 db.system=redis
+      `- stock pay    CLIENT 60..70 server.address=api.example.com
+""")
+    assert parts(spans) == {
+        "work:shop": 20, "wire:shop→stock": 20, "work:stock": 20, "db:stock": 20, "cache:stock": 10,
+        "external:stock→api.example.com": 10,
+    }  # fmt: skip
+    assert budget_of_any(tree_of(spans)).quality.complete
+
+
+def test_names_of_the_shop_mean_nothing_in_other_traces(draw):
+    """A service may be called client, edge or order-inbound, and a span handshake or pool.acquire."""
+    spans = draw("""
+client handshake  INTERNAL 0..100
+`- client GET      CLIENT 0..100
+   `- edge waiting  SERVER 10..90
+      |- edge pool.acquire INTERNAL 20..40
+      `- edge GET    CLIENT 40..80
+         `- order-inbound link_up SERVER 50..70
+""")
+    assert parts(spans) == {
+        "wire:client→edge": 20, "work:edge": 40, "wire:edge→order-inbound": 20, "work:order-inbound": 20,
+    }  # fmt: skip
+
+
+def test_one_attribute_makes_the_same_trace_the_shops(draw):
+    drawing = """
+client browse INTERNAL 0..100 {}
+`- client GET      CLIENT 0..100
+   `- edge ingress  SERVER 10..90
+"""
+    assert parts(draw(drawing.replace("{}", "shop.journey=browse"))) == {"wire:client→edge": 20, "proxy:edge": 80}
+    assert parts(draw(drawing.replace("{}", "other=browse"))) == {"wire:client→edge": 20, "work:edge": 80}
+
+
+def test_spans_without_kinds(draw):
+    spans = draw("""
+shop get       UNSPECIFIED 0..100
+|- shop parse   UNSPECIFIED 10..20
+`- stock get    UNSPECIFIED 30..80
+   `- db query   CLIENT 40..60 db.type=sql
+""")
+    assert parts(spans) == {"work:shop": 50, "work:stock": 30, "db:db": 20}
+    assert dict(budget_of_any(tree_of(spans)).crossings) == {"work:shop": 1, "work:stock": 1, "db:db": 1}
+
+
+def test_a_call_through_several_layers_of_the_caller(draw):
+    spans = draw("""
+shop get            SERVER 0..100
+`- shop stub         CLIENT 10..90
+   `- shop retry      INTERNAL 15..85
+      `- shop http     CLIENT 20..80
+         `- stock get   INTERNAL 30..70
+""")
+    tree = tree_of(spans)
+    assert dict(budget_of_any(tree).parts) == {"work:shop": 30, "wire:shop→stock": 30, "work:stock": 40}
+    assert tree.quality.missing_servers == 0
+
+
+def test_a_lost_callee_is_no_external_one(draw):
+    """The peer has spans elsewhere in the trace, so this call's were lost."""
+    spans = draw("""
+shop get       SERVER 0..100
+|- shop GET     CLIENT 10..40 server.address=stock.default.svc
+|  `- stock get  SERVER 20..30
+`- shop GET     CLIENT 50..90 server.address=stock.default.svc
+""")
+    tree = tree_of(spans)
+    assert dict(budget_of_any(tree).parts)["unattributed"] == 40
+    assert tree.quality.missing_servers == 1
+
+
+def test_a_message_that_is_waited_for(draw):
+    spans = draw("""
+shop order         SERVER 0..100
+`- shop send        PRODUCER 10..20
+   `- mail process   CONSUMER 50..80
+""")
+    assert parts(spans) == {"work:shop": 30, "messaging:shop": 10, "messaging:shop→mail": 30, "work:mail": 30}
+
+
+def test_a_message_that_nobody_waits_for(draw):
+    spans = draw("""
+shop order         SERVER 0..100
+`- shop send        PRODUCER 10..20
+   `- mail process   CONSUMER 5000..9000
+""")
+    assert parts(spans) == {"work:shop": 90, "messaging:shop": 10}
+
+
+def test_a_message_that_only_a_link_leads_to(draw):
+    spans = draw("""
+shop order         SERVER 0..100
+`- shop send        PRODUCER 10..20
+mail batch         CONSUMER 50..80
+""")
+    linked = [*spans[:2], replace(spans[2], links=((spans[1].trace_id, spans[1].span_id),))]
+    assert parts(linked) == {"work:shop": 30, "messaging:shop": 10, "messaging:shop→mail": 30, "work:mail": 30}
+    assert tree_of(spans).quality.two_roots == 1
+    assert tree_of(linked).quality.two_roots == 0
+
+
+def test_both_halves_of_a_call_under_one_id(draw):
+    """As Zipkin's tracers have it."""
+    spans = draw("""
+shop get       SERVER 0..100
+`- shop GET     CLIENT 10..90
+   `- stock get  SERVER 20..80
+      `- stock q  CLIENT 30..50 db.system=mysql
+""")
+    shared = [
+        *spans[:2],
+        replace(spans[2], span_id=spans[1].span_id, parent_id=spans[0].span_id),
+        replace(spans[3], parent_id=spans[1].span_id),
+    ]
+    assert parts(shared) == parts(spans) == {"work:shop": 20, "wire:shop→stock": 20, "work:stock": 40, "db:stock": 20}
+    assert tree_of(shared).quality.duplicates == 0
+
+
+def test_a_trace_without_a_root(draw):
+    spans = draw("""
+shop get       SERVER 0..100 (parent lost)
+`- shop parse   INTERNAL 10..20
+mail send      SERVER 30..40 (parent lost)
+""")
+    tree = tree_of(spans)
+    budget = budget_of_any(tree)
+    assert (budget.journey, budget.total_ns) == ("shop: get", 100)
+    assert (tree.quality.orphans, tree.quality.empty, tree.quality.complete) == (2, 0, False)
+
+
+def test_parents_in_a_ring(draw):
+    spans = draw("""
+shop get       SERVER 0..100
+`- shop parse   INTERNAL 10..20
+""")
+    ring = [replace(spans[0], parent_id=spans[1].span_id), spans[1]]
+    assert parts(ring) == {"work:shop": 100}
+    assert parts([replace(spans[0], parent_id=spans[0].span_id)]) == {"work:shop": 100}
+
+
+def test_a_span_without_times_stands_around_its_children(draw):
+    spans = draw("""
+shop get       SERVER 0..100
+`- stock get    SERVER 0..0
+   `- stock q    INTERNAL 20..80
+""")
+    timeless = [spans[0], replace(spans[1], start_ns=0, end_ns=0), spans[2]]
+    assert parts(timeless) == {"work:shop": 40, "work:stock": 60}
+    assert sum(parts([replace(span, start_ns=0, end_ns=0) for span in spans]).values()) == 0
+
+
+def test_children_that_outlive_a_parent_and_begin_before_it(draw):
+    spans = draw("""
+shop get       SERVER 100..200
+|- stock get    SERVER 90..150
+`- shop log     INTERNAL 180..900
+""")
+    tree = tree_of(spans)
+    assert dict(budget_of_any(tree).parts) == {"stock": 0} or sum(budget_of_any(tree).parts.values()) == 100
+    assert (tree.quality.skewed, tree.quality.outlived) == (1, 1)
+
+
+def test_a_hundred_thousand_spans_deep_and_wide(draw):
+    (root,) = draw("shop get SERVER 0..1000000")
+    deep, wide = [root], [root]
+    for number in range(1, 50_000):
+        own = replace(root, span_id=f"{number + 1:016x}", kind=Kind.INTERNAL, start_ns=root.start_ns + number)
+        deep.append(replace(own, parent_id=deep[-1].span_id))
+        wide.append(replace(own, parent_id=root.span_id, end_ns=own.start_ns + 1))
+    assert parts(deep) == parts(wide) == {"work:shop": 1_000_000}
