@@ -154,8 +154,8 @@ def _read(sources: Sequence[str], forced: str, query: Query, progress: Progress)
 def _print(read: TraceSet, analysed: Analysed, operations: Sequence[Operation], top: int, *, exact: bool) -> None:
     from hops.conclusions.wording import plural
     from hops.elements.element import Element, Heading, Points, Text
-    from hops.tables.trace import trace_table
     from hops.tables.operations import operation_parts_table, operations_table, tail_text
+    from hops.tables.trace import trace_table
     from hops.tables.trust import trust_elements
     from hops.terminal.console import terminal
     from hops.terminal.render import rendered
