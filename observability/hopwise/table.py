@@ -29,6 +29,15 @@ GROUPS = {
         "Traces of any services",
         {
             "budget": ("hops.commands.budget:budget", "Print the hop budget of each trace: its tree, and its parts"),
+            "compare-traces": (
+                "hops.commands.compare_traces:compare_traces",
+                "Say which operations of two sets of traces differ, and in which part",
+            ),
+            "check": ("hops.commands.check:check", "Hold traces against limits of operations and parts; for CI"),
+            "what-if": (
+                "hops.commands.what_if:what_if",
+                "Predict p50 and p99 if a part took longer, less, or was gone",
+            ),
             "rows": ("hops.commands.budget:rows", "Write the hop budgets of a large file of traces as Parquet"),
             "report": ("hops.commands.report:report_command", "Rebuild the report of a results folder"),
         },

@@ -28,7 +28,7 @@ from hops.run.documents.trial import TrialRecord
 from hops.run.files import TRIALS, Trials, read_document, trial_folder
 from hops.tables.trace import trace_table
 from hops.terminal.render import rendered
-from hops.terminal.trace import trace_tree
+from hops.terminal.trace import Uncut, trace_tree
 from hops.traces.otlp import read_file, read_spans
 from hops.traces.span import Span
 from hops.traces.tree import Tree, grow
@@ -114,7 +114,7 @@ def print_exemplars(loaded: Loaded, query_url: str, console: Console, *, journey
     for part in (
         trees if journey else ["A journey's exemplars as trees with their budgets: make trace journey=checkout"]
     ):
-        console.print(part, soft_wrap=isinstance(part, str))
+        console.print(part, soft_wrap=isinstance(part, str | Uncut))
 
 
 def trace_command(

@@ -9,7 +9,8 @@ from functools import partial
 
 import numpy as np
 
-from hops.budget.parts import Budget, budget_of_tree
+from hops.budget.any_system import budget_of_any
+from hops.budget.parts import Budget
 from hops.statistics.in_time import Figure, in_time, least_rows
 from hops.statistics.intervals import PERCENTILES, Floats
 from hops.statistics.over_blocks import MEAN, Section
@@ -52,7 +53,7 @@ class Timeline:
 
 def budget_of(tree: Tree) -> tuple[int, Budget]:
     """When a trace with a root began, Unix time in ns, and its budget."""
-    budget = budget_of_tree(tree)
+    budget = budget_of_any(tree)
     assert tree.root is not None
     assert budget is not None
     return tree.root.start_ns, budget

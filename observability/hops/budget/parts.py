@@ -246,9 +246,9 @@ def queues_of(call: Node) -> Iterator[tuple[str, int, int]]:
         yield f"queue:{call.span.service}", max(answered_ns, ended_ns - busy_ns), ended_ns
 
 
-def is_entry(span: Span) -> bool:
+def is_entry(node: Node) -> bool:
     """Whether a span enters its part: INTERNAL spans inside of a component do not, but for those that are parts."""
-    return span.kind is not INTERNAL or span.name in _COUNTED_INTERNAL
+    return node.span.kind is not INTERNAL or (not node.part and node.span.name in _COUNTED_INTERNAL)
 
 
 def _busy(span: Span) -> tuple[int, int]:

@@ -136,7 +136,7 @@ def _changes_by_node(order: list[Node], scenario: Scenario) -> dict[Node, Change
         entry = entries.setdefault(node, node)
         part = part_of(node)
         for child in node.children:
-            if not is_entry(child.span) and part_of(child) == part:
+            if not is_entry(child) and part_of(child) == part:
                 entries[child] = entry
         change = scenario.changes.get(part)
         if change is not None:

@@ -35,7 +35,7 @@ class Known(msgspec.Struct):
     def add(self, tree: Tree) -> None:
         """Counts those of one trace."""
         for node in tree.nodes:
-            if node is tree.root or is_entry(node.span):
+            if node is tree.root or is_entry(node):
                 self.parts[part_of(node)] += 1
             for child in node.children:
                 self.calls[node.span.service, child.span.name] += 1

@@ -1,1 +1,1 @@
-"""What `python -m hops` can do."""
+"""What `hopwise` can do with traces and runs."""

@@ -1,4 +1,4 @@
-"""`python -m hops budget`: where the time of any system's traces went; and `rows`, for the shop's by the million."""
+"""`hopwise budget`: where the time of any system's traces went; and `rows`, for the shop's by the million."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m hops check`: whether traces keep limits of time, by operation and part."""
+"""`hopwise check`: whether traces keep limits of time, by operation and part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`python -m hops compare-traces`: which operations became slower from one set of traces to another, and where."""
+"""`hopwise compare-traces`: which operations became slower from one set of traces to another, and where."""
 
 from __future__ import annotations
 

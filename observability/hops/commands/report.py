@@ -1,4 +1,4 @@
-"""`python -m hops report`: rebuilds a run's report from its files."""
+"""`hopwise report`: rebuilds a run's report from its files."""
 
 from __future__ import annotations
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,7 +21,8 @@ if TYPE_CHECKING:
 BAD_INPUT = 2
 WIDTH_OF_A_PIPE = 110
 Source = Annotated[
-    str, typer.Argument(metavar="SOURCE", help="Traces: a file of OTLP JSON, or a folder of such files.")
+    str,
+    typer.Argument(metavar="SOURCE", help="Traces: a file, a folder, a pattern, - for standard input, or an address."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -39,29 +38,24 @@ InFormat = Annotated[Format, typer.Option("--format", help="How to write the res
 
 
 def read_source(source: str) -> dict[str, list[Span]]:
-    """Reads traces.
+    """Reads traces; on standard error, what was read and what was refused.
 
     Args:
-        source: A file or a folder.
+        source: A file, a folder, a pattern, `-`, or the address of a query API.
 
     Returns:
         Spans by trace id.
 
     Raises:
         HopsError: There is nothing to read.
-        OSError: A file cannot be read.
     """
-    from hops.traces import otlp
+    from hops.sources.trace_set import read_sources
 
-    path = Path(source)
-    files = sorted(one for one in path.rglob("*.json*") if one.is_file()) if path.is_dir() else [path]
-    traces: dict[str, list[Span]] = defaultdict(list)
-    for file in files:
-        for span in otlp.read_file(file):
-            traces[span.trace_id].append(span)
-    if not traces:
+    read = read_sources([source])
+    print(read.said, file=sys.stderr)
+    if not read.traces:
         raise NotEnoughDataError(f"no spans in {source}")
-    return dict(traces)
+    return read.traces
 
 
 def trees_in(source: str) -> Iterator[Tree]:
@@ -71,12 +65,12 @@ def trees_in(source: str) -> Iterator[Tree]:
         HopsError: There is nothing to read.
         OSError: A file cannot be read.
     """
-    from hops.traces.tree import grow
+    from hops.budget.any_system import tree_of
 
     traces = read_source(source)
     broken = 0
     for spans in traces.values():
-        tree = grow(spans)
+        tree = tree_of(spans)
         broken += not tree.quality.complete
         yield tree
     if broken:

@@ -1,4 +1,4 @@
-"""`python -m hops what-if`: how long traces would have taken with parts faster, side by side, or not there."""
+"""`hopwise what-if`: how long traces would have taken with parts faster, side by side, or not there."""
 
 from __future__ import annotations
 

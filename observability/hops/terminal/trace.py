@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from rich.console import Group
+from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.text import Text
 from rich.tree import Tree as RichTree
 
@@ -15,9 +15,21 @@ from hops.traces.tree import Node, Tree
 
 _DEEPEST = 40
 """Spans below this level are drawn at it: a terminal has no room for more."""
+_LONGEST_LINE = 1_000
 
 
-def trace_tree(tree: Tree, most: int = sys.maxsize) -> Group:
+class Uncut:
+    """What has its times at the ends of its lines: print it with `soft_wrap`, and nothing is cut off."""
+
+    def __init__(self, *parts: RichTree | Text) -> None:
+        self._group = Group(*parts)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draws it as wide as it is."""
+        return console.render(self._group, options.update(width=_LONGEST_LINE))
+
+
+def trace_tree(tree: Tree, most: int = sys.maxsize) -> Uncut:
     """Draws one trace: spans by start, each with its length, its time on the path, and its part.
 
     Args:
@@ -40,7 +52,7 @@ def trace_tree(tree: Tree, most: int = sys.maxsize) -> Group:
             above.pop()
         above.append((depth, above[-1][1].add(_label(node, on_path))))
     note = [Text(f"{left_out:,} more spans are not drawn: those with the least time on the path.")] if left_out else []
-    return Group(drawn, *note)
+    return Uncut(drawn, *note)
 
 
 def _label(node: Node, on_path: dict[str, int]) -> Text:
