@@ -19,10 +19,11 @@ class Seeds(TypedDict):
 
 
 class Profile(TypedDict):
-    """How long the warm-up and the counted load take, in seconds."""
+    """How long the warm-up and the counted load take, in seconds, and its journeys a second; None in a closed loop."""
 
     warmup_s: float
     duration_s: float
+    rate: float | None
 
 
 class Manifest(TypedDict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -102,10 +102,17 @@ class Database:
         What the caller does next must not overtake that statement, so this waits for its end; but whoever is late
         already waits no longer than a moment.
         """
-        returned = asyncio.create_task(self._pool.release(connection, timeout=RESET_LIMIT_S))
+        returned = asyncio.create_task(self._rolled_back(connection))
         self._returning.add(returned)
         returned.add_done_callback(self._returned)
         await asyncio.wait([returned], timeout=LATE_S if passed() else None)
+
+    async def _rolled_back(self, connection: Connection) -> None:
+        """Ends the transaction of a request that was cut off in its own rollback, which asyncpg would call an error."""
+        if connection.is_in_transaction():
+            with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+                await connection.execute("ROLLBACK", timeout=RESET_LIMIT_S)
+        await self._pool.release(connection, timeout=RESET_LIMIT_S)
 
     def _returned(self, task: asyncio.Task[None]) -> None:
         self._returning.discard(task)

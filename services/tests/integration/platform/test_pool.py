@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 from collections.abc import AsyncIterator, Callable
 from urllib.parse import urlsplit
 
@@ -115,6 +116,17 @@ async def test_transaction_that_never_began_leaves_connections_that_can_begin_on
     for _ in range(2 * SIZE):
         async with database.transaction() as lent:
             assert lent.is_in_transaction()
+
+
+async def test_a_transaction_that_nobody_ended_is_no_error_in_the_log(database: Database, log: io.StringIO) -> None:
+    for _ in range(2 * SIZE):
+        with pytest.raises(KeyError):
+            async with database.acquire() as lent:
+                await lent.execute("BEGIN")
+                raise KeyError
+        async with database.acquire() as lent:
+            assert not lent.is_in_transaction()
+    assert log.getvalue() == ""
 
 
 async def test_what_follows_a_statement_that_was_given_up_does_not_overtake_it(
