@@ -1,14 +1,14 @@
 """Makes what is derived from the contract, or checks that it is up to date: stubs, and the transcoder's descriptor.
 
 protoc names modules after the proto's path (`shop/product/v1`), which would fall into the packages of the
-services themselves; so the stubs are put under `shop.stubs` and their imports rewritten. The load
-generator's Go stubs are made with the plugins that its module pins. Envoy's gRPC-JSON transcoder reads the contract as
+services themselves; so the stubs are put under `shop.stubs` and their imports rewritten. The Go
+stubs, of the load generator and of the services in Go, are made with the plugins that the load generator's module pins. Envoy's gRPC-JSON transcoder reads the contract as
 a descriptor whose methods carry the REST rules of gateway/envoy/transcoding.yaml.
 
 Thrift's stubs, of what is in thrift/, are made where Apache Thrift's compiler of the pinned version is on PATH;
 elsewhere they stay as they are.
 
-    python proto/generate.py           write services/shop/stubs, load/internal/stubs and gateway/envoy/transcoder
+    python proto/generate.py           write services/shop/stubs, the Go stubs and gateway/envoy/transcoder
     python proto/generate.py --check   exit 1 and list the stale files, write nothing
 
 GO names the go command; the default is the one on PATH.
@@ -41,8 +41,12 @@ PYTHON_STUBS = ROOT / "services" / "shop" / "stubs"
 GO_MODULE = ROOT / "load"
 GO_STUBS = GO_MODULE / "internal" / "stubs"
 GO_PACKAGE = "hopwise/load/internal/stubs"
+SERVICES_GO_STUBS = ROOT / "services" / "go" / "internal" / "stubs"
+SERVICES_GO_PACKAGE = "hopwise/services/internal/stubs"
 TRANSCODER_RULES = ROOT / "gateway" / "envoy" / "transcoding.yaml"
 TRANSCODER = ROOT / "gateway" / "envoy" / "transcoder"
+SERVICES_GO_AREAS = ("product", "type")
+"""Areas of the contract that services in Go serve."""
 GO_PLUGINS = ("protoc-gen-go", "protoc-gen-go-grpc")
 ERROR_DETAILS = (duration_pb2, error_details_pb2)
 """Details of the services' errors: the transcoder leaves out the body of an error that it cannot write in full."""
@@ -85,21 +89,31 @@ def generate_python(into: Path) -> None:
 
 
 def generate_go(into: Path) -> None:
-    """Writes the Go stubs of every proto file below `into`: `shop/order/v1` becomes the package `orderv1`.
+    """Writes the load generator's Go stubs below `into`, those of Thrift among them.
 
     Raises:
         RuntimeError: There is no go command, a plugin cannot be built, or protoc refused a file.
     """
-    arguments = [f"--plugin={name}={_go_plugin(name)}" for name in GO_PLUGINS]
-    for plugin in ("go", "go-grpc"):
-        arguments += [f"--{plugin}_out={into}", f"--{plugin}_opt=module={GO_PACKAGE}"]
-        for name in _protos():
-            _, area, version, _ = name.split("/")
-            arguments.append(f"--{plugin}_opt=M{name}={GO_PACKAGE}/{area}{version};{area}{version}")
-    _protoc(*arguments)
+    _go_stubs(into, GO_PACKAGE, _protos())
     _thrift("go:skip_remote", Path(THRIFT_GO), into / THRIFT_GO, GO_STUBS / THRIFT_GO)
     gofmt = Path(_go("env", "GOROOT"), "bin", "gofmt")
     subprocess.run([gofmt, "-w", into / THRIFT_GO], check=True, timeout=BUILD_LIMIT_S)  # noqa: S603 - Go's own
+
+
+def generate_services_go(into: Path) -> None:
+    """Writes the Go stubs of what services in Go serve below `into`; raises as `generate_go`."""
+    _go_stubs(into, SERVICES_GO_PACKAGE, [name for name in _protos() if name.split("/")[1] in SERVICES_GO_AREAS])
+
+
+def _go_stubs(into: Path, package: str, protos: Sequence[str]) -> None:
+    """Writes Go stubs: `shop/order/v1` becomes the package `orderv1` below `package`."""
+    arguments = [f"--plugin={name}={_go_plugin(name)}" for name in GO_PLUGINS]
+    for plugin in ("go", "go-grpc"):
+        arguments += [f"--{plugin}_out={into}", f"--{plugin}_opt=module={package}"]
+        for name in protos:
+            _, area, version, _ = name.split("/")
+            arguments.append(f"--{plugin}_opt=M{name}={package}/{area}{version};{area}{version}")
+    _protoc(*arguments, protos=protos)
 
 
 def generate_transcoder(into: Path) -> None:
@@ -132,9 +146,10 @@ def _protos() -> list[str]:
     return sorted(str(path.relative_to(PROTO)) for path in PROTO.glob("shop/**/*.proto"))
 
 
-def _protoc(*arguments: str) -> None:
+def _protoc(*arguments: str, protos: Sequence[str] = ()) -> None:
+    """Runs protoc on these files of the contract; on all of it by default."""
     grpc_include = str(Path(protoc.__file__).parent / "_proto")
-    if protoc.main(["protoc", f"-I{PROTO}", f"-I{grpc_include}", *arguments, *_protos()]) != 0:
+    if protoc.main(["protoc", f"-I{PROTO}", f"-I{grpc_include}", *arguments, *(protos or _protos())]) != 0:
         raise RuntimeError("protoc failed; its message is above")
 
 
@@ -207,7 +222,12 @@ def stale(made: Path, stored: Path) -> list[str]:
     return sorted(different | (files(made) ^ files(stored)))
 
 
-MADE = ((PYTHON_STUBS, generate_python), (GO_STUBS, generate_go), (TRANSCODER, generate_transcoder))
+MADE = (
+    (PYTHON_STUBS, generate_python),
+    (GO_STUBS, generate_go),
+    (SERVICES_GO_STUBS, generate_services_go),
+    (TRANSCODER, generate_transcoder),
+)
 
 
 def main() -> int:

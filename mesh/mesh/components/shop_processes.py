@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,22 +21,28 @@ from mesh.description.topology import (
     GATEWAYS,
     SERVICES,
     Plan,
+    Program,
     Protocol,
     Topology,
     entrance_name,
     metrics_port,
     port_name,
 )
+from mesh.errors import StartError
 from mesh.paths import GRAPHIQL
 from mesh.sidecars.workloads import Workload, identity
 from mesh.supervisor.processes import Component
 from mesh.supervisor.readiness import grpc_serving, grpc_serving_at, http_ok, http_ok_at, tcp
+from provision import golang
+from provision.errors import SetupError
 
 SCHEMES: Mapping[Protocol, str] = {**{protocol: protocol.value for protocol in Protocol}, Protocol.REST: "http"}
 TRIAL_DATABASE = "shop_trial"
 DATABASE_TASK = "database"
 MONITOR_ROLE = "shop_monitor"
 """The role that reads the database server's own counts, and no row."""
+CONTRACT = "1"
+"""Version of what a component is told and does, as docs/system/your-component.md says."""
 GATEWAY_RANK, SERVICE_RANK = 1, 2
 """Stop ranks: gateways are stopped before what they call."""
 
@@ -163,6 +171,31 @@ def environment(component: str, around: Surroundings, replica: int = 1) -> dict[
     return {**env, **around.extra.get(component, {})}
 
 
+def argv_of(component: str, program: Program | None) -> list[str]:
+    """The command line of a service or gateway; a built-in program is built if it is not yet.
+
+    Args:
+        component: Name of the component.
+        program: What runs in place of the project's own program in Python; None for that one.
+
+    Raises:
+        StartError: There is no such program, or it cannot be built.
+    """
+    if program is None:
+        return [sys.executable, "-m", module_of(component)]
+    if program.implementation:
+        try:
+            return [str(golang.build_service(component))]
+        except SetupError as error:
+            raise StartError(f"{component} in {program.implementation} cannot be built.\n{error}") from error
+    if shutil.which(program.command[0]) is None:
+        raise StartError(
+            f"{component} (command: {shlex.join(program.command)}): there is no program {program.command[0]} that can be "
+            "executed; name one that is on PATH, or give its path."
+        )
+    return list(program.command)
+
+
 def shop_component(component: str, around: Surroundings, after: frozenset[str], replica: int = 1) -> Component:
     """What to run for a service or a gateway.
 
@@ -172,6 +205,9 @@ def shop_component(component: str, around: Surroundings, after: frozenset[str], 
         after: Components that must be ready before a service connects; a gateway connects on its first request, and
             waits for none.
         replica: Which of the component's processes it is, from 1.
+
+    Raises:
+        StartError: What is to run in place of the project's own program is not there, or cannot be built.
     """
     name = replica_name(component, replica)
     workload = around.workloads.get(name)
@@ -189,12 +225,15 @@ def shop_component(component: str, around: Surroundings, after: frozenset[str], 
             ready = tcp(place.port, place.host)
         else:
             ready = http_ok(place.port, "/healthz", place.host)
+    program = around.topology.programs.get(service)
+    argv = argv_of(service, program)
     account = {} if around.telemetry is None else {"SHOP_TELEMETRY_FOLDER": str(around.telemetry)}
     return Component(
         name,
-        argv=lambda: [sys.executable, "-m", module_of(service)],
+        argv=lambda: argv,
         env={
             **environment(component, around, replica),
+            **({} if program is None else {"SHOP_CONTRACT": CONTRACT}),
             "SHOP_INSTANCE": name,
             **account,
             **({} if is_gateway else {"SHOP_AWAIT_STDIN": "on"}),
@@ -204,6 +243,7 @@ def shop_component(component: str, around: Surroundings, after: frozenset[str], 
         imports_meanwhile=not is_gateway,
         stop_rank=GATEWAY_RANK if is_gateway else SERVICE_RANK,
         replica_of=component if replica > 1 else "",
+        command=shlex.join(program.command) if program else "",
     )
 
 

@@ -16,15 +16,15 @@ class SpanAccount(msgspec.Struct, frozen=True):
         recorded: Spans that have ended.
         exported: How many of them the collector has taken.
         lost: How many of them it will never get.
-        export_cpu_s: CPU seconds that the process needed to encode them.
+        export_cpu_s: CPU seconds that the process needed to encode them; 0 if it does not say.
         cost_ns: What a span costs the thread that makes it, in ns of CPU time, by kind; empty before the process ends.
     """
 
     recorded: int
     exported: int
     lost: int
-    export_cpu_s: float
-    cost_ns: Mapping[str, int]
+    export_cpu_s: float = 0.0
+    cost_ns: Mapping[str, int] = msgspec.field(default_factory=dict)
 
 
 def span_accounts(folder: RunFolder) -> dict[str, SpanAccount]:

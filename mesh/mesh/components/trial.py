@@ -6,9 +6,19 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from mesh.components.valkey import CACHED
 from mesh.description.places import Places
 from mesh.description.switches import HTTP3, Switches
-from mesh.description.topology import EDGE, SERVICES_ENTRY, Channel, Protocol, Topology, entrance_name
+from mesh.description.topology import (
+    EDGE,
+    SERVICES,
+    SERVICES_ENTRY,
+    Channel,
+    Protocol,
+    Topology,
+    entrance_name,
+    unserved,
+)
 from mesh.edge.kong import require_kong
 from mesh.errors import SwitchError
 
@@ -19,6 +29,7 @@ def require_fit(topology: Topology, switches: Switches) -> None:
     Raises:
         SwitchError: It cannot; the message has the reason, and what it can run with.
     """
+    _require_programs(topology.implemented(switches.implementation), switches)
     if topology.frames_thrift:
         _require_plain(topology, switches)
     if switches.edge == "none" and not topology.entered_by_gateways and not topology.passes_by_the_edge:
@@ -45,6 +56,28 @@ def require_fit(topology: Topology, switches: Switches) -> None:
             raise SwitchError(
                 f"{name}={','.join(idle)}: {topology.name} does not run {' and '.join(idle)}; "
                 f"it runs {', '.join(topology.components)}."
+            )
+
+
+def _require_programs(topology: Topology, switches: Switches) -> None:
+    """Components by other programs do what the contract of docs/system/your-component.md says, and no more."""
+    for _, problem in unserved(topology):
+        raise SwitchError(f"implementation: {problem}.")
+    others = set(topology.programs)
+    beyond = {
+        "runtime=kubernetes": switches.in_cluster,
+        "store=memory": switches.store == "memory" and others & set(SERVICES),
+        f"cache={switches.cache}": switches.cache != "none" and others & set(CACHED),
+        "metrics=on": switches.metrics == "on",
+        "admission=on": switches.admission == "on" and others & set(topology.behind_edge),
+        "hold": others & set(switches.hold),
+    }
+    for setting, asked in beyond.items():
+        if others and asked:
+            raise SwitchError(
+                f"{setting} with {topology.name}, in which {' and '.join(sorted(others))} is another program than the "
+                "project's own in Python: the contract of such components has nothing of the kind; leave it out, or give "
+                f"implementation={','.join(f'{name}:python' for name in sorted(others))}."
             )
 
 

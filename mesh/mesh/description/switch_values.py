@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from mesh.description.network import TIME, milliseconds
-from mesh.description.topology import SERVES
+from mesh.description.topology import BUILT_IN, PYTHON, SERVES
 from mesh.errors import SwitchError
 
 MOST_REPLICAS = 8
@@ -125,6 +125,7 @@ def share(name: str, given: str) -> float:
 
 _PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)%", re.ASCII)
 _COUNT = re.compile(r"[0-9]+", re.ASCII)
+_LANGUAGE = re.compile(r"[a-z]+", re.ASCII)
 _HOLD = re.compile(rf"(?:{TIME.pattern})/[0-9]{{1,9}}", re.ASCII)
 
 
@@ -195,9 +196,19 @@ def replicas(name: str, given: str) -> dict[str, int]:
     return counts
 
 
+def implementations(name: str, given: str) -> dict[str, str]:
+    """Reads `product:go`; which components a language has is checked against the topology."""
+    chosen = dict(_by_component(name, given, "an implementation", "LANGUAGE", "product:go"))
+    for component, language in chosen.items():
+        if language not in (PYTHON, *BUILT_IN):
+            valid = ", ".join((PYTHON, *BUILT_IN))
+            raise SwitchError(f"{name}={given}: {component}:{language} is unknown; valid languages: {valid}.")
+    return chosen
+
+
 def _by_component(name: str, given: str, what: str, value: str, examples: str) -> Iterator[tuple[str, str]]:
     """The COMPONENT:VALUE pairs of a comma-separated list, each component once."""
-    pattern = {"TIME": TIME, "TIME/N": _HOLD, "PERCENT": _PERCENT, "N": _COUNT}[value]
+    pattern = {"TIME": TIME, "TIME/N": _HOLD, "PERCENT": _PERCENT, "N": _COUNT, "LANGUAGE": _LANGUAGE}[value]
     seen: set[str] = set()
     for item in map(str.strip, given.split(",")):
         component, _, rest = item.partition(":")

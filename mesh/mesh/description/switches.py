@@ -22,6 +22,7 @@ from mesh.description.switch_values import (
     delays,
     entry,
     holds,
+    implementations,
     journey_kind,
     replicas,
     share,
@@ -122,6 +123,16 @@ class Switches:
         ),
         layer="components",
         commands=(*SET_UP, PROVE_SAGAS, RATES, ISOLATE, WATCH, CHAOS, SOAK),
+    )
+    implementation: Mapping[str, str] = entry(
+        {},
+        Values(
+            "Components to run as another program than the one in Python, such as product:go.",
+            "product:go",
+            implementations,
+        ),
+        layer="components",
+        commands=(UP, PARITY, RTT, RATES, ISOLATE, SWEEP, STRESS, CHAOS, SOAK),
     )
     apart: str = entry(
         "",

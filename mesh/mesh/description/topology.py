@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from graphlib import CycleError, TopologicalSorter
@@ -9,7 +10,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from mesh.description.yaml_lines import YamlError, line_of, load_yaml, read_yaml
 from mesh.errors import TopologyError
@@ -100,8 +101,34 @@ SPEAKS: Mapping[str, frozenset[Protocol]] = {
 }
 """Callers that can speak only some of the protocols."""
 
+PYTHON = "python"
+"""The implementation that every component has."""
+
+BUILT_IN: Mapping[str, Mapping[str, frozenset[Protocol]]] = {"go": {"product": frozenset({Protocol.GRPC})}}
+"""The other implementations that come with the project: the components that each has, and what these serve."""
+
 LONGEST_NAME = 60
 """Characters of a topology's name."""
+
+
+class Program(BaseModel):
+    """What runs in place of the project's own component in Python: one of these two.
+
+    Attributes:
+        implementation: One of `BUILT_IN`.
+        command: A command line; a program with a slash in its name and no leading one is found from the topology's file.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    implementation: str = ""
+    command: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> Program:
+        if bool(self.implementation) == bool(self.command):
+            raise ValueError("needs either implementation or command, such as {command: [./product, --port=0]}")
+        return self
 
 
 class Topology(BaseModel):
@@ -114,6 +141,7 @@ class Topology(BaseModel):
         links: Callees of each caller, with the protocol of the link.
         plan: `naive` sends a request for each item, and makes no use of a protocol's batches; `streaming` has gRPC's
             clients read a document as a stream. Neither is ever the default.
+        programs: What runs in place of the components in Python, for those that it names.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -123,6 +151,7 @@ class Topology(BaseModel):
     entry: dict[Channel, str]
     links: dict[str, dict[str, Protocol]]
     plan: Plan = Plan.BEST
+    programs: dict[str, Program] = Field(default_factory=dict)
 
     @property
     def gateways(self) -> list[str]:
@@ -204,7 +233,18 @@ class Topology(BaseModel):
             for caller, callees in self.links.items()
             if caller != NOTIFICATION
         }
-        return self.model_copy(update={"links": links})
+        programs = {name: program for name, program in self.programs.items() if name != NOTIFICATION}
+        return self.model_copy(update={"links": links, "programs": programs})
+
+    def implemented(self, chosen: Mapping[str, str]) -> Topology:
+        """The topology with other implementations of some components.
+
+        Args:
+            chosen: Name of the implementation by component: `python` or one of `BUILT_IN`.
+        """
+        kept = {name: program for name, program in self.programs.items() if name not in chosen}
+        other = {name: Program(implementation=one) for name, one in chosen.items() if one != PYTHON}
+        return self.model_copy(update={"programs": {**kept, **other}}) if chosen else self
 
     @property
     def components(self) -> list[str]:
@@ -217,6 +257,21 @@ class Topology(BaseModel):
         if component in self.gateways:
             spoken.add(GATEWAYS[component])
         return [protocol for protocol in Protocol if protocol in spoken]
+
+
+def unserved(topology: Topology) -> Iterator[tuple[str, str]]:
+    """The components that cannot run as the built-in programs that a topology asks for, and why not."""
+    for component, program in topology.programs.items():
+        if component not in topology.components:
+            yield component, f"{topology.name} does not run {component}; it runs {', '.join(topology.components)}"
+        elif name := program.implementation:
+            serves = {language: served.get(component) for language, served in BUILT_IN.items()}
+            able = [language for language, served in serves.items() if served]
+            if not serves.get(name):
+                yield component, f"there is no {component} in {name!r}; valid: {', '.join([PYTHON, *able])}"
+            elif lacking := [one for one in topology.protocols_of(component) if one not in (serves[name] or ())]:
+                valid = ", ".join(sorted(serves[name] or ()))
+                yield component, f"{component} in {name} does not serve {', '.join(lacking)}; it serves {valid}"
 
 
 def port_name(component: str, protocol: Protocol) -> str:
@@ -311,7 +366,18 @@ def parse_topology(text: str, source: str) -> Topology:
     problems = [f"{source}:{line_of(text, path)}: {problem}" for path, problem in _problems(topology)]
     if problems:
         raise TopologyError("\n".join(problems))
-    return topology
+    return topology.model_copy(update={"programs": _found_from(Path(source).parent, topology.programs)})
+
+
+def _found_from(folder: Path, programs: Mapping[str, Program]) -> dict[str, Program]:
+    """Commands whose programs are named by absolute paths, or are on PATH."""
+    found = {}
+    for name, program in programs.items():
+        first, *rest = program.command or ("",)
+        if os.sep in first:
+            program = Program(command=(str((folder / first).resolve()), *rest))  # noqa: PLW2901 - the same, by its path
+        found[name] = program
+    return found
 
 
 def _choices(folder: Path) -> str:
@@ -358,6 +424,8 @@ def _problems(topology: Topology) -> Iterator[Problem]:
         return
     yield from _link_problems(topology)
     yield from _mixture_problems(topology)
+    # A topology is parsed with all that updates=on starts.
+    yield from ((["programs", component], problem) for component, problem in unserved(topology))
 
 
 def _unknown_components(topology: Topology) -> Iterator[Problem]:

@@ -88,7 +88,7 @@ class System(Run):
         super().__init__(replace(ports, replicas=switches.replicas), folder or RunFolder.of(ports.base))
         require_fit(topology, switches)
         allow(switches.connections)
-        self.topology = topology
+        self.topology = topology.implemented(switches.implementation)
         self.switches = switches
         self.trial = trial
         self._data = data or Data(scale=switches.scale)

@@ -56,6 +56,7 @@ class Component:
             changes only, and it is started again (`restart`) or not (`leave`).
         successor: Gives the command line of its next process, which takes over what the present one listens to, and has
             that end once it has answered; None if it cannot do that.
+        command: The command that the user gave for it, which messages then name; empty for a program of the project.
     """
 
     name: str
@@ -73,6 +74,12 @@ class Component:
     replica_of: str = ""
     when_lost: str = "end"
     successor: Callable[[], Sequence[str]] | None = None
+    command: str = ""
+
+    @property
+    def told(self) -> str:
+        """Its name in messages."""
+        return f"{self.name} (command: {self.command})" if self.command else self.name
 
 
 class Supervisor:
@@ -119,7 +126,7 @@ class Supervisor:
         return [
             ComponentDiedError(
                 name,
-                f"{name} exited during the run, {_ending(code)}.\n{running.log_end()}",
+                f"{running.component.told} exited during the run, {_ending(code)}.\n{running.log_end()}",
                 running.component.when_lost,
             )
             for name, running in self._running.items()
@@ -216,7 +223,7 @@ class Supervisor:
                     start_new_session=True,  # Ctrl-C in the terminal is the supervisor's to handle
                 )
             except OSError as error:
-                raise StartError(f"{component.name}: {argv[0]} cannot be started: {error.strerror}") from error
+                raise StartError(f"{component.told}: {argv[0]} cannot be started: {error.strerror}") from error
         started = Started.of(component.name, process.pid, component.stop_signal)
         running = _Running(component, process, started, log, time.monotonic())
         self._running[component.name] = running
@@ -236,10 +243,10 @@ class Supervisor:
         for name, running in starting.items():
             code = running.process.poll()
             if code is not None and not (code == 0 and running.component.ready is None):
-                raise StartError(f"{name} ended while it was starting, {_ending(code)}.\n{running.log_end()}")
+                raise StartError(f"{running.component.told} ended while it was starting, {_ending(code)}.\n{running.log_end()}")
             limit = running.component.start_limit_s
             if not running.held and time.monotonic() - running.began > limit:
-                raise StartError(f"{name} was not ready within {limit:g} s.\n{running.log_end()}")
+                raise StartError(f"{running.component.told} was not ready within {limit:g} s.\n{running.log_end()}")
 
     def _stop(self, these: Sequence[_Running]) -> list[str]:
         for running in these:

@@ -1,0 +1,180 @@
+// Package access decides who may call what.
+//
+// A service trusts what comes from inside, where its callers have checked already, and checks what the edge sends it.
+// Where callers have no identity, the edge marks each request with x-hopwise-edge, whatever the client sent. In a mesh with
+// certificates, the caller's identity says whether it is the edge, and a call without one is refused.
+package access
+
+import (
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/golang-jwt/jwt/v5"
+	"google.golang.org/grpc/metadata"
+
+	"hopwise/services/internal/config"
+	"hopwise/services/internal/shoperr"
+)
+
+// Level is which callers a method admits.
+type Level int
+
+// Internal is for other services and gateways, and nobody from outside; Partner needs a partner's token.
+const (
+	Internal Level = iota
+	Partner
+	Everybody
+)
+
+const (
+	edgeMark          = "x-hopwise-edge"
+	certificateHeader = "x-forwarded-client-cert"
+	issuer            = "hopwise"
+)
+
+var (
+	subject = regexp.MustCompile(`^(users|partners)/[1-9][0-9]{0,17}$`)
+	// https://github.com/spiffe/spiffe/blob/main/standards/SPIFFE-ID.md#2-spiffe-identity
+	spiffeID = regexp.MustCompile(`^(spiffe://[a-z0-9._-]+/)[a-zA-Z0-9._-]+(?:/[a-zA-Z0-9._-]+)*$`)
+	pair     = regexp.MustCompile(`^[ \t]*([A-Za-z]+)=("(?:[^"\\]|\\.)*"|[^",;]*)([,;]|$)`)
+)
+
+// Authenticator finds out who calls, and admits callers to methods.
+type Authenticator struct {
+	key          ed25519.PublicKey // nil where no token is valid
+	edgeIdentity string            // empty where callers have no identity
+	trustDomain  string
+}
+
+// New returns the authenticator of a service.
+func New(c config.Config) (*Authenticator, error) {
+	a := &Authenticator{edgeIdentity: c.EdgeIdentity}
+	if c.PublicKeyFile != "" {
+		key, err := publicKey(c.PublicKeyFile)
+		if err != nil {
+			return nil, config.Error(fmt.Sprintf("SHOP_JWT_PUBLIC_KEY_FILE is %q, which cannot be used (%v); "+
+				"it must be an Ed25519 public key in PEM form", c.PublicKeyFile, err))
+		}
+		a.key = key
+	}
+	if c.EdgeIdentity != "" {
+		a.trustDomain = trustDomain(c.EdgeIdentity)
+		if a.trustDomain == "" {
+			return nil, config.Error(fmt.Sprintf("SHOP_EDGE_IDENTITY is %q; valid: a SPIFFE ID, "+
+				"as spiffe://cluster.local/ns/default/sa/edge", c.EdgeIdentity))
+		}
+	}
+	return a, nil
+}
+
+func publicKey(path string) (ed25519.PublicKey, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	read, err := jwt.ParseEdPublicKeyFromPEM(text)
+	if err != nil {
+		return nil, err
+	}
+	return read.(ed25519.PublicKey), nil // which the function above has checked
+}
+
+// Admit admits a call by its metadata, or says why not.
+func (a *Authenticator) Admit(level Level, md metadata.MD) error {
+	outside, err := a.isOutside(md)
+	if err != nil || !outside || level == Everybody {
+		return err
+	}
+	if level == Internal {
+		return shoperr.New(shoperr.PermissionDenied, "", "only the shop's own services may do this")
+	}
+	role, err := a.role(last(md, "authorization"))
+	if err == nil && role != "partner" {
+		err = shoperr.New(shoperr.PermissionDenied, "", "this needs a partner's token")
+	}
+	return err
+}
+
+func (a *Authenticator) isOutside(md metadata.MD) (bool, error) {
+	if a.edgeIdentity == "" {
+		return len(md.Get(edgeMark)) > 0, nil
+	}
+	identity := callerIdentity(last(md, certificateHeader))
+	if !strings.HasPrefix(identity, a.trustDomain) {
+		return false, shoperr.New(shoperr.Unauthenticated, "",
+			"the call comes without an identity; callers need a certificate of the mesh")
+	}
+	return identity == a.edgeIdentity, nil
+}
+
+// role returns whom a bearer token stands for: "customer" or "partner".
+func (a *Authenticator) role(authorization string) (string, error) {
+	scheme, token, _ := strings.Cut(authorization, " ")
+	token = strings.TrimSpace(token)
+	if !strings.EqualFold(scheme, "bearer") || token == "" {
+		return "", shoperr.New(shoperr.Unauthenticated, "", "this needs a token: send the header Authorization: Bearer <token>")
+	}
+	if a.key == nil {
+		return "", shoperr.New(shoperr.Unauthenticated, "",
+			"this service cannot verify tokens: SHOP_JWT_PUBLIC_KEY_FILE is not set")
+	}
+	var claims struct {
+		jwt.RegisteredClaims
+		Role string `json:"role"`
+	}
+	_, err := jwt.ParseWithClaims(token, &claims, func(*jwt.Token) (any, error) { return a.key, nil },
+		jwt.WithValidMethods([]string{"EdDSA"}), jwt.WithIssuer(issuer), jwt.WithExpirationRequired(), jwt.WithIssuedAt())
+	if errors.Is(err, jwt.ErrTokenExpired) {
+		return "", shoperr.New(shoperr.Unauthenticated, "", "the token has expired; log in again")
+	}
+	of := subject.FindStringSubmatch(claims.Subject)
+	collections := map[string]string{"customer": "users", "partner": "partners"}
+	if err != nil || claims.IssuedAt == nil || of == nil || collections[claims.Role] != of[1] {
+		return "", shoperr.New(shoperr.Unauthenticated, "", "the token is not valid; log in again")
+	}
+	return claims.Role, nil
+}
+
+// callerIdentity returns the identity that the last element of x-forwarded-client-cert names, as it is about whoever called
+// the own sidecar; empty if the header is malformed, or that element does not name just one.
+func callerIdentity(header string) string {
+	var uris []string
+	for separator := ","; separator != ""; {
+		found := pair.FindStringSubmatch(header)
+		if found == nil {
+			return ""
+		}
+		if separator == "," {
+			uris = nil
+		}
+		if found[1] == "URI" {
+			uris = append(uris, strings.Trim(found[2], `"`))
+		}
+		header, separator = header[len(found[0]):], found[3]
+	}
+	if len(uris) != 1 || trustDomain(uris[0]) == "" {
+		return ""
+	}
+	return uris[0]
+}
+
+// trustDomain returns the beginning that the identities of a trust domain share; empty for what is no identity.
+func trustDomain(identity string) string {
+	parts := spiffeID.FindStringSubmatch(identity)
+	if parts == nil {
+		return ""
+	}
+	return parts[1]
+}
+
+func last(md metadata.MD, name string) string {
+	values := md.Get(name)
+	if len(values) == 0 {
+		return ""
+	}
+	return values[len(values)-1]
+}

@@ -1,0 +1,126 @@
+// Package database has a service's connections to PostgreSQL: traced, and bound to the caller's deadline.
+package database
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"go.opentelemetry.io/otel/trace"
+
+	"hopwise/services/internal/config"
+	"hopwise/services/internal/shoperr"
+)
+
+const (
+	connectLimit = 20 * time.Second // for a database that is still starting
+	connectPause = 200 * time.Millisecond
+	connectOnce  = 5 * time.Second
+	resetLimit   = 3 * time.Second // for a connection whose statement was cut off
+	canNotYet    = "57P03"         // cannot_connect_now
+)
+
+// Open opens connections and waits until the database answers.
+func Open(ctx context.Context, databaseURL string, connections int32, tracer trace.Tracer) (*pgxpool.Pool, error) {
+	c, err := pgxpool.ParseConfig(databaseURL)
+	if err != nil { // its text may hold the password
+		return nil, config.Error("SHOP_DATABASE_URL is not valid; valid: a URL with a host and the scheme postgresql or postgres")
+	}
+	c.MinConns, c.MaxConns = connections, connections
+	c.ConnConfig.ConnectTimeout = connectOnce
+	c.ConnConfig.RuntimeParams = map[string]string{"application_name": "shop", "jit": "off", "timezone": "UTC"}
+	c.ConnConfig.Tracer = statements{tracer}
+	// A statement that is cut off leaves its connection as good as new.
+	c.ConnConfig.BuildContextWatcherHandler = func(connection *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: connection, DeadlineDelay: resetLimit}
+	}
+	// An idle connection is not asked whether it lives: that is one more way there and back, which no span would show.
+	c.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
+	pool, err := pgxpool.NewWithConfig(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := answered(ctx, pool, place(databaseURL)); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return pool, nil
+}
+
+func answered(ctx context.Context, pool *pgxpool.Pool, where string) error {
+	for began := time.Now(); ; {
+		err := pool.Ping(ctx)
+		var refused *pgconn.PgError
+		switch {
+		case err == nil:
+			return nil
+		case errors.As(err, &refused) && refused.Code != canNotYet:
+			return fmt.Errorf("the database at %s refuses SHOP_DATABASE_URL: %s", where, refused.Message)
+		case ctx.Err() != nil || time.Since(began) > connectLimit:
+			return fmt.Errorf("the database at %s does not answer; is it running?", where)
+		}
+		time.Sleep(connectPause)
+	}
+}
+
+// place returns the part of a URL that may be shown: without role and password.
+func place(databaseURL string) string {
+	parsed, err := url.Parse(databaseURL)
+	if err != nil {
+		return "SHOP_DATABASE_URL"
+	}
+	return parsed.Host + parsed.Path
+}
+
+// InTransaction does work in a READ COMMITTED transaction, which rolls back if the work fails.
+func InTransaction(ctx context.Context, pool *pgxpool.Pool, work func(pgx.Tx) error) error {
+	return Told(ctx, pgx.BeginFunc(ctx, pool, work))
+}
+
+// Told returns what the callers of a service are told about an error of the database; other errors as they are.
+func Told(ctx context.Context, err error) error {
+	known := new(shoperr.Error)
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	code, message := meaning(ctx, err)
+	if code == shoperr.Internal {
+		slog.Error("the database refused a statement", "error", redacted(err))
+	}
+	return &shoperr.Error{Code: code, Message: message, Cause: redacted(err)}
+}
+
+func meaning(ctx context.Context, err error) (shoperr.Code, string) {
+	var of *pgconn.PgError
+	if ctx.Err() != nil || (errors.As(err, &of) && of.Code == "57014") {
+		return shoperr.DeadlineExceeded, "the deadline of the request passed in the database"
+	}
+	switch {
+	case of == nil || strings.HasPrefix(of.Code, "08") || strings.HasPrefix(of.Code, "57"):
+		return shoperr.Unavailable, "the database does not answer; try again"
+	case of.Code == "40P01" || of.Code == "40001" || of.Code == "55P03":
+		return shoperr.Conflict, "another call is changing the same thing; try again"
+	case strings.HasPrefix(of.Code, "53"):
+		return shoperr.Unavailable, "the database is out of disk space, memory or connections; try again later"
+	case of.Code == "25006":
+		return shoperr.Unavailable, "the database accepts no changes now; try again later"
+	}
+	return shoperr.Internal, "internal error"
+}
+
+// redacted returns an error without what PostgreSQL quotes of a row.
+func redacted(err error) error {
+	var of *pgconn.PgError
+	if errors.As(err, &of) {
+		return fmt.Errorf("sqlstate %s, constraint %q", of.Code, of.ConstraintName)
+	}
+	return err
+}

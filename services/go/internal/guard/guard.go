@@ -1,0 +1,185 @@
+// Package guard stands before every method of a service: the caller's deadline, the check of the caller, errors.
+package guard
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"hopwise/services/internal/access"
+	"hopwise/services/internal/shoperr"
+)
+
+const (
+	// deadlineHeader has the time that the edge waits, in ms; the name is Envoy's.
+	deadlineHeader = "x-envoy-expected-rq-timeout-ms"
+
+	defaultWait = 5 * time.Second  // of a caller whose header says nothing sensible
+	longestWait = 30 * time.Second // of any caller
+	work        = 0.95             // share of it after which the work is to be done; the rest is for the answer's way back
+	readLimit   = 20 * time.Second // a client's, to make room for the next message of a stream
+
+	over = "the deadline of the request has passed; allow it more time"
+)
+
+// Guard stands before the methods that its levels name, and lets all others through: health and reflection.
+type Guard struct {
+	Authenticator *access.Authenticator
+	Levels        map[string]access.Level // by full name, "/shop.product.v1.ProductService/GetProduct"
+	Delay         time.Duration           // before the work of every request, for proofs of the measurement
+}
+
+// Unary guards methods that answer once.
+func (g *Guard) Unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	level, guarded := g.Levels[info.FullMethod]
+	if !guarded {
+		return handler(ctx, request)
+	}
+	ctx, cancel := limited(ctx)
+	defer cancel()
+	var answer any
+	err := g.guarded(ctx, level, func() (err error) {
+		answer, err = handler(ctx, request)
+		return err
+	})
+	return answer, err
+}
+
+// Stream guards methods that answer with a stream.
+func (g *Guard) Stream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	level, guarded := g.Levels[info.FullMethod]
+	if !guarded {
+		return handler(server, stream)
+	}
+	ctx, cancel := limited(stream.Context())
+	defer cancel()
+	return g.guarded(ctx, level, func() error { return handler(server, &limitedStream{stream, ctx}) })
+}
+
+// guarded does the work for a caller who is admitted, and says what went wrong as callers are told of it.
+func (g *Guard) guarded(ctx context.Context, level access.Level, work func() error) error {
+	err := recovering(func() error {
+		if g.Delay > 0 {
+			pause(ctx, g.Delay)
+		}
+		md, _ := metadata.FromIncomingContext(ctx)
+		if err := g.Authenticator.Admit(level, md); err != nil {
+			return err
+		}
+		return work()
+	})
+	if err == nil {
+		return nil
+	}
+	if errors.Is(ctx.Err(), context.Canceled) { // nobody waits any more
+		return status.FromContextError(ctx.Err()).Err()
+	}
+	failure := told(ctx, err)
+	trace.SpanFromContext(ctx).SetAttributes(attribute.String("error.type", string(failure.Code)))
+	return failure
+}
+
+func recovering(work func() error) (err error) {
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			slog.Error("panic", "cause", panicked, "stack", string(debug.Stack()))
+			err = shoperr.New(shoperr.Internal, "", "internal error")
+		}
+	}()
+	return work()
+}
+
+// told returns the error for the client; an unknown cause goes to the log only.
+func told(ctx context.Context, err error) *shoperr.Error {
+	failure := new(shoperr.Error)
+	switch {
+	case errors.As(err, &failure):
+		if failure.Cause != nil {
+			slog.Warn(failure.Message, "code", failure.Code, "error", failure.Cause)
+		}
+		return failure
+	case ctx.Err() != nil:
+		return shoperr.New(shoperr.DeadlineExceeded, "", over)
+	}
+	slog.Error("unexpected error", "error", err)
+	return shoperr.New(shoperr.Internal, "", "internal error")
+}
+
+// limited returns a context that ends a little before the caller, or the edge in front of it, stops waiting.
+func limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	waits := longestWait
+	if deadline, says := ctx.Deadline(); says {
+		waits = min(waits, time.Until(deadline))
+	}
+	md, _ := metadata.FromIncomingContext(ctx)
+	if values := md.Get(deadlineHeader); len(values) > 0 {
+		waits = min(waits, edgeWait(values[len(values)-1]))
+	}
+	return context.WithTimeout(ctx, time.Duration(float64(waits)*work))
+}
+
+func edgeWait(header string) time.Duration {
+	ms, err := strconv.ParseUint(header, 10, 30)
+	if err != nil || ms == 0 {
+		return defaultWait
+	}
+	return time.Duration(ms) * time.Millisecond
+}
+
+// Decoding returns a service's description whose methods say of bytes that are no message that this is the caller's error.
+func Decoding(described grpc.ServiceDesc) *grpc.ServiceDesc {
+	methods := make([]grpc.MethodDesc, len(described.Methods))
+	for index, method := range described.Methods {
+		handler := method.Handler
+		method.Handler = func(
+			server any, ctx context.Context, decode func(any) error, interceptor grpc.UnaryServerInterceptor,
+		) (any, error) {
+			return handler(server, ctx, func(message any) error { return decoded(decode(message)) }, interceptor)
+		}
+		methods[index] = method
+	}
+	described.Methods = methods
+	return &described
+}
+
+func decoded(err error) error {
+	if err == nil {
+		return nil
+	}
+	return shoperr.New(shoperr.InvalidArgument, "", "the request is not a message of this method's type")
+}
+
+// limitedStream has the caller's deadline, and does not wait for ever for a client that does not read.
+type limitedStream struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+func (s *limitedStream) Context() context.Context { return s.ctx }
+
+func (s *limitedStream) RecvMsg(message any) error { return decoded(s.ServerStream.RecvMsg(message)) }
+
+// SendMsg leaves a message that the client makes no room for: it ends with the call.
+func (s *limitedStream) SendMsg(message any) error {
+	sent := make(chan error, 1)
+	go func() { sent <- s.ServerStream.SendMsg(message) }()
+	limit := time.NewTimer(readLimit)
+	defer limit.Stop()
+	select {
+	case err := <-sent:
+		return err
+	case <-s.ctx.Done():
+		return s.ctx.Err()
+	case <-limit.C:
+		return shoperr.New(shoperr.ResourceExhausted, "", "the client does not read what it asked for; call again")
+	}
+}

@@ -1,0 +1,255 @@
+// Package product is the catalogue and its stock, over gRPC.
+package product
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"google.golang.org/protobuf/types/known/emptypb"
+
+	"hopwise/services/internal/access"
+	"hopwise/services/internal/pagetoken"
+	"hopwise/services/internal/shoperr"
+	pb "hopwise/services/internal/stubs/productv1"
+	"hopwise/services/internal/validate"
+)
+
+const (
+	pageSize        = 20
+	largestPage     = 1_000
+	reviewsEach     = 3
+	mostReviews     = 20
+	rowsByDefault   = 1_000
+	mostRows        = 100_000
+	rowsAChunk      = 250
+	rowsAQuery      = 5_000 // enough that a usual stream is one query, few enough to hold in memory
+	sectionsAChunk  = 10
+	scopeOfListings = "ListProducts:"
+)
+
+// Levels says whom each method admits.
+var Levels = map[string]access.Level{
+	pb.ProductService_GetProduct_FullMethodName:         access.Everybody,
+	pb.ProductService_BatchGetProducts_FullMethodName:   access.Everybody,
+	pb.ProductService_ListProducts_FullMethodName:       access.Everybody,
+	pb.ProductService_CreateProduct_FullMethodName:      access.Partner,
+	pb.ProductService_UpdateProduct_FullMethodName:      access.Partner,
+	pb.ProductService_DeleteProduct_FullMethodName:      access.Partner,
+	pb.ProductService_BatchListReviews_FullMethodName:   access.Everybody,
+	pb.ProductService_ReserveStock_FullMethodName:       access.Internal,
+	pb.ProductService_ConfirmReservation_FullMethodName: access.Internal,
+	pb.ProductService_ReleaseReservation_FullMethodName: access.Internal,
+	pb.ProductService_StreamProductRows_FullMethodName:  access.Everybody,
+	pb.ProductService_GetDocument_FullMethodName:        access.Everybody,
+	pb.ProductService_StreamDocument_FullMethodName:     access.Everybody,
+}
+
+// Service is the catalogue's use cases.
+type Service struct {
+	pb.UnimplementedProductServiceServer
+	store        store
+	pageTokenKey []byte
+}
+
+var _ pb.ProductServiceServer = (*Service)(nil)
+
+// New returns the catalogue over its tables.
+func New(pool *pgxpool.Pool, pageTokenKey []byte) *Service {
+	return &Service{store: store{pool}, pageTokenKey: pageTokenKey}
+}
+
+// GetProduct returns one product.
+func (s *Service) GetProduct(ctx context.Context, r *pb.GetProductRequest) (*pb.Product, error) {
+	if err := validate.Identifier(r.Id, "id"); err != nil {
+		return nil, err
+	}
+	return found(r.Id)(s.store.get(ctx, r.Id))
+}
+
+// found says of no product that there is none.
+func found(id int64) func(*pb.Product, error) (*pb.Product, error) {
+	return func(p *pb.Product, err error) (*pb.Product, error) {
+		if err == nil && p == nil {
+			return nil, shoperr.NoSuch("product", id)
+		}
+		return p, err
+	}
+}
+
+// BatchGetProducts returns the products that exist, in the order of the ids.
+func (s *Service) BatchGetProducts(
+	ctx context.Context, r *pb.BatchGetProductsRequest,
+) (*pb.BatchGetProductsResponse, error) {
+	wanted, err := validate.Identifiers(r.Ids, "ids")
+	if err != nil {
+		return nil, err
+	}
+	products, err := s.store.batchGet(ctx, wanted)
+	if err != nil {
+		return nil, err
+	}
+	position := make(map[int64]int, len(wanted))
+	for index, id := range wanted {
+		position[id] = index
+	}
+	slices.SortFunc(products, func(one, other *pb.Product) int { return position[one.Id] - position[other.Id] })
+	return &pb.BatchGetProductsResponse{Products: products}, nil
+}
+
+// ListProducts returns a page of the catalogue, by ascending id.
+func (s *Service) ListProducts(ctx context.Context, r *pb.ListProductsRequest) (*pb.ListProductsResponse, error) {
+	limit, err := validate.Size(r.PageSize, "page_size", pageSize, largestPage)
+	if err == nil && r.Category != "" {
+		err = validate.Matching(r.Category, "category", category, categoryForm)
+	}
+	if err != nil {
+		return nil, err
+	}
+	scope := scopeOfListings + r.Category
+	after, err := pagetoken.Decode(s.pageTokenKey, scope, r.PageToken)
+	if err != nil {
+		return nil, err
+	}
+	// One more than asked for tells whether there is a next page.
+	products, err := s.store.page(ctx, after, limit+1, r.Category)
+	if err != nil || len(products) <= limit {
+		return &pb.ListProductsResponse{Products: products}, err
+	}
+	token := pagetoken.Encode(s.pageTokenKey, scope, products[limit-1].Id)
+	return &pb.ListProductsResponse{Products: products[:limit], NextPageToken: token}, nil
+}
+
+// CreateProduct adds a product.
+func (s *Service) CreateProduct(ctx context.Context, r *pb.CreateProductRequest) (*pb.Product, error) {
+	all, err := changeOf(r.Product, changeable)
+	if err == nil {
+		err = all.check()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.store.add(ctx, r.Product)
+}
+
+// UpdateProduct changes the fields that the mask names.
+func (s *Service) UpdateProduct(ctx context.Context, r *pb.UpdateProductRequest) (*pb.Product, error) {
+	id := r.GetProduct().GetId()
+	changed, err := changeOf(r.Product, r.GetUpdateMask().GetPaths())
+	if err == nil {
+		err = validate.Identifier(id, "product.id")
+	}
+	if err == nil {
+		err = changed.check()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found(id)(s.store.change(ctx, id, changed))
+}
+
+// DeleteProduct removes a product that no reservation holds.
+func (s *Service) DeleteProduct(ctx context.Context, r *pb.DeleteProductRequest) (*emptypb.Empty, error) {
+	if err := validate.Identifier(r.Id, "id"); err != nil {
+		return nil, err
+	}
+	return &emptypb.Empty{}, s.store.inTransaction(ctx, func(stock stock) error {
+		products, err := stock.productsLocked(ctx, []int64{r.Id})
+		if err != nil {
+			return err
+		}
+		if len(products) == 0 {
+			return shoperr.NoSuch("product", r.Id)
+		}
+		held, err := stock.isHeld(ctx, r.Id)
+		if err != nil {
+			return err
+		}
+		if held {
+			return shoperr.New(shoperr.FailedPrecondition, "id", "product %d has reserved stock; delete it later", r.Id)
+		}
+		return stock.delete(ctx, r.Id)
+	})
+}
+
+// BatchListReviews returns the first reviews of each product.
+func (s *Service) BatchListReviews(
+	ctx context.Context, r *pb.BatchListReviewsRequest,
+) (*pb.BatchListReviewsResponse, error) {
+	wanted, err := validate.Identifiers(r.ProductIds, "product_ids")
+	if err != nil {
+		return nil, err
+	}
+	each, err := validate.Size(r.Limit, "limit", reviewsEach, mostReviews)
+	if err != nil {
+		return nil, err
+	}
+	reviews, err := s.store.reviews(ctx, wanted, each)
+	if err != nil {
+		return nil, err
+	}
+	of := make(map[int64][]*pb.Review, len(wanted))
+	for _, review := range reviews {
+		of[review.ProductId] = append(of[review.ProductId], review)
+	}
+	answer := new(pb.BatchListReviewsResponse)
+	for _, id := range wanted {
+		answer.Products = append(answer.Products, &pb.ProductReviews{ProductId: id, Reviews: of[id]})
+	}
+	return answer, nil
+}
+
+// StreamProductRows sends product rows by ascending id.
+func (s *Service) StreamProductRows(r *pb.StreamProductRowsRequest, stream pb.ProductService_StreamProductRowsServer) error {
+	if err := validate.Between(r.AfterProductId, "after_product_id", 0, math.MaxInt64); err != nil {
+		return err
+	}
+	left, err := validate.Size(r.Limit, "limit", rowsByDefault, mostRows)
+	if err != nil {
+		return err
+	}
+	for after := r.AfterProductId; left > 0; {
+		asked := min(left, rowsAQuery)
+		rows, err := s.store.rows(stream.Context(), after, asked)
+		if err != nil {
+			return err
+		}
+		for chunk := range slices.Chunk(rows, rowsAChunk) {
+			if err := stream.Send(&pb.StreamProductRowsResponse{Rows: chunk}); err != nil {
+				return err
+			}
+		}
+		if len(rows) < asked {
+			return nil
+		}
+		after, left = rows[len(rows)-1].ProductId, left-asked
+	}
+	return nil
+}
+
+// GetDocument returns a technical document.
+func (s *Service) GetDocument(ctx context.Context, r *pb.GetDocumentRequest) (*pb.Document, error) {
+	if err := validate.Identifier(r.Id, "id"); err != nil {
+		return nil, err
+	}
+	document, err := s.store.document(ctx, r.Id)
+	if err == nil && document == nil {
+		return nil, shoperr.NoSuch("document", r.Id)
+	}
+	return document, err
+}
+
+// StreamDocument sends a document's sections in their order.
+func (s *Service) StreamDocument(r *pb.StreamDocumentRequest, stream pb.ProductService_StreamDocumentServer) error {
+	document, err := s.GetDocument(stream.Context(), &pb.GetDocumentRequest{Id: r.Id})
+	if err != nil {
+		return err
+	}
+	for chunk := range slices.Chunk(document.Sections, sectionsAChunk) {
+		if err := stream.Send(&pb.StreamDocumentResponse{Sections: chunk}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,157 @@
+package product
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"hopwise/services/internal/shoperr"
+	pb "hopwise/services/internal/stubs/productv1"
+	"hopwise/services/internal/stubs/typev1"
+	"hopwise/services/internal/validate"
+)
+
+const (
+	held      = pb.ReservationState_RESERVATION_STATE_HELD
+	confirmed = pb.ReservationState_RESERVATION_STATE_CONFIRMED
+	released  = pb.ReservationState_RESERVATION_STATE_RELEASED
+
+	mostLines    = 100
+	mostPieces   = 1_000
+	mostStock    = 1_000_000_000 // that can be set; the column holds far more, so that reserved pieces always fit in again
+	largestPrice = 1_000_000_000_000
+
+	categoryForm = "1 to 40 lower-case letters, digits or hyphens, as c0042"
+)
+
+var (
+	category   = regexp.MustCompile(`^[a-z0-9-]{1,40}$`)
+	changeable = []string{"title", "description", "category", "price", "stock"}
+)
+
+// change has new values of a product's fields; nil leaves a field as it is.
+type change struct {
+	title, description, category, currency *string
+	amount, stock                          *int64
+	price                                  *typev1.Money
+}
+
+// changeOf returns the fields that an update names.
+func changeOf(p *pb.Product, mask []string) (change, error) {
+	var c change
+	for _, path := range mask {
+		switch path {
+		case "title":
+			c.title = proto.String(p.GetTitle())
+		case "description":
+			c.description = proto.String(p.GetDescription())
+		case "category":
+			c.category = proto.String(p.GetCategory())
+		case "price":
+			c.amount, c.currency = proto.Int64(p.GetPrice().GetAmountMinor()), proto.String(p.GetPrice().GetCurrency())
+			c.price = &typev1.Money{AmountMinor: *c.amount, Currency: *c.currency}
+		case "stock":
+			c.stock = proto.Int64(p.GetStock())
+		}
+	}
+	unknown := slices.ContainsFunc(mask, func(path string) bool { return !slices.Contains(changeable, path) })
+	if len(mask) == 0 || unknown {
+		return c, shoperr.New(shoperr.InvalidArgument, "update_mask",
+			"update_mask must name at least one of: %s", strings.Join(changeable, ", "))
+	}
+	return c, nil
+}
+
+// check checks those fields that are given.
+func (c change) check() error {
+	var err error
+	if c.title != nil {
+		err = validate.Text(*c.title, "product.title", 1, 200)
+	}
+	if err == nil && c.description != nil {
+		err = validate.Text(*c.description, "product.description", 0, 4_000)
+	}
+	if err == nil && c.category != nil {
+		err = validate.Matching(*c.category, "product.category", category, categoryForm)
+	}
+	if err == nil && c.price != nil {
+		err = validate.PositiveMoney(c.price, "product.price", largestPrice)
+	}
+	if err == nil && c.stock != nil {
+		err = validate.Between(*c.stock, "product.stock", 0, mostStock)
+	}
+	return err
+}
+
+func checkLines(lines []*pb.StockLine) error {
+	if len(lines) < 1 || len(lines) > mostLines {
+		return shoperr.New(shoperr.InvalidArgument, "lines", "lines has %d entries; it must have 1 to %d", len(lines), mostLines)
+	}
+	for index, line := range lines {
+		if err := validate.Identifier(line.ProductId, productField(index)); err != nil {
+			return err
+		}
+		if err := validate.Between(int64(line.Quantity), quantityField(index), 1, mostPieces); err != nil {
+			return err
+		}
+	}
+	return validate.Distinct(productIDs(lines), productField)
+}
+
+func productField(index int) string  { return fmt.Sprintf("lines[%d].product_id", index) }
+func quantityField(index int) string { return fmt.Sprintf("lines[%d].quantity", index) }
+
+func productIDs(lines []*pb.StockLine) []int64 {
+	ids := make([]int64, len(lines))
+	for index, line := range lines {
+		ids[index] = line.ProductId
+	}
+	return ids
+}
+
+// reserve decides whether products have the stock that is asked for: all lines or none; it returns them by product id, with
+// today's prices.
+func reserve(lines []*pb.StockLine, products []*pb.Product) ([]*pb.ReservedLine, error) {
+	byID := make(map[int64]*pb.Product, len(products))
+	for _, p := range products {
+		byID[p.Id] = p
+	}
+	reserved := make([]*pb.ReservedLine, len(lines))
+	for index, line := range lines {
+		p, exists := byID[line.ProductId]
+		if !exists {
+			return nil, shoperr.New(shoperr.NotFound, productField(index), "product %d does not exist", line.ProductId)
+		}
+		if p.Stock < int64(line.Quantity) {
+			return nil, shoperr.New(shoperr.OutOfStock, quantityField(index),
+				"product %d has only %d in stock, %d were requested", line.ProductId, p.Stock, line.Quantity)
+		}
+		reserved[index] = &pb.ReservedLine{ProductId: line.ProductId, Quantity: line.Quantity, UnitPrice: p.Price}
+	}
+	slices.SortFunc(reserved, func(one, other *pb.ReservedLine) int { return int(one.ProductId - other.ProductId) })
+	return reserved, nil
+}
+
+// checkAgain decides whether a reservation answers a call that asks for it a second time.
+func checkAgain(reservation *pb.Reservation, lines []*pb.StockLine) error {
+	if reservation.State == released {
+		return shoperr.New(shoperr.FailedPrecondition, "reservation_id",
+			"reservation %s was released; choose a new id", reservation.Id)
+	}
+	quantities := make(map[int64]int32, len(lines))
+	for _, line := range lines {
+		quantities[line.ProductId] = line.Quantity
+	}
+	same := len(reservation.Lines) == len(lines)
+	for _, line := range reservation.Lines {
+		same = same && quantities[line.ProductId] == line.Quantity
+	}
+	if !same {
+		return shoperr.New(shoperr.FailedPrecondition, "reservation_id",
+			"reservation %s holds other lines; choose a new id", reservation.Id)
+	}
+	return nil
+}

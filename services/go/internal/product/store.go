@@ -1,0 +1,233 @@
+package product
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"hopwise/services/internal/database"
+	"hopwise/services/internal/shoperr"
+	pb "hopwise/services/internal/stubs/productv1"
+	"hopwise/services/internal/stubs/typev1"
+)
+
+// store is the catalogue's tables.
+type store struct{ pool *pgxpool.Pool }
+
+// querier is a pool, or a transaction.
+type querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
+// many returns the rows of a statement.
+func many[T any](ctx context.Context, q querier, of pgx.RowToFunc[*T], sql string, args ...any) ([]*T, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err == nil {
+		var all []*T
+		if all, err = pgx.CollectRows(rows, of); err == nil {
+			return all, nil
+		}
+	}
+	return nil, database.Told(ctx, err)
+}
+
+// one returns the only row of a statement; nil if there is none.
+func one[T any](ctx context.Context, q querier, of pgx.RowToFunc[*T], sql string, args ...any) (*T, error) {
+	found, err := many(ctx, q, of, sql, args...)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return found[0], nil
+}
+
+func productOf(row pgx.CollectableRow) (*pb.Product, error) {
+	p := &pb.Product{Price: &typev1.Money{}}
+	err := row.Scan(&p.Id, &p.Title, &p.Description, &p.Category, &p.Price.AmountMinor, &p.Price.Currency, &p.Stock)
+	return p, err
+}
+
+func reviewOf(row pgx.CollectableRow) (*pb.Review, error) {
+	r := new(pb.Review)
+	return r, row.Scan(&r.Id, &r.ProductId, &r.UserId, &r.Rating, &r.Title, &r.Body)
+}
+
+func rowOf(row pgx.CollectableRow) (*pb.ProductRow, error) {
+	r := &pb.ProductRow{Price: &typev1.Money{}}
+	return r, row.Scan(&r.ProductId, &r.Title, &r.Price.AmountMinor, &r.Price.Currency, &r.Stock)
+}
+
+func (s store) get(ctx context.Context, id int64) (*pb.Product, error) {
+	return one(ctx, s.pool, productOf, getSQL, id)
+}
+
+func (s store) batchGet(ctx context.Context, ids []int64) ([]*pb.Product, error) {
+	return many(ctx, s.pool, productOf, batchGetSQL, ids)
+}
+
+func (s store) page(ctx context.Context, after int64, limit int, category string) ([]*pb.Product, error) {
+	if category == "" {
+		return many(ctx, s.pool, productOf, pageSQL, after, limit)
+	}
+	return many(ctx, s.pool, productOf, pageOfCategorySQL, after, limit, category)
+}
+
+func (s store) add(ctx context.Context, p *pb.Product) (*pb.Product, error) {
+	price := p.GetPrice()
+	return one(ctx, s.pool, productOf, addSQL,
+		p.Title, p.Description, p.Category, price.GetAmountMinor(), price.GetCurrency(), p.Stock)
+}
+
+func (s store) change(ctx context.Context, id int64, c change) (*pb.Product, error) {
+	return one(ctx, s.pool, productOf, changeSQL, id, c.title, c.description, c.category, c.amount, c.currency, c.stock)
+}
+
+func (s store) reviews(ctx context.Context, productIDs []int64, limit int) ([]*pb.Review, error) {
+	return many(ctx, s.pool, reviewOf, reviewsSQL, productIDs, limit)
+}
+
+func (s store) rows(ctx context.Context, after int64, limit int) ([]*pb.ProductRow, error) {
+	return many(ctx, s.pool, rowOf, rowsSQL, after, limit)
+}
+
+// document returns a technical document; nil if there is none.
+func (s store) document(ctx context.Context, id int64) (*pb.Document, error) {
+	document := &pb.Document{Id: id}
+	records, err := many(ctx, s.pool, func(row pgx.CollectableRow) (*pb.DocumentRecord, error) {
+		record := new(pb.DocumentRecord)
+		var title string
+		var at *time.Time
+		var amount *int64
+		var currency *string
+		err := row.Scan(&title, &record.Text, &record.Count, &record.Value, &record.Ok, &at, &amount, &currency)
+		if err != nil {
+			return nil, err
+		}
+		if at != nil {
+			record.At = &timestamppb.Timestamp{Seconds: at.Unix()}
+		}
+		if amount != nil && currency != nil {
+			record.Price = &typev1.Money{AmountMinor: *amount, Currency: *currency}
+		}
+		sections := document.Sections
+		if len(sections) == 0 || sections[len(sections)-1].Title != title {
+			document.Sections = append(sections, &pb.DocumentSection{Title: title})
+		}
+		section := document.Sections[len(document.Sections)-1]
+		section.Records = append(section.Records, record)
+		return record, nil
+	}, documentSQL, id)
+	if err != nil || len(records) == 0 {
+		return nil, err
+	}
+	return document, nil
+}
+
+// inTransaction does work on stock, all of it or nothing.
+//
+// A reservation is always locked before its products, and products in the order of their ids, so that two transactions
+// never wait for each other.
+func (s store) inTransaction(ctx context.Context, work func(stock) error) error {
+	return database.InTransaction(ctx, s.pool, func(tx pgx.Tx) error { return work(stock{tx}) })
+}
+
+type stock struct{ tx pgx.Tx }
+
+// claim adds a reservation without lines; false if the id is there, after any rival has ended.
+func (s stock) claim(ctx context.Context, id string, state pb.ReservationState) (bool, error) {
+	var claimed string
+	err := s.tx.QueryRow(ctx, claimSQL, id, names[state]).Scan(&claimed)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// findLocked locks and returns a reservation with its lines by product id.
+func (s stock) findLocked(ctx context.Context, id string) (*pb.Reservation, error) {
+	reservation := &pb.Reservation{Id: id}
+	rows, err := s.tx.Query(ctx, findLockedSQL, id)
+	if err != nil {
+		return nil, err
+	}
+	var state string
+	var productID, amount *int64
+	var quantity *int32
+	var currency *string
+	tag, err := pgx.ForEachRow(rows, []any{&state, &productID, &quantity, &amount, &currency}, func() error {
+		if productID != nil {
+			price := &typev1.Money{AmountMinor: *amount, Currency: *currency}
+			line := &pb.ReservedLine{ProductId: *productID, Quantity: *quantity, UnitPrice: price}
+			reservation.Lines = append(reservation.Lines, line)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if tag.RowsAffected() == 0 {
+		return nil, shoperr.New(shoperr.NotFound, "reservation_id", "reservation %s does not exist", id)
+	}
+	reservation.State = states[state]
+	return reservation, nil
+}
+
+func (s stock) productsLocked(ctx context.Context, ids []int64) ([]*pb.Product, error) {
+	return many(ctx, s.tx, productOf, productsLockedSQL, ids)
+}
+
+// take takes stock off the products, which are locked, and adds the lines to the reservation.
+func (s stock) take(ctx context.Context, reservation *pb.Reservation) error {
+	ids, quantities := columnsOf[int32](reservation)
+	var amounts []int64
+	var currencies []string
+	for _, line := range reservation.Lines {
+		amounts = append(amounts, line.UnitPrice.AmountMinor)
+		currencies = append(currencies, line.UnitPrice.Currency)
+	}
+	_, err := s.tx.Exec(ctx, takeSQL, reservation.Id, ids, quantities, amounts, currencies)
+	return err
+}
+
+// move changes a reservation's state; its pieces go to stock or sold as often as these say.
+func (s stock) move(ctx context.Context, reservation *pb.Reservation, to pb.ReservationState, stock, sold int64) error {
+	ids, quantities := columnsOf[int64](reservation)
+	_, err := s.tx.Exec(ctx, moveSQL, reservation.Id, names[to], ids, quantities, stock, sold)
+	return err
+}
+
+func (s stock) isHeld(ctx context.Context, productID int64) (held bool, err error) {
+	return held, s.tx.QueryRow(ctx, isHeldSQL, productID).Scan(&held)
+}
+
+func (s stock) delete(ctx context.Context, productID int64) error {
+	_, err := s.tx.Exec(ctx, deleteSQL, productID)
+	return err
+}
+
+// columnsOf returns the products of a reservation's lines and their quantities, not nil, as arrays for a statement.
+func columnsOf[N int32 | int64](reservation *pb.Reservation) (ids []int64, quantities []N) {
+	ids, quantities = make([]int64, 0, len(reservation.Lines)), make([]N, 0, len(reservation.Lines))
+	for _, line := range reservation.Lines {
+		ids, quantities = append(ids, line.ProductId), append(quantities, N(line.Quantity))
+	}
+	return ids, quantities
+}
+
+// names are the states in the database.
+var names = map[pb.ReservationState]string{
+	pb.ReservationState_RESERVATION_STATE_HELD:      "HELD",
+	pb.ReservationState_RESERVATION_STATE_CONFIRMED: "CONFIRMED",
+	pb.ReservationState_RESERVATION_STATE_RELEASED:  "RELEASED",
+}
+
+var states = func() map[string]pb.ReservationState {
+	inverse := make(map[string]pb.ReservationState, len(names))
+	for state, name := range names {
+		inverse[name] = state
+	}
+	return inverse
+}()

@@ -1,0 +1,82 @@
+// Package server runs a gRPC server with health checks, reflection, traces and a graceful stop.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	"go.opentelemetry.io/otel/propagation"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+
+	"hopwise/services/internal/config"
+	"hopwise/services/internal/guard"
+	"hopwise/services/internal/telemetry"
+)
+
+const (
+	grace   = 3 * time.Second  // for calls under way when the process is told to stop
+	minPing = 10 * time.Second // callers ping idle connections about as often
+)
+
+// Serve serves a service until the context ends; calls under way then get some time to finish.
+func Serve(
+	ctx context.Context, c config.Config, described grpc.ServiceDesc, service any, g *guard.Guard, tracing *telemetry.Tracing,
+) error {
+	listener, err := listen(c)
+	if err != nil {
+		return err
+	}
+	server := grpc.NewServer(
+		grpc.StatsHandler(otelgrpc.NewServerHandler(
+			otelgrpc.WithTracerProvider(tracing), otelgrpc.WithPropagators(propagation.TraceContext{}))),
+		grpc.UnaryInterceptor(g.Unary),
+		grpc.StreamInterceptor(g.Stream),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionAge: c.ConnectionAge}))
+	server.RegisterService(guard.Decoding(described), service)
+	checks := health.NewServer()
+	checks.SetServingStatus(described.ServiceName, healthpb.HealthCheckResponse_SERVING)
+	healthpb.RegisterHealthServer(server, checks)
+	reflection.Register(server)
+	stopped := context.AfterFunc(ctx, func() {
+		// Whoever checks health sends nothing new while calls finish.
+		checks.Shutdown()
+		cut := time.AfterFunc(grace, server.Stop)
+		defer cut.Stop()
+		server.GracefulStop()
+	})
+	defer stopped()
+	return server.Serve(listener)
+}
+
+// listen takes the place of a socket's file that nobody listens on any more.
+func listen(c config.Config) (net.Listener, error) {
+	if c.Network == "unix" {
+		connection, err := net.Dial(c.Network, c.Listen)
+		if err == nil {
+			_ = connection.Close()
+		} else if errors.Is(err, syscall.ECONNREFUSED) && isSocket(c.Listen) {
+			_ = os.Remove(c.Listen)
+		}
+	}
+	listener, err := net.Listen(c.Network, c.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %s: %w; free it, or set another SHOP_PORT_BASE", c.Listen, err)
+	}
+	return listener, nil
+}
+
+func isSocket(path string) bool {
+	file, err := os.Stat(path)
+	return err == nil && file.Mode()&os.ModeSocket != 0
+}

@@ -1,0 +1,93 @@
+// Package shoperr has the errors that callers see: the contract's closed list of codes, and the gRPC status of each.
+package shoperr
+
+import (
+	"fmt"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/protoadapt"
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+const domain = "hopwise"
+
+// Code is the reason of google.rpc.ErrorInfo.
+type Code string
+
+// The codes that these services use, as in the contract's list.
+const (
+	InvalidArgument    Code = "INVALID_ARGUMENT"
+	InvalidPageToken   Code = "INVALID_PAGE_TOKEN"
+	Unauthenticated    Code = "UNAUTHENTICATED"
+	PermissionDenied   Code = "PERMISSION_DENIED"
+	NotFound           Code = "NOT_FOUND"
+	FailedPrecondition Code = "FAILED_PRECONDITION"
+	OutOfStock         Code = "OUT_OF_STOCK"
+	Conflict           Code = "CONFLICT"
+	ResourceExhausted  Code = "RESOURCE_EXHAUSTED"
+	DeadlineExceeded   Code = "DEADLINE_EXCEEDED"
+	Unavailable        Code = "UNAVAILABLE"
+	Internal           Code = "INTERNAL"
+)
+
+// statuses has the status of each code, and after how long the same request may work; 0 where nobody knows.
+var statuses = map[Code]struct {
+	grpc  codes.Code
+	retry time.Duration
+}{
+	InvalidArgument:    {grpc: codes.InvalidArgument},
+	InvalidPageToken:   {grpc: codes.InvalidArgument},
+	Unauthenticated:    {grpc: codes.Unauthenticated},
+	PermissionDenied:   {grpc: codes.PermissionDenied},
+	NotFound:           {grpc: codes.NotFound},
+	FailedPrecondition: {grpc: codes.FailedPrecondition},
+	OutOfStock:         {grpc: codes.FailedPrecondition},
+	Conflict:           {grpc: codes.Aborted},
+	ResourceExhausted:  {grpc: codes.ResourceExhausted},
+	DeadlineExceeded:   {grpc: codes.DeadlineExceeded},
+	Unavailable:        {grpc: codes.Unavailable, retry: time.Second},
+	Internal:           {grpc: codes.Internal},
+}
+
+// Error is what a caller is told: a sentence that says what to change, and never an internal detail.
+type Error struct {
+	Code    Code
+	Message string
+	Field   string // the argument at fault, in the contract's spelling; empty if none is
+	Cause   error  // for the log alone
+}
+
+// New returns an error; field may be empty.
+func New(code Code, field, format string, values ...any) *Error {
+	return &Error{Code: code, Field: field, Message: fmt.Sprintf(format, values...)}
+}
+
+// NoSuch returns the error for an id that does not exist.
+func NoSuch(kind string, id int64) *Error {
+	return New(NotFound, "id", "there is no %s %d", kind, id)
+}
+
+func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
+func (e *Error) Unwrap() error { return e.Cause }
+
+// GRPCStatus returns the status with its ErrorInfo, and where a later repetition may work, its RetryInfo.
+func (e *Error) GRPCStatus() *status.Status {
+	row := statuses[e.Code]
+	info := &errdetails.ErrorInfo{Reason: string(e.Code), Domain: domain}
+	if e.Field != "" {
+		info.Metadata = map[string]string{"field": e.Field}
+	}
+	details := []protoadapt.MessageV1{protoadapt.MessageV1Of(info)}
+	if row.retry > 0 {
+		retry := &errdetails.RetryInfo{RetryDelay: durationpb.New(row.retry)}
+		details = append(details, protoadapt.MessageV1Of(retry))
+	}
+	full, err := status.New(row.grpc, e.Message).WithDetails(details...)
+	if err != nil { // only for a status of OK
+		panic(err)
+	}
+	return full
+}
