@@ -113,6 +113,10 @@ decide: setup ## Say which topology a comparison speaks for, by channel: the fas
 parity: setup ## Check topologies' answers against the data, and that their writes have the same effect; topologies=a,b
 	@$(RUN) -m experiment parity $(options)
 
+.PHONY: conformance
+conformance: setup ## Check that a component in another language does what ours does: component=product command=./product, or implementation=product:go
+	@$(RUN) -m experiment conformance $(options)
+
 .PHONY: report
 report: setup ## Rebuild a run's summary, report.html, report.md and csv/ from its files
 	@$(RUN) -m experiment report $(options)

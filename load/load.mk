@@ -1,4 +1,4 @@
-# The load generator, a Go module.
+# The load generator, a Go module, and the checks of the other one, the services in Go.
 GO_FILES := $(shell find load/cmd load/internal -type f 2>/dev/null) load/go.mod load/go.sum
 # Set-up's own Go if it had to fetch one, else the one on PATH.
 GO = $(or $(abspath $(firstword $(wildcard .tools/go/lib/python*/site-packages/go/bin/go))),go)
@@ -13,12 +13,14 @@ GO_TEST_FLAGS ?=
 .PHONY: test-go
 test-go: .tools/bin/shopload
 	@cd load && $(GO) test $(GO_TEST_FLAGS) ./...
+	@cd services/go && $(GO) test $(GO_TEST_FLAGS) ./...
 
 .PHONY: lint-go
 lint-go: .tools/bin/shopload
-	@cd load; unformatted="$$($(GOFMT) -l cmd bench internal tests)"; \
+	@unformatted="$$($(GOFMT) -l load/cmd load/bench load/internal load/tests services/go)"; \
 	  if [ -n "$$unformatted" ]; then echo "Not formatted by gofmt (run make format):"; echo "$$unformatted"; exit 1; fi
 	@cd load && $(GO) vet ./...
+	@cd services/go && $(GO) vet ./...
 
 .PHONY: bench-generator
 bench-generator: .tools/bin/shopload ## Compare the generator's maximum rate with vegeta's and ghz's
@@ -35,4 +37,4 @@ bench-serialisation: setup ## Measure how each journey's answer is encoded: JSON
 
 .PHONY: format-go
 format-go: .tools/bin/shopload
-	@cd load && $(GOFMT) -w cmd bench internal tests
+	@$(GOFMT) -w load/cmd load/bench load/internal load/tests services/go

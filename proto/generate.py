@@ -2,7 +2,8 @@
 
 protoc names modules after the proto's path (`shop/product/v1`), which would fall into the packages of the
 services themselves; so the stubs are put under `shop.stubs` and their imports rewritten. The Go
-stubs, of the load generator and of the services in Go, are made with the plugins that the load generator's module pins. Envoy's gRPC-JSON transcoder reads the contract as
+stubs, of the load generator and of the services in Go, are made with the plugins that the load generator's
+module pins. Envoy's gRPC-JSON transcoder reads the contract as
 a descriptor whose methods carry the REST rules of gateway/envoy/transcoding.yaml.
 
 Thrift's stubs, of what is in thrift/, are made where Apache Thrift's compiler of the pinned version is on PATH;

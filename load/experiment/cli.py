@@ -17,6 +17,10 @@ COMMANDS = {
         "commands.parity:parity_command",
         "Check each topology's answers against the data, and that all topologies' writes have the same effect.",
     ),
+    "conformance": (
+        "commands.conformance:conformance_command",
+        "Run the services' own tests against a program that stands in for one of them. Exit code 1 if one fails.",
+    ),
     "report": (
         "commands.report:report_command",
         "Rebuild a run's summary, report.html, report.md and csv/ from its files.",

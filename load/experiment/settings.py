@@ -21,7 +21,7 @@ MAKE = Path("settings.mk")
 PAGE = Path("docs/settings.md")
 
 TARGETS: Mapping[str, tuple[str, ...]] = {
-    **{name: ("experiment.cli", name) for name in (*KINDS, "parity", "report", "trace", "audit")},
+    **{name: ("experiment.cli", name) for name in (*KINDS, "parity", "conformance", "report", "trace", "audit")},
     **{
         f"prove-{name}": ("experiment.cli", "prove", name)
         for name in ("meetings", "observer", "siblings", "delays", "what-if", "queues", "account", "resume")

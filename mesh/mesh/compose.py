@@ -105,8 +105,8 @@ def compose_files(topology: Topology, data: Data, folder: Path, *, metrics: bool
     """
     if others := sorted(topology.programs):
         raise TopologyError(
-            f"{topology.name}: {' and '.join(others)} is another program than the project's own in Python, of which there "
-            "is no image; give a topology without programs."
+            f"{topology.name}: {' and '.join(others)} is another program than the project's own in Python, of which "
+            "there is no image; give a topology without programs."
         )
     places = ClusterPlaces.default()
     plan = edge_plan(topology, places, STDOUT, metrics=metrics)

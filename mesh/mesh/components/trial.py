@@ -76,8 +76,8 @@ def _require_programs(topology: Topology, switches: Switches) -> None:
         if others and asked:
             raise SwitchError(
                 f"{setting} with {topology.name}, in which {' and '.join(sorted(others))} is another program than the "
-                "project's own in Python: the contract of such components has nothing of the kind; leave it out, or give "
-                f"implementation={','.join(f'{name}:python' for name in sorted(others))}."
+                "project's own in Python: the contract of such components has nothing of the kind; leave it out, or "
+                f"give implementation={','.join(f'{name}:python' for name in sorted(others))}."
             )
 
 

@@ -116,7 +116,7 @@ class Program(BaseModel):
 
     Attributes:
         implementation: One of `BUILT_IN`.
-        command: A command line; a program with a slash in its name and no leading one is found from the topology's file.
+        command: A command line; the path of its program, if it is not absolute, starts at the topology's file.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -375,7 +375,7 @@ def _found_from(folder: Path, programs: Mapping[str, Program]) -> dict[str, Prog
     for name, program in programs.items():
         first, *rest = program.command or ("",)
         if os.sep in first:
-            program = Program(command=(str((folder / first).resolve()), *rest))  # noqa: PLW2901 - the same, by its path
+            program = Program(command=(str((folder / first).resolve()), *rest))
         found[name] = program
     return found
 
@@ -395,7 +395,10 @@ def _what(item: Any) -> str:
     if kind == "missing":
         return "is missing"
     if kind == "extra_forbidden":
-        return f"is not a key of a topology; valid: {', '.join(Topology.model_fields)}"
+        of, keys = ("a topology", Topology) if len(item["loc"]) == 1 else ("a program", Program)
+        return f"is not a key of {of}; valid: {', '.join(keys.model_fields)}"
+    if kind == "value_error":
+        return str(item["ctx"]["error"])
     if kind == "enum":
         return f"{item['input']!r} is unknown; valid: {item['ctx']['expected']}"
     if kind in ("string_pattern_mismatch", "string_too_long"):

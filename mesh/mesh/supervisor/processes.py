@@ -240,13 +240,13 @@ class Supervisor:
             running.show_progress()
 
     def _require_alive(self, starting: Mapping[str, _Running]) -> None:
-        for name, running in starting.items():
-            code = running.process.poll()
+        for running in starting.values():
+            code, told = running.process.poll(), running.component.told
             if code is not None and not (code == 0 and running.component.ready is None):
-                raise StartError(f"{running.component.told} ended while it was starting, {_ending(code)}.\n{running.log_end()}")
+                raise StartError(f"{told} ended while it was starting, {_ending(code)}.\n{running.log_end()}")
             limit = running.component.start_limit_s
             if not running.held and time.monotonic() - running.began > limit:
-                raise StartError(f"{running.component.told} was not ready within {limit:g} s.\n{running.log_end()}")
+                raise StartError(f"{told} was not ready within {limit:g} s.\n{running.log_end()}")
 
     def _stop(self, these: Sequence[_Running]) -> list[str]:
         for running in these:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, closing
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
+from conforming import conforming
 from shop.clients.connect import connect
 from shop.clients.ports import Clients, ProductClient, UserClient
 from shop.database.documents import documents_table
@@ -38,6 +40,8 @@ BOOTSTRAPS: dict[str, Any] = {
 }
 
 
+CONFORMING = conforming()
+"""The program that is tested in place of the service in this process, if there is one."""
 MEMORY, CACHED = "memory", "cached"
 """Stand among the protocols for a service whose data is in memory, or behind a cache, served over gRPC."""
 TABLES = {"admin", "statements", "tables", "traces"}
@@ -52,6 +56,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _makes_sense(item: pytest.Function) -> bool:
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
     fixtures = set(item.fixturenames)
+    if CONFORMING is not None and parameters.get("protocol", "grpc") not in CONFORMING.protocols:
+        return False
     return parameters.get("protocol") not in (MEMORY, CACHED) or ("store" in fixtures and not fixtures & TABLES)
 
 
@@ -95,11 +101,20 @@ def served_fixture() -> Callable[..., Any]:
 
 
 @asynccontextmanager
-async def running(name: str, protocol: str, config: ServiceConfig) -> AsyncIterator[Clients]:
+async def running(name: str, protocol: str, config: ServiceConfig, folder: Path) -> AsyncIterator[Clients]:
     """A service on the tests' database, and clients of which the one of this service is connected."""
     async with AsyncExitStack() as stack:
-        service = await stack.enter_async_context(BOOTSTRAPS[name].bootstrap(config))
-        address = await stack.enter_async_context(served(name, protocol, service))
+        if CONFORMING is not None and CONFORMING.component == name:
+            env = {
+                "SHOP_DATABASE_URL": config.database_url or "",
+                "SHOP_DATABASE_POOL": str(config.database_pool),
+                "SHOP_JWT_PRIVATE_KEY_FILE": config.jwt_private_key_file or "",
+            }
+            place = stack.enter_context(CONFORMING.started(protocol, env, folder))
+            address = f"{PROTOCOLS[protocol]}://{place}"
+        else:
+            service = await stack.enter_async_context(BOOTSTRAPS[name].bootstrap(config))
+            address = await stack.enter_async_context(served(name, protocol, service))
         yield await stack.enter_async_context(connect({name: address}, "test"))
 
 
@@ -112,19 +127,29 @@ def seeded_documents(shop_url: str) -> None:
 
 @pytest.fixture(scope="module")
 async def product(
-    protocol: str, store: str, cache_url: str | None, role_url: Callable[[str], str], seeded_documents: None
+    protocol: str,
+    store: str,
+    cache_url: str | None,
+    role_url: Callable[[str], str],
+    seeded_documents: None,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[ProductClient]:
     """A client of the product service, which the tests of a module share."""
     config = ServiceConfig(
         component="product", database_url=role_url("product"), database_pool=4, store=store, cache_url=cache_url
     )
-    async with running("product", protocol, config) as clients:
+    async with running("product", protocol, config, tmp_path_factory.mktemp("product")) as clients:
         yield clients.product
 
 
 @pytest.fixture(scope="module")
 async def user(
-    protocol: str, store: str, cache_url: str | None, role_url: Callable[[str], str], keys: Any
+    protocol: str,
+    store: str,
+    cache_url: str | None,
+    role_url: Callable[[str], str],
+    keys: Any,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[UserClient]:
     """A client of the user service, which the tests of a module share."""
     config = ServiceConfig(
@@ -135,7 +160,7 @@ async def user(
         cache_url=cache_url,
         jwt_private_key_file=str(keys.private_file),
     )
-    async with running("user", protocol, config) as clients:
+    async with running("user", protocol, config, tmp_path_factory.mktemp("user")) as clients:
         yield clients.user
 
 

@@ -20,7 +20,7 @@ const acquireSpan = "pool.acquire"
 var (
 	firstWord = regexp.MustCompile(`[A-Za-z]+`)
 	change    = regexp.MustCompile(`\b(INSERT INTO|DELETE FROM|UPDATE) ([a-z_]+)`)
-	read      = regexp.MustCompile(`\bFROM ([a-z_]+)\b`)
+	read      = regexp.MustCompile(`\bFROM ([a-z_]+)\b(\()?`) // with a parenthesis, a function
 	innermost = regexp.MustCompile(`\([^()]*\)`)
 )
 
@@ -99,8 +99,11 @@ func named(sql string) (operation, summary string) {
 			table = found[2]
 		}
 	case "SELECT":
-		if found := read.FindStringSubmatch(sql); found != nil {
-			table = found[1]
+		for _, found := range read.FindAllStringSubmatch(sql, -1) {
+			if found[2] == "" {
+				table = found[1]
+				break
+			}
 		}
 	}
 	summary = strings.TrimSpace(operation + " " + table)

@@ -135,29 +135,6 @@ func edgeWait(header string) time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// Decoding returns a service's description whose methods say of bytes that are no message that this is the caller's error.
-func Decoding(described grpc.ServiceDesc) *grpc.ServiceDesc {
-	methods := make([]grpc.MethodDesc, len(described.Methods))
-	for index, method := range described.Methods {
-		handler := method.Handler
-		method.Handler = func(
-			server any, ctx context.Context, decode func(any) error, interceptor grpc.UnaryServerInterceptor,
-		) (any, error) {
-			return handler(server, ctx, func(message any) error { return decoded(decode(message)) }, interceptor)
-		}
-		methods[index] = method
-	}
-	described.Methods = methods
-	return &described
-}
-
-func decoded(err error) error {
-	if err == nil {
-		return nil
-	}
-	return shoperr.New(shoperr.InvalidArgument, "", "the request is not a message of this method's type")
-}
-
 // limitedStream has the caller's deadline, and does not wait for ever for a client that does not read.
 type limitedStream struct {
 	grpc.ServerStream
@@ -166,7 +143,7 @@ type limitedStream struct {
 
 func (s *limitedStream) Context() context.Context { return s.ctx }
 
-func (s *limitedStream) RecvMsg(message any) error { return decoded(s.ServerStream.RecvMsg(message)) }
+func (s *limitedStream) RecvMsg(message any) error { return decode(s.ServerStream.RecvMsg, message) }
 
 // SendMsg leaves a message that the client makes no room for: it ends with the call.
 func (s *limitedStream) SendMsg(message any) error {

@@ -39,6 +39,7 @@ func Serve(
 	server := grpc.NewServer(
 		grpc.StatsHandler(otelgrpc.NewServerHandler(
 			otelgrpc.WithTracerProvider(tracing), otelgrpc.WithPropagators(propagation.TraceContext{}))),
+		grpc.ForceServerCodecV2(guard.Codec()),
 		grpc.UnaryInterceptor(g.Unary),
 		grpc.StreamInterceptor(g.Stream),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPing, PermitWithoutStream: true}),

@@ -1,0 +1,57 @@
+package guard
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
+
+	"hopwise/services/internal/shoperr"
+)
+
+// frame is a message before it is decoded: gRPC itself would call bytes that are no message an error of the server.
+type frame []byte
+
+// codec leaves frames as they are, and everything else to protobuf's codec.
+type codec struct{ encoding.CodecV2 }
+
+// Codec returns the codec of servers whose methods a guard stands before.
+func Codec() encoding.CodecV2 { return codec{encoding.GetCodecV2("proto")} }
+
+func (c codec) Unmarshal(data mem.BufferSlice, value any) error {
+	if raw, isFrame := value.(*frame); isFrame {
+		*raw = data.Materialize()
+		return nil
+	}
+	return c.CodecV2.Unmarshal(data, value)
+}
+
+// Decoding returns a service's description whose unary methods say of bytes that are no message that this is the caller's
+// error.
+func Decoding(described grpc.ServiceDesc) *grpc.ServiceDesc {
+	methods := make([]grpc.MethodDesc, len(described.Methods))
+	for index, method := range described.Methods {
+		handler := method.Handler
+		method.Handler = func(
+			server any, ctx context.Context, receive func(any) error, interceptor grpc.UnaryServerInterceptor,
+		) (any, error) {
+			return handler(server, ctx, func(message any) error { return decode(receive, message) }, interceptor)
+		}
+		methods[index] = method
+	}
+	described.Methods = methods
+	return &described
+}
+
+func decode(receive func(any) error, message any) error {
+	var raw frame
+	if err := receive(&raw); err != nil {
+		return err
+	}
+	if proto.Unmarshal(raw, message.(proto.Message)) != nil {
+		return shoperr.New(shoperr.InvalidArgument, "", "the request is not a message of this method's type")
+	}
+	return nil
+}

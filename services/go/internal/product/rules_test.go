@@ -1,0 +1,86 @@
+package product
+
+import (
+	"errors"
+	"testing"
+
+	"hopwise/services/internal/shoperr"
+	pb "hopwise/services/internal/stubs/productv1"
+	"hopwise/services/internal/stubs/typev1"
+)
+
+func code(err error) shoperr.Code {
+	failure := new(shoperr.Error)
+	if errors.As(err, &failure) {
+		return failure.Code
+	}
+	return ""
+}
+
+func TestEveryMethodSaysWhomItAdmits(t *testing.T) {
+	described := pb.ProductService_ServiceDesc
+	methods := make([]string, 0, len(Levels))
+	for _, method := range described.Methods {
+		methods = append(methods, method.MethodName)
+	}
+	for _, stream := range described.Streams {
+		methods = append(methods, stream.StreamName)
+	}
+	for _, method := range methods {
+		if _, says := Levels["/"+described.ServiceName+"/"+method]; !says {
+			t.Errorf("%s has no level: anybody might call it", method)
+		}
+	}
+}
+
+func TestReserve(t *testing.T) {
+	price := &typev1.Money{AmountMinor: 300, Currency: "EUR"}
+	products := []*pb.Product{{Id: 1, Stock: 5, Price: price}, {Id: 2, Stock: 1, Price: price}}
+	lines := []*pb.StockLine{{ProductId: 2, Quantity: 1}, {ProductId: 1, Quantity: 5}}
+	reserved, err := reserve(lines, products)
+	if err != nil || len(reserved) != 2 || reserved[0].ProductId != 1 || reserved[1].UnitPrice != price {
+		t.Errorf("got %v, %v", reserved, err)
+	}
+	lines[0].Quantity = 2
+	if _, err := reserve(lines, products); code(err) != shoperr.OutOfStock {
+		t.Errorf("got %v", err)
+	}
+	if _, err := reserve(lines, products[:1]); code(err) != shoperr.NotFound {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAReservationAnswersTheSameLinesAgain(t *testing.T) {
+	reservation := &pb.Reservation{Id: "r", State: confirmed, Lines: []*pb.ReservedLine{{ProductId: 1, Quantity: 2}}}
+	same, other := []*pb.StockLine{{ProductId: 1, Quantity: 2}}, []*pb.StockLine{{ProductId: 1, Quantity: 3}}
+	if err := checkAgain(reservation, same); err != nil {
+		t.Error(err)
+	}
+	for _, lines := range [][]*pb.StockLine{other, nil, append(same, other...)} {
+		if err := checkAgain(reservation, lines); code(err) != shoperr.FailedPrecondition {
+			t.Errorf("%v: got %v", lines, err)
+		}
+	}
+	reservation.State = released
+	if err := checkAgain(reservation, same); code(err) != shoperr.FailedPrecondition {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestMask(t *testing.T) {
+	p := &pb.Product{Title: "New", Stock: 3}
+	changed, err := changeOf(p, []string{"stock"})
+	if err != nil || changed.title != nil || changed.stock == nil || *changed.stock != 3 {
+		t.Errorf("got %v, %v", changed, err)
+	}
+	for _, mask := range [][]string{nil, {"id"}, {"title", "price.currency"}} {
+		if _, err := changeOf(p, mask); code(err) != shoperr.InvalidArgument {
+			t.Errorf("%v: got %v", mask, err)
+		}
+	}
+	// Of a message without a price, the price is what is wrong.
+	changed, err = changeOf(nil, []string{"price"})
+	if err != nil || code(changed.check()) != shoperr.InvalidArgument {
+		t.Errorf("got %v, %v", changed, err)
+	}
+}
