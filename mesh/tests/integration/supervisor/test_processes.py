@@ -46,6 +46,34 @@ def test_waits_until_a_component_answers(supervisor: Supervisor, ports: Ports) -
     assert not tcp(ports["edge"])()
 
 
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (
+            "print('no such table', flush=True); raise SystemExit(3)",
+            r"ended while it was starting, with exit code 3(.|\n)*no such table",
+        ),
+        (SLEEP, r"was not ready within 0\.5 s"),
+    ],
+    ids=["dies", "answers late"],
+)
+def test_a_command_that_does_not_start_is_named_with_its_component(
+    supervisor: Supervisor, code: str, said: str
+) -> None:
+    never = component("product", code, ready=lambda: False, command="./product --verbose", start_limit_s=0.5)
+    with pytest.raises(StartError, match=rf"^product \(command: \./product --verbose\) {said}"):
+        supervisor.start([never])
+
+
+def test_a_command_that_dies_later_is_named_with_its_component(supervisor: Supervisor) -> None:
+    supervisor.start([component("product", "import sys; sys.stdin.read()", command="./product")])
+    limit = time.monotonic() + 10
+    while not (died := supervisor.ended()) and time.monotonic() < limit:
+        time.sleep(0.01)
+    assert str(died[0]).startswith("product (command: ./product) exited during the run, with exit code 0")
+    assert died[0].component == "product"
+
+
 def test_independent_components_start_side_by_side(supervisor: Supervisor) -> None:
     slow = "import time; time.sleep(0.5)"
     began = time.monotonic()

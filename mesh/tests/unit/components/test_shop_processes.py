@@ -18,10 +18,12 @@ from mesh.components.shop_processes import (
     role_passwords,
     shop_component,
 )
+from mesh.components.trial import require_fit
 from mesh.components.valkey import cache, require_version
 from mesh.description.ports import load_ports
-from mesh.description.topology import SERVES, SERVICES, load_topology, port_name
-from mesh.errors import InputError, StartError
+from mesh.description.switches import parse_switches
+from mesh.description.topology import SERVES, SERVICES, Program, load_topology, port_name
+from mesh.errors import InputError, StartError, SwitchError
 from mesh.paths import GRAPHIQL, RunFolder
 
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
@@ -40,6 +42,56 @@ def around(admin_url: str = ADMIN) -> Surroundings:
         "t1",
         {"payment": {"SHOP_BANK_DELAY_MS": "5"}},
     )
+
+
+def test_a_command_runs_in_place_of_our_program_and_is_told_the_contract() -> None:
+    command = Program(command=("/bin/sh", "-c", "exec product"))
+    topology = load_topology("hybrid").model_copy(update={"programs": {"product": command}})
+    other = shop_component("product", replace(around(), topology=topology), frozenset())
+    ours = shop_component("product", around(), frozenset())
+    assert tuple(other.argv()) == command.command
+    assert other.env == {**ours.env, "SHOP_CONTRACT": "1"}
+    assert (other.command, ours.command) == ("/bin/sh -c 'exec product'", "")
+    assert tuple(shop_component("user", replace(around(), topology=topology), frozenset()).argv())[1:] == (
+        "-m",
+        "shop.user",
+    )
+
+
+def test_a_command_that_is_not_there_is_named_with_its_component() -> None:
+    topology = load_topology("hybrid").model_copy(
+        update={"programs": {"product": Program(command=("/no/product", "-v"))}}
+    )
+    with pytest.raises(StartError, match=r"product \(command: /no/product -v\): there is no program /no/product"):
+        shop_component("product", replace(around(), topology=topology), frozenset())
+
+
+@pytest.mark.parametrize(
+    ("switches", "said"),
+    [
+        ({"store": "memory"}, "store=memory with hybrid-go, in which product is another program"),
+        ({"cache": "valkey"}, "cache=valkey with hybrid-go"),
+        ({"metrics": "on"}, "metrics=on with hybrid-go"),
+        ({"hold": "product:1ms/2"}, "hold with hybrid-go"),
+        ({"runtime": "kubernetes"}, "runtime=kubernetes with hybrid-go.* give implementation=product:python"),
+        ({"implementation": "user:go"}, "there is no user in 'go'"),
+    ],
+)
+def test_what_the_contract_leaves_out_is_refused(switches: dict[str, str], said: str) -> None:
+    with pytest.raises(SwitchError, match=said):
+        require_fit(load_topology("hybrid-go"), parse_switches(**switches))
+
+
+def test_what_the_contract_leaves_out_is_there_for_our_own_programs() -> None:
+    require_fit(load_topology("hybrid-go"), parse_switches(metrics="on", implementation="product:python"))
+    require_fit(
+        load_topology("hybrid-go"), parse_switches(mesh="envoy", mtls="on", replicas="product:2", hold="order:1ms/2")
+    )
+
+
+def test_an_implementation_must_serve_what_the_links_speak() -> None:
+    with pytest.raises(SwitchError, match="product in go does not serve rest; it serves grpc"):
+        require_fit(load_topology("rest"), parse_switches(implementation="product:go"))
 
 
 def test_a_service_that_calls_others() -> None:

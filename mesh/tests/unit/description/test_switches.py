@@ -40,6 +40,10 @@ def test_delays(given: str, found: dict[str, float]) -> None:
     assert Switches(**json.loads(json.dumps(switches.as_dict()))) == switches
 
 
+def test_implementations() -> None:
+    assert parse_switches(implementation="product:go,user:python").implementation == {"product": "go", "user": "python"}
+
+
 def test_holds() -> None:
     assert parse_switches(hold="order:20ms/10,product:500us/1").hold == {"order": (20.0, 10), "product": (0.5, 1)}
 
@@ -107,6 +111,13 @@ def test_empty_stands_for_the_default() -> None:
         ("delay", "payment:0.0001us", "out of range; valid: 0, or 1us to 1s"),
         ("delay", "payment:0.1us", "out of range"),
         ("delay", "payment:1.001s", "out of range; .* to 1s"),
+        (
+            "implementation",
+            "product",
+            "product is not an implementation; give comma-separated COMPONENT:LANGUAGE pairs",
+        ),
+        ("implementation", "product:rust", "product:rust is unknown; valid languages: python, go"),
+        ("implementation", "edge:go", "edge is an unknown component"),
         ("hold", "order:20ms", "order:20ms is not a hold; give comma-separated COMPONENT:TIME/N pairs"),
         ("hold", "order:20/10", "order:20/10 is not a hold"),
         ("hold", "order:0/10", "order:0/10 is out of range; valid: 1us to 1s, at every request"),

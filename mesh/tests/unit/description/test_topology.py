@@ -45,6 +45,24 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
     assert mine.gateways == ["graphql-gateway"]
 
 
+def test_commands_are_found_from_the_topologys_file(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    programs = "{user: {command: [./bin/user, --port, ./x]}, product: {command: [product]}, payment: {command: [/p]}}"
+    file.write_text(GOOD + f"programs: {programs}\n")
+    assert {name: one.command for name, one in load_topology(str(file)).programs.items()} == {
+        "user": (str(tmp_path / "bin" / "user"), "--port", "./x"),
+        "product": ("product",),
+        "payment": ("/p",),
+    }
+
+
+def test_a_switch_takes_the_place_of_the_files_programs() -> None:
+    by_file, hybrid = load_topology("hybrid-go"), load_topology("hybrid")
+    assert by_file.programs == hybrid.implemented({"product": "go"}).programs
+    assert by_file.implemented({"product": "python"}).programs == {}
+    assert by_file.links == hybrid.links
+
+
 @pytest.mark.parametrize("which", ["hybird", "", "..", "Hybrid"])
 def test_unknown_name_lists_the_valid_ones(which: str) -> None:
     with pytest.raises(TopologyError, match="hybrid"):
@@ -67,7 +85,7 @@ def test_notification_is_there_with_updates_only(name: str) -> None:
 
 def test_updates_of_a_topology_without_notification_name_those_that_have_it() -> None:
     with pytest.raises(
-        TopologyError, match=r"updates=on with topology=thrift, .* Valid: graphql, grpc, hybrid, rest, or the path"
+        TopologyError, match=r"updates=on with topology=thrift, .* Valid: graphql, grpc, grpc-go, hybrid, hybrid-go, rest, or the path"
     ):
         load_topology("thrift", updates="on")
 
@@ -173,6 +191,23 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path, raw: bytes, message: 
         (GOOD + "  product: {payment: grpc}\n", "product does not call payment; it calls nobody"),
         (GOOD + "  rest-gateway: {product: grpc}\n", r"t\.yaml:14: nothing leads to rest-gateway"),
         (GOOD + "name: twice\n", r"t\.yaml:14: not valid YAML: the key 'name' appears twice"),
+        (GOOD + "programs: {user: {}}\n", r"t\.yaml:14: programs\.user: needs either implementation or command"),
+        (
+            GOOD + "programs: {user: {command: [./u], implementation: go}}\n",
+            "programs.user: needs either implementation or command",
+        ),
+        (
+            GOOD + "programs: {user: {image: u}}\n",
+            "programs.user.image: is not a key of a program; valid: implementation",
+        ),
+        (GOOD + "programs: {user: {command: ['']}}\n", r"programs\.user\.command\.0: .*at least 1 character"),
+        (GOOD + "programs:\n  edge: {command: [e]}\n", r"t\.yaml:15: mine does not run edge; it runs product, user"),
+        (GOOD + "programs:\n  user: {implementation: go}\n", r"t\.yaml:15: there is no user in 'go'; valid: python"),
+        (GOOD + "programs:\n  product: {implementation: c}\n", r"there is no product in 'c'; valid: python, go"),
+        (
+            replaced("    product: grpc\n", "    product: rest\n") + "programs: {product: {implementation: go}}\n",
+            "product in go does not serve rest; it serves grpc",
+        ),
         ("name: &a [x]\nabout: *a\n", r"t\.yaml:2: not valid YAML: aliases are not accepted"),
         (ALIASES, r"t\.yaml:2: not valid YAML: aliases are not accepted"),
         ("name: x\nlinks: " + "[" * 5000, r"t\.yaml:2: not valid YAML: nested too deeply"),

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import sys
+from xml.etree import ElementTree
+
+import pytest
+
+from experiment.commands.conformance import conformance_table, laws_of, program_of
+from experiment.errors import UsageError
+from mesh.errors import MeshError
+
+RESULTS = """
+<testsuites><testsuite>
+  <testcase classname="a.test_stock" file="a/test_stock.py" name="test_all_lines_or_none[grpc]" />
+  <testcase classname="a.test_stock" file="a/test_stock.py" name="test_bad_is_named[grpc-1]" />
+  <testcase classname="a.test_stock" file="a/test_stock.py" name="test_bad_is_named[grpc-2]">
+    <failure message="AssertionError: 3 is not 4&#10;more">…</failure>
+  </testcase>
+  <testcase classname="a.test_names" file="a/test_names.py" name="test_names"><skipped message="not here" /></testcase>
+  <testcase classname="a.test_names" file="a/test_names.py" name="test_more"><error message="it died" /></testcase>
+</testsuite></testsuites>
+"""
+
+
+def test_cases_of_a_test_are_one_law() -> None:
+    laws = laws_of(ElementTree.fromstring(RESULTS))
+    assert [(law.suite, law.says, law.cases, law.verdict) for law in laws] == [
+        ("stock", "all lines or none", 1, "holds"),
+        ("stock", "bad is named", 2, "FAILS"),
+        ("names", "names", 1, "skipped"),
+        ("names", "more", 1, "FAILS"),
+    ]
+    assert laws[1].failed == ["grpc-2: AssertionError: 3 is not 4"]
+    table = conformance_table("product", ["./product", "-v"], laws)
+    assert "whether ./product -v does: 2 of 4 do not hold" in table.caption
+
+
+def test_program_is_ours_unless_one_is_given() -> None:
+    assert program_of("product", "", "") == ("product", [sys.executable, "-m", "shop.product"])
+    assert program_of("product", "", "user:python") == ("user", [sys.executable, "-m", "shop.user"])
+    assert program_of("product", "/bin/sh -c 'exec x'", "") == ("product", ["/bin/sh", "-c", "exec x"])
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("payment", "", ""), "component=payment: there are no such tests; valid: product, user"),
+        (("product", "./p", "product:go"), "give one of them"),
+        (("product", "", "user:go"), "there is no such component; valid: product:go"),
+        (("product", "", "product:go,user:python"), "give one"),
+        (("product", "/no/product", ""), r"product \(command: /no/product\): there is no program"),
+        (("product", "", "product:rust"), "valid languages: python, go"),
+    ],
+)
+def test_what_cannot_be_tested_is_refused(given: tuple[str, str, str], said: str) -> None:
+    with pytest.raises((UsageError, MeshError), match=said):
+        program_of(*given)
