@@ -31,7 +31,7 @@ PROGRAMS = {
     "toxiproxy-server": "make toxiproxy",
 } | dict.fromkeys(("istiod", "pilot-agent", "istioctl"), "make istio")
 """Programs of other projects that are built here, each with what builds it."""
-SOURCES = {"load": "./...", "load/tools": "github.com/bojand/ghz/cmd/ghz"}
+SOURCES = {"load": "./...", "services/go": "./...", "load/tools": "github.com/bojand/ghz/cmd/ghz"}
 """Modules that are looked at in source, each with its packages."""
 
 
