@@ -23,6 +23,7 @@ from mesh.compose import FILE, FOLDER, JAEGER_IMAGE, KONG, SECRETS, compose_file
 from mesh.description.topology import EDGE, load_topology, names
 from mesh.edge import envoy, kong
 from mesh.edge.plan import edge_plan
+from mesh.errors import TopologyError
 from mesh.kubernetes.manifests.edge import ACCESS_LOG, CONFIG, ENVOY_FILE, KONG_FILE, edge_config
 from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.places import ClusterPlaces
@@ -42,9 +43,9 @@ def files_of(name: str) -> dict[Path, str]:
     return compose_files(load_topology(name), Data(), ROOT)
 
 
-@pytest.fixture(scope="module", params=names())
+@pytest.fixture(scope="module", params=[name for name in names() if not load_topology(name).programs])
 def name(request: pytest.FixtureRequest) -> str:
-    """Every topology."""
+    """Every topology of which there are images."""
     return str(request.param)
 
 
@@ -73,6 +74,11 @@ def test_stale_files_are_named(tmp_path: Path) -> None:
     assert checked.exit_code != 0
     assert f"{FOLDER / ENVOY_FILE}. Run make compose" in checked.output
     assert (tmp_path / FOLDER / ENVOY_FILE).read_text() == "changed"
+
+
+def test_a_component_by_another_program_has_no_image() -> None:
+    with pytest.raises(TopologyError, match=r"hybrid-go: product is another program than .* of which"):
+        files_of("hybrid-go")
 
 
 def test_sources_are_named_from_where_the_file_lies(tmp_path: Path) -> None:

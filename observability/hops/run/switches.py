@@ -16,6 +16,7 @@ DEFAULTS: Switches = {
     "mtls": "off",
     "canary": 0,
     "replicas": {},
+    "implementation": {},
     "apart": "",
     "delay_ms": {},
     "hold": {},
@@ -78,7 +79,16 @@ def replicas_text(switches: Switches) -> str:
     return ", ".join(f"{count} of {component}" for component, count in replicas.items())
 
 
-def _number(value: float | Sequence[float]) -> str:
+def programs_of(topology: Mapping[str, Any], switches: Switches) -> Mapping[str, str]:
+    """What runs in place of components in Python: the language that it is in, or `command`; by component."""
+    by_file = {name: one["implementation"] or "command" for name, one in topology.get("programs", {}).items()}
+    chosen = {**by_file, **switches.get("implementation", {})}
+    return {name: program for name, program in chosen.items() if program != "python"}
+
+
+def _number(value: float | str | Sequence[float]) -> str:
+    if isinstance(value, str):
+        return value
     return f"{value:g}" if isinstance(value, int | float) else " / ".join(f"{one:g}" for one in value)
 
 

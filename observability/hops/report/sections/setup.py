@@ -8,7 +8,7 @@ from typing import Any
 from hops.elements.element import Element, Figures, Fold, Heading, Section
 from hops.elements.table import Column, Table, words
 from hops.report.sections.topology_drawing import PROTOCOLS, draw_topology, links_of, protocol_name
-from hops.run.switches import mesh_text, switches_of
+from hops.run.switches import mesh_text, programs_of, switches_of
 
 
 def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]], *notes: Element) -> Section:
@@ -24,7 +24,13 @@ def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]], *note
     meshed = any(mesh_text(one) for one in switches.values())
     edges = {name: one.get("edge", "envoy") for name, one in switches.items()}
     drawings = [
-        draw_topology(name, one, edge=edges[name], replicas=switches[name].get("replicas", {}))
+        draw_topology(
+            name,
+            one,
+            edge=edges[name],
+            replicas=switches[name].get("replicas", {}),
+            programs=programs_of(one, switches[name]),
+        )
         for name, one in topologies.items()
     ]
     links = [(name, link) for name, one in topologies.items() for link in links_of(one, edge=edges[name] != "none")]

@@ -70,7 +70,12 @@ def links_of(topology: Document, *, edge: bool) -> list[Link]:
 
 
 def draw_topology(
-    name: str, topology: Document, *, edge: str, replicas: Mapping[str, int] = MappingProxyType({})
+    name: str,
+    topology: Document,
+    *,
+    edge: str,
+    replicas: Mapping[str, int] = MappingProxyType({}),
+    programs: Mapping[str, str] = MappingProxyType({}),
 ) -> Chart:
     """Draws one topology.
 
@@ -79,6 +84,7 @@ def draw_topology(
         topology: Topology as in the manifest.
         edge: The proxy between clients and the rest, `envoy` or `kong`; `none` for none.
         replicas: Replicas of the components that have several.
+        programs: What runs in place of components in Python: a language, or `command`.
     """
     plan = _plan(topology, edge=edge != "none")
     step = _TALL + _GAP_Y
@@ -95,6 +101,7 @@ def draw_topology(
     passes = services * (_BOX + _GAP_X) + _BOX
     lines = "".join(_line(plan, link, passes) for link in plan.links)
     labels = {EDGE: f"edge ({edge.capitalize()})", DATABASE: "PostgreSQL"}
+    labels |= {component: f"{component} ({program.capitalize()})" for component, program in programs.items()}
     boxes = "".join(
         _box(component, labels.get(component, component), *place, replicas.get(component, 1))
         for component, place in plan.places.items()
@@ -105,6 +112,7 @@ def draw_topology(
     words = "; ".join(f"{link.caller} to {link.callee} by {protocol_name(link.protocol)}" for link in plan.links)
     about = f"{topology.get('about') or name}. {words}."
     about += "".join(f" {count} replicas of {component}." for component, count in replicas.items())
+    about += "".join(f" {component} is another program: {program}." for component, program in programs.items())
     drawn = labelled(f"{svg}{lines}{boxes}</svg>", f"Topology {name}", about)
     return Chart(name, about, lambda: drawn, str(topology.get("about") or ""))
 

@@ -21,3 +21,10 @@ def test_the_edge_bears_its_program_s_name(edge: str, label: str) -> None:
 
 def test_without_an_edge_there_is_no_box_for_one() -> None:
     assert "edge (" not in draw_topology("hybrid", HYBRID, edge="none").svg
+
+
+def test_a_component_by_another_program_says_which():
+    topology = {**HYBRID, "links": {"graphql-gateway": {"product": "grpc", "order": "grpc"}}}
+    drawn = draw_topology("hybrid", topology, edge="envoy", programs={"product": "go"})
+    assert ">product (Go)<" in drawn.svg
+    assert ">order<" in drawn.svg

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hops.run.switches import compares_edges, mesh_text, replicas_text, switches_text, value_text
+from hops.run.switches import compares_edges, mesh_text, programs_of, replicas_text, switches_text, value_text
 
 OLD = {"edge": "envoy", "mesh": "none", "mtls": "off", "scale": 1, "delay_ms": {}}
 NEW = OLD | {"canary": 0, "replicas": {}, "abort_share": {}, "store": "postgres"}
@@ -41,7 +41,15 @@ def test_what_is_on_is_listed():
         replicas_text(NEW | {"replicas": {"graphql-gateway": 2, "product": 3}}) == "2 of graphql-gateway, 3 of product"
     )
     assert replicas_text(OLD) == ""
+    assert value_text(NEW | {"implementation": {"product": "go"}}, "implementation") == "product go"
     assert mesh_text(OLD | {"mesh": "envoy"}) == "Envoy with static configuration, mTLS off"
+
+
+def test_programs_are_the_files_unless_a_switch_says_otherwise():
+    topology = {"programs": {"product": {"implementation": "go"}, "user": {"implementation": "", "command": ["u"]}}}
+    assert programs_of(topology, NEW) == {"product": "go", "user": "command"}
+    assert programs_of(topology, NEW | {"implementation": {"product": "python"}}) == {"user": "command"}
+    assert programs_of({}, NEW | {"implementation": {"product": "go"}}) == {"product": "go"}
 
 
 @pytest.mark.parametrize(
