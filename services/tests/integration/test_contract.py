@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -93,7 +94,15 @@ class Running:
     stub: product_pb2_grpc.ProductServiceStub
 
     def wait_until_serving(self) -> None:
-        grpc.channel_ready_future(self.channel).result(timeout=LIMIT_S)
+        """Returns once it answers; fails with what it said if it ends instead."""
+        ready, until = grpc.channel_ready_future(self.channel), time.monotonic() + LIMIT_S
+        while time.monotonic() < until:
+            with contextlib.suppress(grpc.FutureTimeoutError):
+                ready.result(timeout=0.2)
+                break
+            if self.process.poll() is not None:
+                _, said = self.process.communicate(timeout=LIMIT_S)
+                pytest.fail(f"it ended with exit code {self.process.returncode} in place of serving: {said}")
         answer = health_pb2_grpc.HealthStub(self.channel).Check(health_pb2.HealthCheckRequest(), timeout=LIMIT_S)
         assert answer.status == health_pb2.HealthCheckResponse.SERVING
 

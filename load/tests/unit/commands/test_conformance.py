@@ -17,7 +17,7 @@ RESULTS = """
     <failure message="AssertionError: 3 is not 4&#10;more">…</failure>
   </testcase>
   <testcase classname="a.test_names" file="a/test_names.py" name="test_names"><skipped message="not here" /></testcase>
-  <testcase classname="a.test_names" file="a/test_names.py" name="test_more"><error message="it died" /></testcase>
+  <testcase classname="a.test_names" file="a/test_names.py" name="test_more"><error message="failed on setup with &quot;it died" /></testcase>
 </testsuite></testsuites>
 """
 
@@ -31,6 +31,7 @@ def test_cases_of_a_test_are_one_law() -> None:
         ("names", "more", 1, "FAILS"),
     ]
     assert laws[1].failed == ["grpc-2: AssertionError: 3 is not 4"]
+    assert laws[3].failed == ["it died"]
     table = conformance_table("product", ["./product", "-v"], laws)
     assert "whether ./product -v does: 2 of 4 do not hold" in table.caption
 
