@@ -1,22 +1,23 @@
 # Made by `make settings` from the options of the commands: do not edit.
 
-SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls istiod canary admission replicas apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think
-SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls istiod canary admission replicas apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort edges vus think resume retry
+SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls istiod canary admission replicas implementation apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think
+SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls istiod canary admission replicas implementation apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort edges vus think resume retry
 SETTINGS_ladder := topology steps blocks profile rate seed workload trace payload http resume retry
-SETTINGS_rtt := topologies rtts blocks profile rate seed workload edge trace payload http bandwidth resume retry
-SETTINGS_rates := topologies rates blocks profile seed workload edge mesh mtls replicas cache trace payload http reuse persisted client_cache resume retry
-SETTINGS_isolate := topology journey blocks profile rate seed workload edge tls replicas trace payload http connections resume retry
+SETTINGS_rtt := topologies rtts blocks profile rate seed workload edge implementation trace payload http bandwidth resume retry
+SETTINGS_rates := topologies rates blocks profile seed workload edge mesh mtls replicas implementation cache trace payload http reuse persisted client_cache resume retry
+SETTINGS_isolate := topology journey blocks profile rate seed workload edge tls replicas implementation trace payload http connections resume retry
 SETTINGS_studies := study blocks profile seed resume retry
-SETTINGS_sweep := topologies objective profile start max seed workload tls admission trace payload http connections reuse persisted client_cache
-SETTINGS_stress := topologies users think profile seed workload tls admission trace payload http reuse persisted client_cache connections
+SETTINGS_sweep := topologies objective profile start max seed workload tls admission implementation trace payload http connections reuse persisted client_cache
+SETTINGS_stress := topologies users think profile seed workload tls admission implementation trace payload http reuse persisted client_cache connections
 SETTINGS_overload := topologies factors capacity objective profile seed workload edge admission
 SETTINGS_connections := topologies connections blocks seed edge tls http
 SETTINGS_watch := topologies ways watchers channel interval duration rate blocks seed edge tls mesh mtls replicas trace http
-SETTINGS_chaos := topologies faults blocks rate seed workload edge tls mesh mtls admission replicas cache trace resume
-SETTINGS_soak := topologies minutes rate seed workload edge tls mesh mtls replicas updates cache trace
+SETTINGS_chaos := topologies faults blocks rate seed workload edge tls mesh mtls admission replicas implementation cache trace resume
+SETTINGS_soak := topologies minutes rate seed workload edge tls mesh mtls replicas implementation updates cache trace
 SETTINGS_compare-runs := a b threshold metrics allow-suspect out
 SETTINGS_decide := run workload rate watchers lateness network rtt bandwidth
-SETTINGS_parity := topologies samples seed workload edge plugins tls mesh mtls istiod canary admission replicas apart updates cache payload http reuse persisted client_cache
+SETTINGS_parity := topologies samples seed workload edge plugins tls mesh mtls istiod canary admission replicas implementation apart updates cache payload http reuse persisted client_cache
+SETTINGS_conformance := component command implementation protocols
 SETTINGS_report := run
 SETTINGS_trace := run journey topology
 SETTINGS_audit := run
@@ -32,11 +33,11 @@ SETTINGS_prove-statistics := experiments seed
 SETTINGS_prove-cache := races kills seed
 SETTINGS_fuzz := minutes surfaces seed again
 SETTINGS_prove-sagas := kills replicas customers seed
-SETTINGS_up := topology edge plugins tls mesh mtls istiod canary admission replicas apart store updates cache tracing metrics scale http delay hold abort seed monitor
+SETTINGS_up := topology edge plugins tls mesh mtls istiod canary admission replicas implementation apart store updates cache tracing metrics scale http delay hold abort seed monitor
 SETTINGS_manifests := topology edge plugins mesh mtls istiod canary admission replicas updates metrics scale delay hold abort namespace storage host collector sampling seed out
 SETTINGS_compose := topology updates metrics scale seed out
 
-SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istiod canary admission replicas apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users factors capacity ways watchers channel interval duration faults minutes a b threshold allow-suspect out run lateness samples experiments draws traces hops sizes pairs kills races surfaces again customers monitor namespace storage host collector sampling
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istiod canary admission replicas implementation apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users factors capacity ways watchers channel interval duration faults minutes a b threshold allow-suspect out run lateness samples component command protocols experiments draws traces hops sizes pairs kills races surfaces again customers monitor namespace storage host collector sampling
 
 #? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, chaos, rtt.
@@ -52,6 +53,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? bench canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
 #? bench admission off Whether edge, gateways and services refuse requests that they cannot answer in time: off or on.
 #? bench replicas - Processes to run per component, such as graphql-gateway:2,product:2.
+#? bench implementation - Components to run as another program than the one in Python, such as product:go.
 #? bench apart - Kind of journey that gets gateways and services of its own behind the edge, such as bulk_lines.
 #? bench store postgres Where the services keep their data while they run: postgres or memory.
 #? bench updates off Whether customers are told of changes of their orders, by a notification service: off or on.
@@ -93,6 +95,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? compare canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
 #? compare admission off Whether edge, gateways and services refuse requests that they cannot answer in time: off or on.
 #? compare replicas - Processes to run per component, such as graphql-gateway:2,product:2.
+#? compare implementation - Components to run as another program than the one in Python, such as product:go.
 #? compare apart - Kind of journey that gets gateways and services of its own behind the edge, such as bulk_lines.
 #? compare store postgres Where the services keep their data while they run: postgres or memory.
 #? compare updates off Whether customers are told of changes of their orders, by a notification service: off or on.
@@ -141,6 +144,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? rtt seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
 #? rtt workload default Workload: a name in load/workloads/, or the path of a YAML file.
 #? rtt edge envoy Edge proxy in front of the topology: envoy or kong or none.
+#? rtt implementation - Components to run as another program than the one in Python, such as product:go.
 #? rtt trace 0.2 Share of journeys to trace, 0 to 1.
 #? rtt payload 1KB Size of what the journey document reads: 100B or 1KB or 10KB or 100KB or 1MB.
 #? rtt http 2 HTTP version between client and edge: 1 or 2 or 3.
@@ -157,6 +161,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? rates mesh none Sidecar mesh: none or envoy or istio.
 #? rates mtls off Mutual TLS between sidecars: off or on.
 #? rates replicas - Processes to run per component, such as graphql-gateway:2,product:2.
+#? rates implementation - Components to run as another program than the one in Python, such as product:go.
 #? rates cache none What products and users are read from before the database: none or valkey.
 #? rates trace 0.2 Share of journeys to trace, 0 to 1.
 #? rates payload 1KB Size of what the journey document reads: 100B or 1KB or 10KB or 100KB or 1MB.
@@ -176,6 +181,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? isolate edge envoy Edge proxy in front of the topology: envoy or kong or none.
 #? isolate tls off TLS 1.3 between client and edge: off or on.
 #? isolate replicas - Processes to run per component, such as graphql-gateway:2,product:2.
+#? isolate implementation - Components to run as another program than the one in Python, such as product:go.
 #? isolate trace 0.2 Share of journeys to trace, 0 to 1.
 #? isolate payload 1KB Size of what the journey document reads: 100B or 1KB or 10KB or 100KB or 1MB.
 #? isolate http 2 HTTP version between client and edge: 1 or 2 or 3.
@@ -197,6 +203,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? sweep workload default Workload: a name in load/workloads/, or the path of a YAML file.
 #? sweep tls off TLS 1.3 between client and edge: off or on.
 #? sweep admission off Whether edge, gateways and services refuse requests that they cannot answer in time: off or on.
+#? sweep implementation - Components to run as another program than the one in Python, such as product:go.
 #? sweep trace 0 Share of journeys to trace, 0 to 1.
 #? sweep payload 1KB Size of what the journey document reads: 100B or 1KB or 10KB or 100KB or 1MB.
 #? sweep http 2 HTTP version between client and edge: 1 or 2 or 3.
@@ -212,6 +219,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? stress workload default Workload: a name in load/workloads/, or the path of a YAML file.
 #? stress tls off TLS 1.3 between client and edge: off or on.
 #? stress admission off Whether edge, gateways and services refuse requests that they cannot answer in time: off or on.
+#? stress implementation - Components to run as another program than the one in Python, such as product:go.
 #? stress trace 0 Share of journeys to trace, 0 to 1.
 #? stress payload 1KB Size of what the journey document reads: 100B or 1KB or 10KB or 100KB or 1MB.
 #? stress http 2 HTTP version between client and edge: 1 or 2 or 3.
@@ -263,6 +271,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? chaos mtls off Mutual TLS between sidecars: off or on.
 #? chaos admission off Whether edge, gateways and services refuse requests that they cannot answer in time: off or on.
 #? chaos replicas - Processes to run per component, such as graphql-gateway:2,product:2.
+#? chaos implementation - Components to run as another program than the one in Python, such as product:go.
 #? chaos cache none What products and users are read from before the database: none or valkey.
 #? chaos trace 0 Share of journeys to trace, 0 to 1.
 #? chaos resume - Interrupted experiment to resume: latest, or its name.
@@ -276,6 +285,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? soak mesh none Sidecar mesh: none or envoy or istio.
 #? soak mtls off Mutual TLS between sidecars: off or on.
 #? soak replicas - Processes to run per component, such as graphql-gateway:2,product:2.
+#? soak implementation - Components to run as another program than the one in Python, such as product:go.
 #? soak updates on Whether customers are told of changes of their orders, by a notification service: off or on.
 #? soak cache none What products and users are read from before the database: none or valkey.
 #? soak trace 0 Share of journeys to trace, 0 to 1.
@@ -306,6 +316,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? parity canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
 #? parity admission off Whether edge, gateways and services refuse requests that they cannot answer in time: off or on.
 #? parity replicas - Processes to run per component, such as graphql-gateway:2,product:2.
+#? parity implementation - Components to run as another program than the one in Python, such as product:go.
 #? parity apart - Kind of journey that gets gateways and services of its own behind the edge, such as bulk_lines.
 #? parity updates off Whether customers are told of changes of their orders, by a notification service: off or on.
 #? parity cache none What products and users are read from before the database: none or valkey.
@@ -314,6 +325,10 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? parity reuse on Whether clients keep connections, or off, open one for each request: on or off.
 #? parity persisted on Whether clients send GraphQL documents by their hashes, or off, as texts in each request: on or off.
 #? parity client_cache off Whether clients keep answers, and ask whether they have changed: off or on.
+#? conformance component product Component that is tested: product or user.
+#? conformance command - Command that runs it, such as './product --verbose'; by default, the project's own.
+#? conformance implementation - In place of a command, a component of the project in another language: product:go.
+#? conformance protocols grpc Protocols that it is tested over, of grpc, rest, graphql, thrift.
 #? report run latest Run: latest, the name of a folder in results/, or a path.
 #? trace run latest Run: latest, the name of a folder in results/, or a path.
 #? trace journey - Journey whose exemplars to print as trees (default: list all exemplars).
@@ -368,6 +383,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? up canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
 #? up admission off Whether edge, gateways and services refuse requests that they cannot answer in time: off or on.
 #? up replicas - Processes to run per component, such as graphql-gateway:2,product:2.
+#? up implementation - Components to run as another program than the one in Python, such as product:go.
 #? up apart - Kind of journey that gets gateways and services of its own behind the edge, such as bulk_lines.
 #? up store postgres Where the services keep their data while they run: postgres or memory.
 #? up updates off Whether customers are told of changes of their orders, by a notification service: off or on.

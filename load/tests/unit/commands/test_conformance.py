@@ -17,7 +17,9 @@ RESULTS = """
     <failure message="AssertionError: 3 is not 4&#10;more">…</failure>
   </testcase>
   <testcase classname="a.test_names" file="a/test_names.py" name="test_names"><skipped message="not here" /></testcase>
-  <testcase classname="a.test_names" file="a/test_names.py" name="test_more"><error message="failed on setup with &quot;it died" /></testcase>
+  <testcase classname="a.test_names" file="a/test_names.py" name="test_more">
+    <error message="failed on setup with &quot;it died" />
+  </testcase>
 </testsuite></testsuites>
 """
 
