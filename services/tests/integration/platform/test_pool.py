@@ -119,11 +119,14 @@ async def test_transaction_that_never_began_leaves_connections_that_can_begin_on
 
 
 async def test_a_transaction_that_nobody_ended_is_no_error_in_the_log(database: Database, log: io.StringIO) -> None:
+    async def leave_open() -> None:
+        async with database.acquire() as lent:
+            await lent.execute("BEGIN")
+            raise KeyError
+
     for _ in range(2 * SIZE):
         with pytest.raises(KeyError):
-            async with database.acquire() as lent:
-                await lent.execute("BEGIN")
-                raise KeyError
+            await leave_open()
         async with database.acquire() as lent:
             assert not lent.is_in_transaction()
     assert log.getvalue() == ""
