@@ -54,7 +54,7 @@ GROUPS = {
     "prove": Group(
         "Prove figures",
         {
-            **_of("experiment.cli:app", "prove"),
+            **_of("experiment.cli:app", "prove conformance"),
             **_of("chaos.prove_sagas:app", "prove-sagas"),
             **_of("chaos.prove_cache:app", "prove-cache"),
             **_of("fuzz.__main__:app", "fuzz"),

@@ -212,7 +212,8 @@ def test_each_sidecar_shows_a_bounded_number_of_series_by_the_component_that_it_
             return value(meshed, calls) > 0
 
         until(passed)
-        assert value(meshed, 'envoy_http_downstream_rq_xx{component="product", envoy_response_code_class="2"}') > 0
+        answered = 'envoy_http_downstream_rq_xx{component="product", envoy_response_code_class="2"}'
+        until(lambda: value(meshed, answered) > 0)
         assert value(meshed, 'min(envoy_server_days_until_first_cert_expiring{component!=""})') > 7
         counted = asked(meshed, "query", query='count by (component) ({component!="", __name__=~"envoy_.*"})')["result"]
         assert {one["metric"]["component"] for one in counted} == components

@@ -67,7 +67,10 @@ class EdgeRun(Run):
             jwt_public_key=key,
             certificate=self.certificate,
         )
-        return [jaeger_component(self.ports, os.environ), edge_component(self.program, plan, self.folder, os.environ)]
+        return [
+            jaeger_component(self.ports, os.environ, self.folder),
+            edge_component(self.program, plan, self.folder, os.environ),
+        ]
 
 
 class Gateway(BaseHTTPRequestHandler):

@@ -257,16 +257,16 @@ PARENT = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {CHILD!
 
 
 def test_what_a_killed_component_had_started_has_ended_too(supervisor: Supervisor) -> None:
-    supervisor.start([component("parent", PARENT, ready=lambda: bool(children()))])
-    (child,) = children()
+    supervisor.start([component("parent", PARENT, ready=lambda: bool(children(supervisor)))])
+    (child,) = children(supervisor)
     supervisor.kill("parent")
     # A machine's init may leave for long what has ended.
     assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
 
 
-def children() -> list[psutil.Process]:
-    """What the processes of the supervisor have started."""
-    return [child for own in psutil.Process().children() for child in own.children()]
+def children(supervisor: Supervisor) -> list[psutil.Process]:
+    """What the processes of a supervisor have started."""
+    return [child for pid in supervisor.pids().values() for child in psutil.Process(pid).children()]
 
 
 TAKES_OVER = "import os, signal, sys, time; os.kill(int(sys.argv[1]), signal.SIGTERM); time.sleep(60)"
