@@ -303,7 +303,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? decide network loopback Network between each customer and the edge: loopback or lan or wifi or 5g or 4g or 3g.
 #? decide rtt - Round-trip time between customer and edge, such as 40ms, 0 to 2s; in place of the network's.
 #? decide bandwidth - Each customer's bandwidth, down/up, such as 10mbit/2mbit; in place of the network's.
-#? parity topologies - Topologies to check, comma-separated names or paths (default: all that the edge serves).
+#? parity topologies - Topologies to check, comma-separated names or paths (default: all in Python that the edge serves).
 #? parity samples 50 Samples per journey and channel.
 #? parity seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
 #? parity workload default Workload: a name in load/workloads/, or the path of a YAML file.

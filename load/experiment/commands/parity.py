@@ -31,7 +31,9 @@ def parity_command(
     *,
     topologies: Annotated[
         str,
-        typer.Option(help="Topologies to check, comma-separated names or paths (default: all that the edge serves)."),
+        typer.Option(
+            help="Topologies to check, comma-separated names or paths (default: all in Python that the edge serves)."
+        ),
     ] = "",
     samples: Annotated[int, typer.Option(help="Samples per journey and channel.", min=1, max=1000)] = 50,
     seed: Seed = "1",
@@ -73,6 +75,8 @@ def _all_that_fit(switches: Switches) -> list[Topology]:
     fitting = []
     for name in names(updates=switches.updates):
         topology = load_topology(name, updates=switches.updates)
+        if topology.programs:  # which would have to be built first
+            continue
         with suppress(SwitchError):
             require_fit(topology, as_it_runs(topology, switches))
             fitting.append(topology)
