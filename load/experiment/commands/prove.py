@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +15,7 @@ from experiment.arguments import checked_seed, whole_number, workload_file
 from experiment.blocks import expected_s
 from experiment.commands.options import RunName, Topologies, console, reported_errors
 from experiment.generator.shopload import BINARY, Shopload
-from experiment.plan.arms_in_blocks import MOST_BLOCKS
+from experiment.plan.arms_in_blocks import MOST_BLOCKS, Plan
 from experiment.plan.resume import take_up
 from experiment.progress import minutes, shown
 from experiment.proofs import account as account_proof
@@ -28,7 +28,7 @@ from experiment.proofs.delays import HOPS, JOURNEYS, SIZES, FoundDelay
 from experiment.proofs.queues import FoundQueue
 from experiment.proofs.resume import Proof
 from experiment.proofs.what_if import Foretold
-from experiment.results.folder import RESULTS, find_run, read_json, write_json
+from experiment.results.folder import RESULTS, ResultsFolder, find_run, read_json, write_json
 from experiment.runner import begin, run_trials
 from hops.commands.prove import Seed, give, observer_view, with_progress
 from hops.commands.prove import app as simulations
@@ -52,6 +52,14 @@ app = typer.Typer(no_args_is_help=True, help=__doc__)
 app.add_typer(simulations)
 
 
+def _begun(resume: str, planned: Callable[[], Plan]) -> tuple[ResultsFolder, Plan]:
+    """The folder and plan of a proof that begins, or of an interrupted one."""
+    if resume:
+        return take_up(RESULTS, resume, "proof")
+    plan = planned()
+    return begin(plan, RESULTS), plan
+
+
 @app.command()
 def delays(
     hops: Annotated[str, typer.Option(help=f"Components to slow, comma-separated: {', '.join(JOURNEYS)}.")] = ",".join(
@@ -65,16 +73,15 @@ def delays(
 ) -> None:
     """Inject known delays and check that the hop budgets show them; fails unless every one is found."""
     with reported_errors():
-        if resume:
-            folder, plan = take_up(RESULTS, resume, "proof")
-        else:
-            plan = delay_proof.proof_plan(
+        folder, plan = _begun(
+            resume,
+            lambda: delay_proof.proof_plan(
                 delay_proof.injected(hops, sizes),
                 load_topology("hybrid"),
                 blocks=whole_number("blocks", blocks, 1, MOST_BLOCKS),
                 seed=checked_seed(seed),
-            )
-            folder = begin(plan, RESULTS)
+            ),
+        )
         injected = delay_proof.delays_of(plan)
         typer.echo(
             f"{len(injected)} delays and {len(plan.arms) - len(injected)} trials without any, {plan.blocks} blocks in "
@@ -109,16 +116,15 @@ def what_if(
 ) -> None:
     """Predict what delays do, then inject them; fails unless 90 % of the figures are in their predicted intervals."""
     with reported_errors():
-        if resume:
-            folder, plan = take_up(RESULTS, resume, "proof")
-        else:
-            plan = what_if_proof.proof_plan(
+        folder, plan = _begun(
+            resume,
+            lambda: what_if_proof.proof_plan(
                 delay_proof.injected(hops, sizes),
                 load_topology("hybrid"),
                 blocks=whole_number("blocks", blocks, 1, MOST_BLOCKS),
                 seed=checked_seed(seed),
-            )
-            folder = begin(plan, RESULTS)
+            ),
+        )
         typer.echo(f"{len(plan.trials())} trials, {minutes(expected_s(plan))}; Ctrl-C keeps finished trials.", err=True)
 
         def conclude() -> tuple[list[Foretold], dict[str, Any], Path]:
@@ -140,15 +146,14 @@ def queues(
 ) -> None:
     """Hold event loops for known times and check that hop budgets show who waited; fails unless every hold is found."""
     with reported_errors():
-        if resume:
-            folder, plan = take_up(RESULTS, resume, "proof")
-        else:
-            plan = queue_proof.proof_plan(
+        folder, plan = _begun(
+            resume,
+            lambda: queue_proof.proof_plan(
                 load_topology("hybrid"),
                 blocks=whole_number("blocks", blocks, 1, MOST_BLOCKS),
                 seed=checked_seed(seed),
-            )
-            folder = begin(plan, RESULTS)
+            ),
+        )
         typer.echo(f"{len(plan.trials())} trials, {minutes(expected_s(plan))}; Ctrl-C keeps finished trials.", err=True)
 
         def conclude() -> tuple[list[FoundQueue], Path]:
