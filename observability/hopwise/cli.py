@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
+from textwrap import wrap
 from typing import Annotated, Any
 
 import typer
@@ -48,7 +49,7 @@ class OnDemand(TyperGroup):
                 if told:
                     formatter.write_dl(told)
                 else:
-                    formatter.write_text(", ".join(group.commands))
+                    self._write_names(formatter, list(group.commands))
         with formatter.section("Help"):
             formatter.write_dl(
                 [
@@ -57,6 +58,13 @@ class OnDemand(TyperGroup):
                     ("--version, --install-completion", "The version; completion for this shell"),
                 ]
             )
+
+    @staticmethod
+    def _write_names(formatter: Any, names: list[str]) -> None:
+        """Writes names next to each other; Click would break them at their hyphens."""
+        indent = " " * formatter.current_indent
+        lines = wrap(", ".join(names), formatter.width - len(indent), break_on_hyphens=False)
+        formatter.write("".join(f"{indent}{line}\n" for line in lines))
 
 
 def imported(name: str) -> Any:
