@@ -1,4 +1,4 @@
-"""No customer reaches what belongs to another one, by any argument of any contract, in any topology of our own programs; `make conformance` asks others.
+"""No customer reaches what belongs to another one, by any argument of any contract, in any topology of our programs.
 
 The attempts are generated from the contracts, so that a new method, route or field is tried without being asked for.
 Each is made through the real edge with the identifier of somebody's order, payment, user, page, key and so on, and with
