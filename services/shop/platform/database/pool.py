@@ -109,10 +109,12 @@ class Database:
 
     async def _rolled_back(self, connection: Connection) -> None:
         """Ends the transaction of a request that was cut off in its own rollback, which asyncpg would call an error."""
-        if connection.is_in_transaction():
-            with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
-                await connection.execute("ROLLBACK", timeout=RESET_LIMIT_S)
-        await self._pool.release(connection, timeout=RESET_LIMIT_S)
+        try:
+            if connection.is_in_transaction():
+                with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+                    await connection.execute("ROLLBACK", timeout=RESET_LIMIT_S)
+        finally:
+            await self._pool.release(connection, timeout=RESET_LIMIT_S)
 
     def _returned(self, task: asyncio.Task[None]) -> None:
         self._returning.discard(task)

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from shop.clients.ports import Clients
-from shop.database.audit import audit
+from shop.database.audit import Finding, audit
 from shop.errors import (
     Conflict,
     ErrorCode,
@@ -32,8 +32,18 @@ Buy = Callable[..., Any]
 NOWHERE = 2**62
 
 
-def is_sound(trial: Any) -> bool:
-    return all(finding.ok for finding in audit(trial.admin_url, trial.name, grace_s=0.0))
+def broken(trial: Any) -> list[Finding]:
+    return [finding for finding in audit(trial.admin_url, trial.name, grace_s=0.0) if not finding.ok]
+
+
+async def settled(trial: Any) -> list[Finding]:
+    """What is still broken after a while: a call may reach the service when its caller has gone long since."""
+    for _ in range(100):
+        await no_saga_under_way(trial)
+        if not (found := broken(trial)):
+            break
+        await asyncio.sleep(0.05)
+    return found
 
 
 async def stock(shop: Clients, *products: int) -> list[int]:
@@ -56,7 +66,7 @@ async def test_a_checkout_gives_a_confirmed_order_that_is_paid(shop: Clients, bu
     assert await stock(shop, 8_001, 8_002) == [before[0] - 2, before[1] - 1]
     (payment,) = await shop.payment.batch_get_payments_by_order([order.id])
     assert (payment.status, payment.amount, payment.order_id) == (PaymentStatus.CAPTURED, order.total, order.id)
-    assert is_sound(shared_trial)
+    assert broken(shared_trial) == []
 
 
 async def test_the_same_key_gives_the_same_order(shop: Clients, buy: Buy, user: int, shared_trial: Any) -> None:
@@ -66,7 +76,7 @@ async def test_the_same_key_gives_the_same_order(shop: Clients, buy: Buy, user: 
     assert (await buy(shop.order)).status is OrderStatus.SHIPPED
     assert (await buy(shop.order, key="another")).id != first.id
     assert (await buy(shop.order, user=user + 1_000)).id != first.id
-    assert is_sound(shared_trial)
+    assert broken(shared_trial) == []
 
 
 @pytest.mark.parametrize(
@@ -89,7 +99,7 @@ async def test_concurrent_calls_with_one_key_buy_once(shop: Clients, buy: Buy, s
         raise AssertionError("no answer")
 
     assert await asyncio.gather(*(insist() for _ in range(8)))
-    assert is_sound(shared_trial)
+    assert broken(shared_trial) == []
 
 
 async def test_concurrent_checkouts_of_the_same_products_all_succeed(
@@ -101,7 +111,7 @@ async def test_concurrent_checkouts_of_the_same_products_all_succeed(
         return int((await buy(shop.order, key=f"key-{number}", lines=lines)).id)
 
     assert len(set(await asyncio.gather(*(checkout(number) for number in range(20))))) == 20
-    assert is_sound(shared_trial)
+    assert broken(shared_trial) == []
 
 
 @pytest.mark.parametrize(
@@ -126,7 +136,7 @@ async def test_a_refused_checkout_buys_nothing_and_is_refused_again(
     assert answers[0] == answers[1]
     assert field is None or answers[0][2] == field
     assert await stock(shop, 8_001, 8_002) == before
-    assert is_sound(shared_trial)
+    assert broken(shared_trial) == []
 
 
 async def test_too_little_stock_is_refused_again_even_when_there_is_enough_by_then(
@@ -141,7 +151,7 @@ async def test_too_little_stock_is_refused_again_even_when_there_is_enough_by_th
         with pytest.raises(OutOfStock):
             await buy(shop.order, lines=lines)
     assert (await buy(shop.order, lines=lines, key="a new key")).status is OrderStatus.CONFIRMED
-    assert is_sound(shared_trial)
+    assert broken(shared_trial) == []
 
 
 async def test_prices_in_two_currencies_are_refused_and_given_back(shop: Clients, buy: Buy, shared_trial: Any) -> None:
@@ -151,7 +161,7 @@ async def test_prices_in_two_currencies_are_refused_and_given_back(shop: Clients
     with pytest.raises(ShopError, match="CHF and EUR"):
         await buy(shop.order, lines=[CheckoutLine(8_001, 1), CheckoutLine(franc.id, 1)])
     assert await stock(shop, franc.id) == [3]
-    assert is_sound(shared_trial)
+    assert broken(shared_trial) == []
 
 
 @pytest.mark.parametrize(
@@ -192,12 +202,11 @@ async def test_a_caller_who_goes_away_leaves_nothing_half_done(shop: Clients, bu
         except ShopError as error:
             allowed.add(error.code)
     assert allowed == {ErrorCode.DEADLINE_EXCEEDED, ErrorCode.UNAVAILABLE}
-    await no_saga_under_way(shared_trial)
-    assert is_sound(shared_trial)
+    assert await settled(shared_trial) == []
     # Whatever became of them, the same keys give orders now.
     orders = [await buy(shop.order, key=f"key-{attempt}") for attempt in range(12)]
     assert len({order.id for order in orders}) == 12
-    assert is_sound(shared_trial)
+    assert broken(shared_trial) == []
 
 
 async def test_a_checkout_costs_four_statements_of_the_order_service(
