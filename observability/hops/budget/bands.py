@@ -22,7 +22,7 @@ from hops.units import ALL, NS_PER_MS
 if TYPE_CHECKING:
     import polars as pl
 
-# What reads traces alone has neither NumPy nor Polars: they are imported where rows are.
+# What reads traces alone has no Polars: it is imported where rows are.
 
 BANDS = ("mean", "p50_band", "p99_band")
 
@@ -47,10 +47,11 @@ def banded_budgets(hops: pl.DataFrame) -> dict[str, dict[str, float]]:
     """
     import polars as pl
 
-    by_trace = totals(hops)
+    by_trace = _by_id(totals(hops))
+    if not by_trace:
+        return {band: {} for band in BANDS}
     budgets: dict[str, dict[str, float]] = {}
-    for band in BANDS:
-        inside = _inside(by_trace, band)
+    for band, inside in banded_traces(by_trace).items():
         sums = (
             hops.filter(pl.col("trace_id").is_in(inside))
             .group_by("part")
@@ -64,40 +65,20 @@ def banded_budgets(hops: pl.DataFrame) -> dict[str, dict[str, float]]:
 
 def exemplars(hops: pl.DataFrame) -> dict[str, dict[str, str]]:
     """Trace ids to look at: for `all` and each journey, those whose totals are nearest to p50 and p99."""
-    by_trace = totals(hops)
     import polars as pl
 
+    by_trace = totals(hops)
     chosen: dict[str, dict[str, str]] = {}
     for journey in (ALL, *sorted(by_trace["journey"].unique())):
         rows = by_trace if journey == ALL else by_trace.filter(pl.col("journey") == journey)
         if rows.height:
-            chosen[journey] = {"p50": _nearest(rows, 0.5), "p99": _nearest(rows, 0.99)}
+            by_id = _by_id(rows)
+            chosen[journey] = {"p50": nearest_trace(by_id, 0.5), "p99": nearest_trace(by_id, 0.99)}
     return chosen
 
 
-def _inside(by_trace: pl.DataFrame, band: str) -> Sequence[str]:
-    import numpy as np
-
-    ids: list[str] = by_trace["trace_id"].to_list()
-    if not ids or band == "mean":
-        return ids
-    values = by_trace["total_ns"].to_numpy()
-    if band == "p99_band":
-        inside = values >= np.quantile(values, 0.99)
-    else:
-        low, high = np.quantile(values, [0.45, 0.55])
-        inside = (values >= low) & (values <= high)
-        if not inside.any():
-            return [_nearest(by_trace, 0.5)]
-    return [trace_id for trace_id, taken in zip(ids, inside.tolist(), strict=True) if taken]
-
-
-def _nearest(by_trace: pl.DataFrame, share: float) -> str:
-    import numpy as np
-
-    values = by_trace["total_ns"].to_numpy()
-    index = int(np.argmin(np.abs(values - np.quantile(values, share))))
-    return str(by_trace["trace_id"][index])
+def _by_id(totals: pl.DataFrame) -> dict[str, int]:
+    return dict(totals.select("trace_id", "total_ns").iter_rows())
 
 
 def quantile(ordered: Sequence[int], share: float) -> float:
@@ -109,7 +90,7 @@ def quantile(ordered: Sequence[int], share: float) -> float:
 
 
 def banded_traces(totals_ns: Mapping[str, int]) -> dict[str, list[str]]:
-    """The traces of each of `BANDS`, as `banded_budgets` chooses them.
+    """The traces of each of `BANDS`.
 
     Args:
         totals_ns: End-to-end time by trace id; at least one.
