@@ -173,7 +173,7 @@ def budget_of_tree(tree: Tree) -> Budget | None:
         kind = span.kind
         # A root is an entry whatever its kind; INTERNAL spans inside a component do not enter it again.
         if kind is INTERNAL:
-            if (node.part or span.name not in _COUNTED_INTERNAL) and node is not root:
+            if not is_entry(node) and node is not root:
                 part = walked.get(node)
                 if part is not None:
                     inner_on_path[part] = inner_on_path.get(part, 0) + 1
