@@ -251,7 +251,7 @@ def chosen(given: str, topologies: Sequence[Topology], switches: Switches) -> di
             )
         if part != "all":
             FAULTS[kind].require(part)
-    left_out = lacking()
+    left_out = lacking() if "all" in parts else {}
     return {
         name: [
             one for one in of if one.kind in parts or str(one) in parts or ("all" in parts and one.kind not in left_out)
