@@ -29,8 +29,8 @@ from hops.run.files import TRIALS, Trials, read_document, trial_folder
 from hops.tables.trace import trace_table
 from hops.terminal.render import rendered
 from hops.terminal.trace import Uncut, trace_tree
-from hops.traces.otlp import read_file, read_spans
-from hops.traces.span import Span
+from hops.traces.otlp import read_file
+from hops.traces.span import by_trace
 from hops.traces.tree import Tree, grow
 from mesh.description.ports import Ports, load_ports
 from mesh.native.trace_store import open_trace_store
@@ -70,9 +70,7 @@ def read_exemplars(file: Path, chosen: Exemplars, traced: int = 0) -> Loaded:
         chosen: The trace of each journey and percentile.
         traced: Number of journeys that were traced; 0 if it is not known.
     """
-    spans: dict[str, list[Span]] = {}
-    for span in read_file(file):
-        spans.setdefault(span.trace_id, []).append(span)
+    spans = by_trace(read_file(file))
     stands_for: dict[str, list[str]] = {}
     for journey, of in sorted(chosen.items()):
         for percentile, trace_id in sorted(of.items()):
@@ -137,7 +135,7 @@ def trace_command(
         ports = load_ports(os.environ)
         loaded = read_exemplars(saved, chosen, int(trial["generator"].get("sampled", 0)))
         with open_trace_store(ports) as started:
-            _load(saved, loaded, trial, folder.name, ports)
+            show_in_jaeger(saved, loaded, trial, folder.name, ports)
             print_exemplars(loaded, ports.url("jaeger-query-http"), console(), journey=journey)
             if started and wait:
                 print("Jaeger runs until Ctrl-C.", file=sys.stderr)
@@ -145,16 +143,26 @@ def trace_command(
                     time.sleep(WATCH_S)
 
 
-def _load(saved: Path, loaded: Loaded, trial: TrialRecord, run: str, ports: Ports) -> None:
-    """Gives the exemplars to Jaeger, and writes the page of them that its port shows if it has no pages itself."""
+def show_in_jaeger(saved: Path, loaded: Loaded, trial: TrialRecord, run: str, ports: Ports) -> None:
+    """Gives the exemplars to Jaeger, and writes the page of them that its port shows if it has no pages itself.
+
+    Args:
+        saved: The saved traces.
+        loaded: The same, read.
+        trial: The trial that they are of.
+        run: Name of the run.
+        ports: Ports of the Jaeger.
+
+    Raises:
+        JaegerError: It did not take one.
+    """
     topology, stands_for = trial["topology"], loaded.stands_for
+    everywhere = {"shop.topology": topology, "shop.run": run}
 
-    def copied(line: bytes) -> bytes:
-        trace_id = read_spans(line)[0].trace_id
-        of_root = {"hop.exemplar": ", ".join(stands_for.get(trace_id, ())), "hop.loaded": loaded.in_words}
-        return for_jaeger(line, {"shop.topology": topology, "shop.run": run}, of_root)
+    def of_root(trace_id: str) -> Mapping[str, str]:
+        return {"hop.exemplar": ", ".join(stands_for.get(trace_id, ())), "hop.loaded": loaded.in_words}
 
-    exemplars.load(saved, ports.url("jaeger-otlp-http"), copied)
+    exemplars.load(saved, ports.url("jaeger-otlp-http"), lambda line: for_jaeger(line, everywhere, of_root))
     page = RunFolder.of(ports.base).jaeger_page / "static" / "exemplars.html"
     if page.parent.is_dir():
         shown = {trace_id: (stands_for[trace_id], tree) for trace_id, tree in loaded.trees.items()}

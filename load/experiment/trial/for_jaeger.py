@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -43,13 +43,13 @@ Values = dict[str, Any]
 """Attributes by key, each value as OTLP JSON has it."""
 
 
-def for_jaeger(line: bytes, everywhere: Mapping[str, str], of_root: Mapping[str, str]) -> bytes:
+def for_jaeger(line: bytes, everywhere: Mapping[str, str], of_root: Callable[[str], Mapping[str, str]]) -> bytes:
     """Makes the copy of one trace.
 
     Args:
         line: The trace, an OTLP JSON document.
         everywhere: Attributes of each resource, where it does not have them.
-        of_root: Attributes of the root.
+        of_root: Gives the attributes of the root, from the trace's id.
 
     Raises:
         MalformedTraceError: The line is no OTLP JSON.
@@ -82,7 +82,7 @@ def for_jaeger(line: bytes, everywhere: Mapping[str, str], of_root: Mapping[str,
                 if span.span_id in in_pools:
                     values |= _ms(POOL, in_pools[span.span_id])
                 if root and span is root.span:
-                    values |= _texts(of_root)
+                    values |= _texts(of_root(span.trace_id))
                 written["attributes"] = _listed(values)
                 kept.append(written)
             scope_spans["spans"] = kept

@@ -47,7 +47,7 @@ def test_a_link_leads_to_the_trace(ports: Ports, tmp_path: Path, monkeypatch: py
     file.write_text(json.dumps(otlp_document(spans)))
     loaded = trace.read_exemplars(file, {"checkout": {"p50": trace_id}}, traced=9)
     with open_trace_store(ports):
-        trace._load(file, loaded, {"topology": "hybrid"}, "a-run", ports)
+        trace.show_in_jaeger(file, loaded, {"topology": "hybrid"}, "a-run", ports)
         answer = got(ports, f"/api/v3/traces/{trace_id}")
         page = got(ports, f"/trace/{trace_id}")
         if not jaeger_has_pages(jaeger(os.environ), os.environ):

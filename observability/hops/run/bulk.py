@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from functools import partial
@@ -26,7 +26,7 @@ from hops.errors import MalformedTraceError, NotEnoughDataError
 from hops.run.files import CALLS_FILE, HOPS_FILE
 from hops.run.rows import calls_frame, hops_frame, write_parquet, write_whole
 from hops.traces.otlp import read_line
-from hops.traces.span import Span
+from hops.traces.span import Span, by_trace
 from hops.traces.tree import Quality
 
 CHUNK_BYTES = 8 * 1024 * 1024
@@ -127,10 +127,7 @@ def _make_piece(folder: Path, file: Path, chunk: _Chunk) -> Made:
     traces: list[list[Span]] = []
     for line, text in enumerate(chunk.text.splitlines(), chunk.first_line):
         if text.strip():
-            by_id: dict[str, list[Span]] = defaultdict(list)
-            for span in read_line(text, where=f"{file}:{line}"):
-                by_id[span.trace_id].append(span)
-            traces += by_id.values()
+            traces += by_trace(read_line(text, where=f"{file}:{line}")).values()
     budgets, quality = budgets_of(traces)
     for name, frame in ((HOPS_FILE, hops_frame(budgets)), (CALLS_FILE, calls_frame(budgets))):
         write_parquet(frame, folder / f"{chunk.number:06}-{name}")

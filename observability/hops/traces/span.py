@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 import msgspec
@@ -64,3 +65,11 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     end_ns: int
     attributes: Mapping[str, AttributeValue] = msgspec.field(default_factory=dict)
     links: tuple[tuple[str, str], ...] = ()
+
+
+def by_trace(spans: Iterable[Span]) -> dict[str, list[Span]]:
+    """Spans by their trace's id, in the order in which they come."""
+    traces: dict[str, list[Span]] = defaultdict(list)
+    for span in spans:
+        traces[span.trace_id].append(span)
+    return dict(traces)

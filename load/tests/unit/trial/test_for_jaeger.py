@@ -63,7 +63,7 @@ def _attribute(key: str, text: str) -> dict[str, Any]:
 def shown(line: bytes) -> dict[str, dict[str, Any]]:
     """The copy's spans by name, each with its attributes and those of its resource."""
     spans = {}
-    for resource in json.loads(for_jaeger(line, EVERYWHERE, OF_ROOT))["resourceSpans"]:
+    for resource in json.loads(for_jaeger(line, EVERYWHERE, lambda _: OF_ROOT))["resourceSpans"]:
         for span in resource["scopeSpans"][0]["spans"]:
             attributes = [*resource["resource"]["attributes"], *span["attributes"]]
             spans[span["name"]] = {one["key"]: next(iter(one["value"].values())) for one in attributes}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Set
 from pathlib import Path
 
@@ -28,7 +27,7 @@ from hops.run.documents.trial import TrialRecord
 from hops.tables.budget import used_groups
 from hops.traces import otlp
 from hops.traces.shown import pieces_on_path, shown_spans
-from hops.traces.span import Span
+from hops.traces.span import Span, by_trace
 from hops.traces.tree import Node, Tree, grow
 
 EXEMPLARS = "exemplars.jsonl"
@@ -129,13 +128,10 @@ def _traces(view: View, topology: str) -> tuple[TrialRecord | None, dict[str, li
         file: Path = view.run.trial_path(trial["block"], topology) / EXEMPLARS
         if trial["topology"] != topology or not file.is_file():
             continue
-        spans: dict[str, list[Span]] = defaultdict(list)
         try:
-            for span in otlp.read_file(file):
-                spans[span.trace_id].append(span)
+            return trial, by_trace(otlp.read_file(file))
         except (HopsError, OSError, UnicodeDecodeError):
             continue  # a report without this trace says more than no report
-        return trial, spans
     return None, {}
 
 
