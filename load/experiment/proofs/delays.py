@@ -40,7 +40,7 @@ from experiment.plan.arms_in_blocks import Arm, Plan
 from experiment.plan.profiles import Profile
 from hops.analysis.hop_differences import hop_differences
 from hops.run.documents.difference import PartDifference
-from hops.run.files import RunFiles, read_run
+from hops.run.files import HOPS_FILE, RunFiles, read_run
 from hops.statistics.intervals import CONFIDENCE
 from hops.statistics.over_blocks import LEAST_BLOCKS
 from hops.units import NS_PER_MS
@@ -212,7 +212,7 @@ def judge(folder: Path, delays: Sequence[Injected]) -> list[FoundDelay]:
     """
     run = read_run(folder)
     # `read_run` gives what every run has; the crossings on the path are a column of their own.
-    hops = pl.read_parquet(folder / "hops.parquet")
+    hops = pl.read_parquet(folder / HOPS_FILE)
     done = run.journeys.filter(pl.col("outcome") == "ok")
     # The trials without a delay are one arm from here on.
     together = pl.col("topology").str.replace(f"^{BASELINE}-.*$", BASELINE)

@@ -28,6 +28,7 @@ from experiment.trial.outcome import TRACES
 from hops.analysis.what_if import METRICS, predict
 from hops.budget.bands import totals
 from hops.budget.retiming import Change, Scenario
+from hops.run.files import HOPS_FILE, JOURNEYS_FILE
 from hops.statistics.intervals import PERCENTILES, Interval
 from hops.traces import otlp
 from hops.traces.tree import Tree, grow
@@ -40,7 +41,6 @@ HOPS = ("payment", "product", "user", "order")
 SIZES = ("1ms", "2ms", "5ms")
 LEAST = 0.9
 """Share of the figures that must lie in the intervals of their predictions."""
-JOURNEYS_FILE, HOPS_FILE = "journeys.parquet", "hops.parquet"
 
 
 @dataclass(frozen=True, slots=True)

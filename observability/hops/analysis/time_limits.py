@@ -17,12 +17,12 @@ from hops.errors import InputError
 from hops.statistics.correction import SIGNIFICANCE
 from hops.statistics.in_time import interval_of
 from hops.statistics.intervals import Interval
+from hops.units import NS_PER_MS, NS_PER_UNIT
 
 if TYPE_CHECKING:
     import yaml
 
 State = Literal["holds", "in doubt", "broken", "cannot tell"]
-_MS = {"ns": 1e-6, "us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1e3}
 _TIME = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[nuµm]?s)")
 
 
@@ -147,7 +147,7 @@ def _ms(node: yaml.Node, place: str) -> float:
     match = _TIME.fullmatch(str(node.value).strip())
     if match is None:
         raise InputError(f"{place}: {node.value!r} is no time; give a number with ns, us, ms or s, as 2 ms")
-    return float(match["number"]) * _MS[match["unit"]]
+    return float(match["number"]) * NS_PER_UNIT[match["unit"]] / NS_PER_MS
 
 
 def _chosen(name: str, valid: Mapping[str, Any], what: str, place: str) -> Any:

@@ -7,9 +7,9 @@ share, such as load, time and machine, is in the difference: two sets are no exp
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from hops.analysis.timelines import P99_BAND, TOTAL, Timeline
 from hops.errors import NotComparableError
@@ -127,7 +127,10 @@ def compare_sets(a: Mapping[str, Timeline], b: Mapping[str, Timeline]) -> Sets:
     only = [name for name in a if name not in b], [name for name in b if name not in a]
     if not both:
         raise NotComparableError(f"no operation is in both: A has {', '.join(only[0])}; B has {', '.join(only[1])}")
-    figures = _corrected([_figure(name, metric, a[name], b[name]) for name in both for metric in METRICS])
+    figures = _corrected(
+        [_figure(name, metric, a[name], b[name]) for name in both for metric in METRICS],
+        lambda row: f"{row.operation} {row.metric}",
+    )
     parts = []
     for name in both:
         differs = [row.metric for row in figures if row.operation == name and row.verdict in ("slower", "faster")]
@@ -146,15 +149,13 @@ def _figure(name: str, metric: str, a: Timeline, b: Timeline) -> Differing:
     return Differing(name, metric, traces, left.value, right.value, *ratio, found.p, found.reason)
 
 
-def _corrected(rows: list[Differing]) -> list[Differing]:
-    # Each is a family of its own: of several families the correction is Holm's.
-    tests = {(f"{row.operation} {row.metric}", "a", "b"): row.p for row in rows if row.p is not None}
-    found = corrected(tests)
-    made = []
-    for row in rows:
-        test = found.get((f"{row.operation} {row.metric}", "a", "b"))
-        made.append(replace(row, p=None if test is None else test.p))
-    return made
+Row = TypeVar("Row", Differing, PartDiffering)
+
+
+def _corrected(rows: list[Row], name_of: Callable[[Row], str]) -> list[Row]:
+    """The rows with each p corrected for all: each is a family of its own, of which the correction is Holm's."""
+    found = corrected({(name_of(row), "a", "b"): row.p for row in rows if row.p is not None})
+    return [replace(row, p=found[name_of(row), "a", "b"].p) if row.p is not None else row for row in rows]
 
 
 def _parts(operation: str, band: str, a: Timeline, b: Timeline) -> list[PartDiffering]:
@@ -165,6 +166,5 @@ def _parts(operation: str, band: str, a: Timeline, b: Timeline) -> list[PartDiff
         assert left.value is not None
         assert right.value is not None
         rows.append(PartDiffering(operation, part, band, left.value, right.value, size, interval, p))
-    found = corrected({(row.part, "a", "b"): row.p for row in rows if row.p is not None})
-    rows = [replace(row, p=found[row.part, "a", "b"].p) if row.p is not None else row for row in rows]
+    rows = _corrected(rows, lambda row: row.part)
     return sorted(rows, key=lambda row: (not row.shown, -abs(row.difference_ms), row.part))

@@ -13,10 +13,10 @@ from hops.budget.parts import is_entry, part_of
 from hops.budget.retiming import Calls, Change, Scenario
 from hops.errors import InputError
 from hops.traces.tree import Tree
+from hops.units import NS_PER_UNIT
 
 QUEUE = "queue:"
 """Parts of this kind follow from the load, and cannot be changed."""
-_NS = {"ns": 1, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 _CHANGE = re.compile(r"(?P<part>\S.*?)\s+(?P<sign>[+−-])\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>%|[nuµm]?s)")
 _CALLS = re.compile(r"(?P<component>[^\s:]+)\s*:\s*(?P<names>\S.*)")
 
@@ -126,7 +126,7 @@ def _change(known: Known, text: str) -> tuple[str, Change]:
     part = known.part(match["part"], f"--change {text!r}")
     amount = float(match["number"]) * (1 if match["sign"] == "+" else -1)
     if match["unit"] != "%":
-        return part, Change(added_ns=round(amount * _NS[match["unit"]]))
+        return part, Change(added_ns=round(amount * NS_PER_UNIT[match["unit"]]))
     if amount < -100:
         raise InputError(f"--change {text!r}: a part can lose at most all of its time, -100%")
     return part, Change(factor=1 + amount / 100)

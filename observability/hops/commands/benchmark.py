@@ -17,8 +17,8 @@ import psutil
 import typer
 
 from hops.budget.parts import budgets_of
-from hops.commands.budget import AsJson
-from hops.run.files import CALLS_FILE, HOPS_FILE, LABELS
+from hops.commands.sources import AsJson
+from hops.run.files import CALLS_FILE, HOPS_FILE, JOURNEYS_FILE, LABELS
 from hops.synthetic.formats import WRITERS, write_traces
 from hops.synthetic.run import write_generated_run
 from hops.synthetic.traces import otlp_document, shop_trace, write_lines
@@ -108,7 +108,7 @@ def benchmark_budgets_command(
         folder = write_generated_run(
             Path(scratch) / "run", topologies=_TOPOLOGIES, blocks=_BLOCKS, journeys_per_trial=per_trial, traced=1.0
         )
-        journeys = pl.scan_parquet(folder / "journeys.parquet").select("trace_id", "journey", *LABELS)
+        journeys = pl.scan_parquet(folder / JOURNEYS_FILE).select("trace_id", "journey", *LABELS)
         written = write_lines(file, journeys.select("trace_id", "journey").collect().iter_rows(), spans=_SPANS)
         json_gb = file.stat().st_size / 1e9
         budgets_s, budgets_mib = _measured("rows", str(file), "--out", str(rows))

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import asdict
 
+from hops.commands.sources import AsJson
 from hops.errors import HopsError, NotEnoughDataError
+from hops.sources import LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,8 +27,6 @@ if TYPE_CHECKING:
 
 # Everything else is imported when it is used: the help must not wait for it.
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
-LIMIT = 200
 TREE_SPANS = 40
 """Most spans of an exemplar in the terminal."""
 

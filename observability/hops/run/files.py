@@ -25,6 +25,7 @@ TRIALS = "trials.json"
 SUMMARY = "summary.json"
 FRAMES = {"journeys": pl.Schema([*JOURNEYS.items(), *AT_EDGE.items()]), "hops": HOPS, "resources": RESOURCES}
 HOPS_FILE = "hops.parquet"
+JOURNEYS_FILE = "journeys.parquet"
 CALLS_FILE = "calls.parquet"
 LABELS: dict[str, pl.DataType] = {"block": pl.Int32(), "topology": pl.String()}
 SAMPLE_FILE = "parity_answers.jsonl"

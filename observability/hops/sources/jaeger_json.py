@@ -8,8 +8,8 @@ from sys import intern
 import msgspec
 from msgspec import Raw
 
-from hops.sources.read_json import kept, read_one
-from hops.traces.otlp import SPAN_ID_DIGITS, TRACE_ID_DIGITS
+from hops.sources.read_json import read_one
+from hops.traces.otlp import NEEDED, SPAN_ID_DIGITS, TRACE_ID_DIGITS
 from hops.traces.span import NO_ATTRIBUTES, UNKNOWN_SERVICE, AttributeValue, Kind, Span
 
 NS_PER_US = 1000
@@ -93,7 +93,7 @@ def _span(span: _Span, trace_id: str, names: dict[str, str], ids: dict[str, str]
     for tag in span.tags or ():
         if tag.key == "span.kind":
             kind = _KINDS.get(str(tag.value).lower(), Kind.UNSPECIFIED)
-        elif tag.key in kept and tag.value is not None:
+        elif tag.key in NEEDED and tag.value is not None:
             attributes[tag.key] = tag.value
     raw_id = span.traceID or trace_id
     own_id = ids.get(raw_id) or ids.setdefault(raw_id, trace_id_of(raw_id))

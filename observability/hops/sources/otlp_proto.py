@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from hops.errors import MalformedTraceError
 from hops.sources.compressed import ZSTD
-from hops.sources.read_json import kept
-from hops.traces.otlp import KINDS
+from hops.traces.otlp import KINDS, NEEDED
 from hops.traces.span import NO_ATTRIBUTES, UNKNOWN_SERVICE, AttributeValue, Kind, Span
 
 if TYPE_CHECKING:
@@ -105,7 +104,7 @@ def _spans(resource: trace_pb2.ResourceSpans, where: str) -> Iterator[Span]:
             parent = span.parent_span_id
             attributes: dict[str, AttributeValue] = {}
             for attribute in span.attributes:
-                if attribute.key in kept:
+                if attribute.key in NEEDED:
                     which = attribute.value.WhichOneof("value")
                     if which in _SCALARS:
                         attributes[attribute.key] = getattr(attribute.value, which)

@@ -15,13 +15,13 @@ from urllib.parse import quote, urlencode, urlsplit
 import msgspec
 
 from hops.errors import SourceError
+from hops.sources import LIMIT
 from hops.sources.files import read_file
 from hops.sources.http import NotFoundError, get, get_json
 from hops.traces.span import Span
 
 AT_ONCE = 4
 """Most requests under way at once."""
-LIMIT = 200
 _UI_TRACE = re.compile(r"(?P<base>https?://[^?#]*?)/trace/(?P<id>[0-9a-fA-F]{1,32})/?(?:[?#].*)?")
 _AGO = re.compile(r"(?P<count>\d{1,9})(?P<unit>[smhd])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import TypeVar
 
 import msgspec
 
 from hops.errors import MalformedTraceError
-from hops.traces.otlp import NEEDED
+from hops.traces.otlp import malformed
 
 T = TypeVar("T")
-kept = NEEDED
-"""Names of the attributes that are kept."""
-_PLACE = re.compile(r"(?P<what>.*?)(?: - at `\$(?P<place>.*)`)?", re.DOTALL)
 
 
 def read_one(decoder: msgspec.json.Decoder[T], text: msgspec.Raw | bytes | memoryview, where: str) -> T:
@@ -30,9 +26,7 @@ def read_one(decoder: msgspec.json.Decoder[T], text: msgspec.Raw | bytes | memor
     try:
         return decoder.decode(text)
     except msgspec.ValidationError as error:
-        told = _PLACE.fullmatch(str(error))
-        assert told is not None
-        raise MalformedTraceError(f"{where}{told['place'] or ''}: {told['what']}") from error
+        raise malformed(error, where) from error
     except UnicodeDecodeError as error:
         raise MalformedTraceError(
             f"{where}: not UTF-8 at byte {error.start}; convert it, as by `iconv -t utf-8`"

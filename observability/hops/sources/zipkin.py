@@ -9,7 +9,8 @@ import msgspec
 from msgspec import Raw
 
 from hops.sources.jaeger_json import NS_PER_US, span_id_of, trace_id_of
-from hops.sources.read_json import kept, read_one
+from hops.sources.read_json import read_one
+from hops.traces.otlp import NEEDED
 from hops.traces.span import NO_ATTRIBUTES, UNKNOWN_SERVICE, AttributeValue, Kind, Span
 
 BATCH = 1000
@@ -55,7 +56,7 @@ def read_span(raw: Raw | memoryview | bytes, where: str) -> Span:
     """
     span = read_one(_SPAN, raw, where)
     tags = span.tags or {}
-    attributes: dict[str, AttributeValue] = {name: value for name, value in tags.items() if name in kept}
+    attributes: dict[str, AttributeValue] = {name: value for name, value in tags.items() if name in NEEDED}
     if span.remote_endpoint is not None and span.remote_endpoint.service_name:
         attributes.setdefault("peer.service", span.remote_endpoint.service_name)
     service = span.local_endpoint.service_name if span.local_endpoint is not None else None

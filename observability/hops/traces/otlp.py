@@ -48,7 +48,7 @@ TRACE_ID_DIGITS, SPAN_ID_DIGITS = 32, 16
 _NAMES = tuple(f"SPAN_KIND_{kind.value}" for kind in KINDS)
 _KINDS: dict[int | str, Kind] = dict(enumerate(KINDS)) | dict(zip(_NAMES, KINDS, strict=True))
 _NO_SPAN_ID = "0" * SPAN_ID_DIGITS
-_PLACE = re.compile(r"(?P<what>.*?)(?: - at `\$(?P<place>.*)`)?")
+_PLACE = re.compile(r"(?P<what>.*?)(?: - at `\$(?P<place>.*)`)?", re.DOTALL)
 
 
 class _Value(msgspec.Struct, gc=False, rename="camel"):
@@ -165,12 +165,22 @@ def read_spans(text: bytes, *, where: str = "OTLP JSON") -> list[Span]:
             raise MalformedTraceError(f"{where}: has no `resourceSpans` (it has: {_keys(text)})")
         return spans_of(document, where=where)
     except msgspec.ValidationError as error:
-        found = _PLACE.fullmatch(str(error))
-        assert found is not None
-        raise MalformedTraceError(f"{where}{found['place'] or ''}: {found['what']}") from error
+        raise malformed(error, where) from error
     except msgspec.DecodeError as error:
         json.loads(text)  # says in which line and column
         raise MalformedTraceError(f"{where}: not JSON: {error}") from error
+
+
+def malformed(error: msgspec.ValidationError, where: str) -> MalformedTraceError:
+    """The error for a value that is missing or of another type; its message names the place in the document.
+
+    Args:
+        error: What msgspec says.
+        where: Name of the input.
+    """
+    found = _PLACE.fullmatch(str(error))
+    assert found is not None
+    return MalformedTraceError(f"{where}{found['place'] or ''}: {found['what']}")
 
 
 def decode(text: bytes) -> Document:
