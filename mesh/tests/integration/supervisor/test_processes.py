@@ -252,8 +252,12 @@ def test_kill_and_restart(supervisor: Supervisor, ports: Ports) -> None:
     assert tcp(ports["edge"])()
 
 
-CHILD = "import os, time; parent = os.getppid()\nwhile os.getppid() == parent: time.sleep(0.02)"
-PARENT = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {CHILD!r}], start_new_session=True)"
+CHILD = "import os, sys, time\nwhile os.getppid() == int(sys.argv[1]): time.sleep(0.02)"
+"""Its parent may be killed before it has begun, so that it is told whose child it was."""
+PARENT = (
+    "import os, subprocess, sys; "
+    f"subprocess.run([sys.executable, '-c', {CHILD!r}, str(os.getpid())], start_new_session=True)"
+)
 
 
 def test_what_a_killed_component_had_started_has_ended_too(supervisor: Supervisor) -> None:
