@@ -21,6 +21,7 @@ from hops.traces.tree import (
     is_database,
     link_parents,
     order_intervals,
+    precedence,
     sort_children,
 )
 
@@ -44,6 +45,7 @@ def separate_shared(spans: list[Span]) -> list[Span]:
     """
     if len({span.span_id for span in spans}) == len(spans):
         return spans
+    spans = sorted(spans, key=precedence)  # of several of one half, the one that the tree will keep
     callers = {span.span_id: span.service for span in spans if span.kind is CLIENT}
     callees = {span.span_id: span.service for span in spans if span.kind is SERVER and span.span_id in callers}
 
@@ -190,9 +192,7 @@ def hand_messages_over(tree: Tree) -> None:
             continue
         if node.start_ns < sender.end_ns or sender is tree.root:
             continue
-        above = tree.by_id.get(sender.span.parent_id, tree.root)
-        while above is not None and above.span.kind is PRODUCER and above is not tree.root:
-            above = tree.by_id.get(above.span.parent_id, tree.root)
+        above = _sent_in(tree, sender)
         if above is None or above is node:
             continue
         sender.children = [child for child in sender.children if child is not node]
@@ -204,6 +204,18 @@ def hand_messages_over(tree: Tree) -> None:
         wait.callee = sender.span.service
         tree.nodes.append(wait)
         above.children = [*above.children, wait, node]
+
+
+def _sent_in(tree: Tree, sender: Node) -> Node | None:
+    """What a message was sent by: the nearest span above that is no sending; None if sendings are a ring."""
+    above: Node | None = sender
+    passed: set[str] = set()
+    while above is not None and above.span.kind is PRODUCER and above is not tree.root:
+        if above.span.span_id in passed:
+            return None
+        passed.add(above.span.span_id)
+        above = tree.by_id.get(above.span.parent_id, tree.root)
+    return above
 
 
 FOREIGN_ADJUSTERS: tuple[Callable[[Tree], None], ...] = (

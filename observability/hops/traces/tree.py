@@ -146,9 +146,15 @@ def _deduplicated(spans: list[Span]) -> Tree:
     """
     by_id = _by_id(spans)
     if duplicates := len(spans) - len(by_id):
-        by_id = _by_id(sorted(spans, key=_precedence))
+        by_id = _by_id(sorted(spans, key=precedence))
     quality = Quality(traces=1, spans=len(by_id), duplicates=duplicates)
     return Tree([by_id[span_id] for span_id in sorted(by_id)], by_id, quality)
+
+
+def precedence(span: Span) -> tuple[int, int, str, str, str, str, str, tuple[tuple[str, str], ...]]:
+    """Sorts spans of one id so that the one to keep comes last, whatever the order of their arrival."""
+    attributes = repr(sorted(span.attributes.items()))
+    return span.end_ns, -span.start_ns, span.parent_id, span.name, span.kind, span.service, attributes, span.links
 
 
 def _by_id(spans: Iterable[Span]) -> dict[str, Node]:
@@ -368,11 +374,6 @@ def _servers(node: Node) -> list[Node]:
 
 def _last(node: Node) -> tuple[int, int, str]:
     return node.ended_ns, node.start_ns, node.span.span_id
-
-
-def _precedence(span: Span) -> tuple[int, int, str, str, str, str, str]:
-    attributes = repr(sorted(span.attributes.items()))
-    return span.end_ns, -span.start_ns, span.parent_id, span.name, span.kind, span.service, attributes
 
 
 _span_id = attrgetter("span.span_id")

@@ -137,6 +137,20 @@ shop get       SERVER 0..100
     assert tree_of(shared).quality.duplicates == 0
 
 
+def test_of_a_half_that_came_twice_its_order_decides_nothing(draw):
+    spans = draw("""
+shop get       SERVER 0..100
+`- shop GET     CLIENT 10..90
+`- shop GET     CLIENT 10..70
+   `- stock get  SERVER 20..60
+      `- stock q  INTERNAL 30..80
+""")
+    called, again = spans[1], replace(spans[2], service="stock", span_id=spans[1].span_id)
+    answer = replace(spans[3], span_id=called.span_id, parent_id=spans[0].span_id)
+    shared = [spans[0], called, again, answer, replace(spans[4], parent_id=called.span_id)]
+    assert parts(shared) == parts(shared[::-1]) == {"work:shop": 20, "wire:shop→stock": 40, "work:stock": 40}
+
+
 def test_a_trace_without_a_root(draw):
     spans = draw("""
 shop get       SERVER 0..100 (parent lost)
@@ -157,6 +171,18 @@ shop get       SERVER 0..100
     ring = [replace(spans[0], parent_id=spans[1].span_id), spans[1]]
     assert parts(ring) == {"work:shop": 100}
     assert parts([replace(spans[0], parent_id=spans[0].span_id)]) == {"work:shop": 100}
+
+
+def test_messages_that_were_sent_by_each_other(draw):
+    spans = draw("""
+shop get          SERVER 0..100
+`- shop send       PRODUCER 10..20
+   `- shop again    PRODUCER 12..18
+      `- mail process CONSUMER 50..80
+""")
+    ring = [spans[0], replace(spans[1], parent_id=spans[2].span_id), *spans[2:]]
+    assert parts(ring) == {"work:shop": 100}
+    assert tree_of(ring).quality.orphans == 3
 
 
 def test_a_span_without_times_stands_around_its_children(draw):
