@@ -26,7 +26,7 @@ from hops.elements.table import Cell, Column, Table, number, words
 from hops.report.exemplar_page import exemplar_page
 from hops.run.documents.trial import TrialRecord
 from hops.run.files import TRIALS, Trials, read_document, trial_folder
-from hops.tables.trace import trace_table
+from hops.tables.of_traces.trace import trace_table
 from hops.terminal.render import rendered
 from hops.terminal.trace import Uncut, trace_tree
 from hops.traces.otlp import read_file

@@ -25,7 +25,7 @@ from experiment.plan.arms_in_blocks import Plan
 from experiment.plan.profiles import Profile
 from experiment.proofs.delays import BASELINE, JOURNEYS, WORKLOAD, Injected, arms_of
 from experiment.trial.outcome import TRACES
-from hops.analysis.what_if import METRICS, predict
+from hops.analysis.of_traces.what_if import METRICS, predict
 from hops.budget.bands import totals
 from hops.budget.retiming import Change, Scenario
 from hops.run.files import HOPS_FILE, JOURNEYS_FILE

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from hops.analysis.operations import Analysed, Operation
+    from hops.analysis.of_traces.operations import Analysed, Operation
     from hops.sources.query import Query
     from hops.sources.trace_set import TraceSet
     from hops.terminal.progress import Progress
@@ -74,8 +74,8 @@ def budget(
     as_json: AsJson = False,
 ) -> None:
     """Split the time of any system's traces into hop budgets, whose parts add up to the nanosecond."""
-    from hops.analysis.operations import analyse, operations_of
-    from hops.analysis.traces_document import traces_document
+    from hops.analysis.of_traces.document import traces_document
+    from hops.analysis.of_traces.operations import analyse, operations_of
     from hops.budget.mapping import read_names
     from hops.terminal.progress import Progress
 
@@ -154,9 +154,9 @@ def _read(sources: Sequence[str], forced: str, query: Query, progress: Progress)
 def _print(read: TraceSet, analysed: Analysed, operations: Sequence[Operation], top: int, *, exact: bool) -> None:
     from hops.conclusions.wording import plural
     from hops.elements.element import Element, Heading, Points, Text
-    from hops.tables.operations import operation_parts_table, operations_table, tail_text
-    from hops.tables.trace import trace_table
-    from hops.tables.trust import trust_elements
+    from hops.tables.of_traces.operations import operation_parts_table, operations_table, tail_text
+    from hops.tables.of_traces.trace import trace_table
+    from hops.tables.of_traces.trust import trust_elements
     from hops.terminal.console import terminal
     from hops.terminal.render import rendered
     from hops.terminal.trace import trace_tree

@@ -15,7 +15,7 @@ import typer
 from hops.commands.sources import BAD_INPUT, AsJson, Format, Source, reported, show, timelines_in
 
 if TYPE_CHECKING:
-    from hops.analysis.time_limits import Checked
+    from hops.analysis.of_traces.limits import Checked
 
 BROKEN = 1
 
@@ -40,8 +40,8 @@ def check(
 
     Exit code 0 if none is broken, 1 if one is, 2 if there are too few traces to tell or the input is wrong.
     """
-    from hops.analysis import time_limits
-    from hops.tables.of_traces import limits_elements
+    from hops.analysis.of_traces import limits as time_limits
+    from hops.tables.of_traces.results import limits_elements
 
     with reported():
         rows = time_limits.check(time_limits.read_limits(limits), timelines_in(source))

@@ -17,8 +17,8 @@ def compare_traces(
     as_json: AsJson = False,
 ) -> None:
     """Say which operations are slower in B than in A, and in which part; two sets of traces are no experiment."""
-    from hops.analysis.trace_sets import compare_sets
-    from hops.tables.of_traces import sets_elements
+    from hops.analysis.of_traces.sets import compare_sets
+    from hops.tables.of_traces.results import sets_elements
 
     with reported():
         sets = compare_sets(timelines_in(a), timelines_in(b))

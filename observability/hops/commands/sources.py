@@ -13,7 +13,7 @@ import typer
 from hops.errors import HopsError, NotEnoughDataError
 
 if TYPE_CHECKING:
-    from hops.analysis.timelines import Timeline
+    from hops.analysis.of_traces.timelines import Timeline
     from hops.elements.element import Element
     from hops.traces.span import Span
     from hops.traces.tree import Tree
@@ -87,7 +87,7 @@ def timelines_in(source: str) -> dict[str, Timeline]:
         HopsError: There is nothing to read, or no trace has a root.
         OSError: A file cannot be read.
     """
-    from hops.analysis.timelines import budget_of, timelines_of
+    from hops.analysis.of_traces.timelines import budget_of, timelines_of
 
     timelines = timelines_of(budget_of(tree) for tree in trees_in(source) if tree.root is not None)
     if not timelines:

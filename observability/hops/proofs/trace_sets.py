@@ -9,9 +9,9 @@ from typing import TypedDict
 import numpy as np
 import polars as pl
 
-from hops.analysis.time_limits import Limit, check
-from hops.analysis.timelines import TOTAL, Timeline
-from hops.analysis.trace_sets import METRICS, compare_sets
+from hops.analysis.of_traces.limits import Limit, check
+from hops.analysis.of_traces.sets import METRICS, compare_sets
+from hops.analysis.of_traces.timelines import TOTAL, Timeline
 from hops.proofs.experiments import NOISES, PARTS, USUAL, Progress, Rate, over_experiments, rate, rounds
 from hops.statistics.correction import SIGNIFICANCE
 from hops.synthetic.experiment import Setting, Simulation, draw_setting

@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from hops.analysis.operations import Analysed, Operation
+from hops.analysis.of_traces.operations import Analysed, Operation
 from hops.budget.bands import BANDS
 from hops.budget.groups import GROUPS, group_of
 from hops.conclusions.wording import plural
@@ -21,8 +21,8 @@ from hops.report.sections.exemplar import waterfall
 from hops.report.write import Page, write_html
 from hops.sources.trace_set import TraceSet
 from hops.tables.budget import band_name, by_group
-from hops.tables.operations import operation_parts_table, operations_table, tail_text
-from hops.tables.trust import trust_elements
+from hops.tables.of_traces.operations import operation_parts_table, operations_table, tail_text
+from hops.tables.of_traces.trust import trust_elements
 
 QUESTION = "Where did the time of these traces go?"
 _ORDER = {"p50": "nearest to the median", "p99": "nearest to p99"}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hops.analysis.operations import analyse, operations_of
+from hops.analysis.of_traces.operations import analyse, operations_of
 from hops.budget.any_system import budget_of_any, tree_of
 from hops.budget.bands import banded_budgets, exemplars
 from hops.run.rows import hops_frame

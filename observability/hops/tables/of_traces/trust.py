@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hops.analysis.operations import Trust
+from hops.analysis.of_traces.operations import Trust
 from hops.conclusions.wording import plural
 from hops.elements import numbers
 from hops.elements.element import Element, Points

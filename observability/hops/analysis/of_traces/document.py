@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from hops.analysis.operations import Analysed, Operation
+from hops.analysis.of_traces.operations import Analysed, Operation
 from hops.budget.parts import Budget
 from hops.sources.trace_set import TraceSet
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeVar
 
-from hops.analysis.timelines import P99_BAND, TOTAL, Timeline
+from hops.analysis.of_traces.timelines import P99_BAND, TOTAL, Timeline
 from hops.errors import NotComparableError
 from hops.statistics.contrast import contrast, independent
 from hops.statistics.correction import SIGNIFICANCE, corrected

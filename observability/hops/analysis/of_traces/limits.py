@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from hops.analysis.timelines import FIGURES, TOTAL, Timeline
+from hops.analysis.of_traces.timelines import FIGURES, TOTAL, Timeline
 from hops.errors import InputError
 from hops.statistics.correction import SIGNIFICANCE
 from hops.statistics.in_time import interval_of

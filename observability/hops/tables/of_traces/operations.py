@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hops.analysis.operations import Operation
+from hops.analysis.of_traces.operations import Operation
 from hops.budget.bands import BANDS
 from hops.budget.groups import group_of
 from hops.budget.parts import UNATTRIBUTED

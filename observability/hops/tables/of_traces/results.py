@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from hops.analysis.time_limits import Checked
-from hops.analysis.trace_sets import Sets
-from hops.analysis.what_if import METRICS, Foreseen
+from hops.analysis.of_traces.limits import Checked
+from hops.analysis.of_traces.sets import Sets
+from hops.analysis.of_traces.what_if import METRICS, Foreseen
 from hops.conclusions.wording import clause, plural
 from hops.elements import numbers
 from hops.elements.element import Element, Points, Text

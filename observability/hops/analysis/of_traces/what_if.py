@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from hops.analysis.timelines import TOTAL, Timeline, budget_of, timelines_of
+from hops.analysis.of_traces.timelines import TOTAL, Timeline, budget_of, timelines_of
 from hops.budget.retiming import Scenario, retimed
 from hops.budget.scenario import Known
 from hops.errors import NotEnoughDataError
