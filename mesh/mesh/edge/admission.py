@@ -21,9 +21,9 @@ UNDER_WAY = "u=1"
 UNDER_WAY_TIMES = 2
 """As many times as long the median of the answers may take while requests under way are let in."""
 PERCENTILE, UPDATE_MS = 50, 200
-MOST = 40
-"""Requests that are let in at a time when answers are quick. With more, a sudden peak would be a second's work of two
-cores before the first answer says so."""
+MOST_NEW, MOST = 16, 40
+"""New requests that are let in at a time when answers are quick, and all requests. With more, a sudden peak would be a
+second's work of two cores before the first answer says so."""
 NEW, ALL = "admission.new", "admission.all"
 """Names of the two limits' filters."""
 
@@ -33,14 +33,16 @@ class Admission:
     """What an edge lets in.
 
     Attributes:
-        median_ms: How long the median of the answers may take while new requests are let in, in ms: somewhat more than
-            where p99 of journeys is 100 ms in services, and 250 ms in gateways.
+        median_ms: How long the median of the answers may take while requests are let in, in ms: for new ones somewhat
+            more than where p99 of journeys is 100 ms in services, and 250 ms in gateways.
         least: Requests that are let in at a time, whatever their answers take. An edge begins with so many, and doubles
             them with each `UPDATE_MS` in which answers are quick.
+        most: Requests that are let in at a time, however quick answers are.
     """
 
     median_ms: int
     least: int
+    most: int = MOST_NEW
 
 
 SERVICES = Admission(6, 4)
@@ -51,7 +53,7 @@ GATEWAYS = Admission(20, 8)
 def admission_filters(topology: Topology) -> Sequence[Mapping[str, Any]]:
     """Envoy's HTTP filters before a topology, the first ones of its chain."""
     admission = GATEWAYS if topology.gateways else SERVICES
-    under_way = replace(admission, median_ms=UNDER_WAY_TIMES * admission.median_ms)
+    under_way = replace(admission, median_ms=UNDER_WAY_TIMES * admission.median_ms, most=MOST)
     return [_but_under_way(_limit(NEW, admission)), _limit(ALL, under_way)]
 
 
@@ -64,7 +66,7 @@ def _limit(name: str, admission: Admission) -> Mapping[str, Any]:
     gradient = {
         "sample_aggregate_percentile": {"value": PERCENTILE},
         "concurrency_limit_params": {
-            "max_concurrency_limit": MOST,
+            "max_concurrency_limit": admission.most,
             "concurrency_update_interval": _ms(UPDATE_MS),
         },
         # Fixed: to measure what is possible, Envoy would let in next to nothing for a while.
