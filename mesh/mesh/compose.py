@@ -12,23 +12,32 @@ from mesh.components.keys import PRIVATE_KEY, PUBLIC_KEY, KeyPair
 from mesh.components.postgres import POSTGRES, Database
 from mesh.components.prometheus import PROMETHEUS, config_of, jobs_of, options
 from mesh.components.shop_processes import (
+    IMAGE,
     MONITOR_ROLE,
     TRIAL_DATABASE,
     Data,
     Surroundings,
     environment,
-    module_of,
+    in_image,
     role_name,
 )
 from mesh.components.stores import MODULE, STORES
 from mesh.description.ports import HOST
 from mesh.description.switches import Switches
-from mesh.description.topology import EDGE, GATEWAYS, SERVICES, Protocol, Topology, metrics_port, port_name
+from mesh.description.topology import (
+    EDGE,
+    GATEWAYS,
+    SERVICES,
+    Protocol,
+    Topology,
+    metrics_port,
+    port_name,
+    require_runnable,
+)
 from mesh.edge import kong, limits
 from mesh.edge.component import config_text
 from mesh.edge.plan import STDOUT, EdgePlan, edge_plan
 from mesh.envoy_config import ALONE, DESCRIPTOR, OPTIONS
-from mesh.errors import TopologyError
 from mesh.kubernetes.manifests.deployment import USER
 from mesh.kubernetes.manifests.edge import CONFIG, ENVOY_FILE, KONG_FILE, envoy_text
 from mesh.kubernetes.manifests.files import as_yaml
@@ -37,7 +46,7 @@ from mesh.kubernetes.options import KONG_IMAGE
 from mesh.kubernetes.places import ClusterPlaces
 from mesh.paths import ALERT_RULES, DASHBOARDS, JAEGER_CONFIG, ROOT
 from provision.images import FILE as CONTAINERFILE
-from provision.images import PREFIX
+from provision.images import PREFIX, TARGETS
 
 Service = dict[str, Any]
 """A service of a Compose file, as plain data."""
@@ -48,6 +57,7 @@ HEADER = "# Made by `make compose`: change the topology, the tables of ports and
 SECRETS = Path("/var/lib/hopwise/secrets")
 """Where `shop.secrets` has a folder for every component that has secrets; each is a volume of its own."""
 PUBLIC, ADMIN = "public", "admin"
+ENVOY_IMAGE = "edge-envoy"
 KONG = "edge-kong"
 JAEGER_IMAGE = "docker.io/jaegertracing/jaeger:2.13.0"
 """Release v1.76.0 of observability/jaeger/build/go.mod by its other name; its image has the web pages that the
@@ -101,13 +111,9 @@ def compose_files(topology: Topology, data: Data, folder: Path, *, metrics: bool
         metrics: Whether Prometheus asks all of them what they measure, and Grafana shows it.
 
     Raises:
-        TopologyError: A component is another program than the project's own, of which there is no image.
+        TopologyError: A program of the user's own has no image.
     """
-    if others := sorted(topology.programs):
-        raise TopologyError(
-            f"{topology.name}: {' and '.join(others)} is another program than the project's own in Python, of which "
-            "there is no image; give a topology without programs."
-        )
+    require_runnable(topology, "image")
     places = ClusterPlaces.default()
     plan = edge_plan(topology, places, STDOUT, metrics=metrics)
     files = {
@@ -124,6 +130,7 @@ def compose_files(topology: Topology, data: Data, folder: Path, *, metrics: bool
         files[FOLDER / PROMETHEUS_FILE] = HEADER + config_of(jobs, _OF_PROMETHEUS / ALERT_RULES.name)
         files |= {FOLDER / f"grafana-{name}.yaml": HEADER + as_yaml([told]) for name, told in GRAFANA_READS.items()}
         services |= {STORES: _stores(places), PROMETHEUS: _prometheus(places, root), GRAFANA: _grafana(root)}
+    services = _with_builds(services, root)
     named = (mount.partition(":")[0] for service in services.values() for mount in service.get("volumes", []))
     document = {
         "name": f"hopwise-{topology.name.lower()}",
@@ -135,8 +142,8 @@ def compose_files(topology: Topology, data: Data, folder: Path, *, metrics: bool
 
 def _services(topology: Topology, data: Data, plan: EdgePlan, places: ClusterPlaces, root: str) -> dict[str, Service]:
     services = {
-        "secrets": _secrets(root),
-        POSTGRES: _postgres(places, root),
+        "secrets": _secrets(),
+        POSTGRES: _postgres(places),
         JOB: _database(data, places),
         JAEGER: _jaeger(places, root),
         **{name: _shop(name, plan, places) for name in topology.components},
@@ -147,22 +154,20 @@ def _services(topology: Topology, data: Data, plan: EdgePlan, places: ClusterPla
     return services
 
 
-def _secrets(root: str) -> Service:
+def _secrets() -> Service:
     return _task(
-        _image("shop"),
-        build=_build("shop", root),
+        _image(IMAGE),
         command=["python", "-m", "shop.secrets", str(SECRETS)],
         volumes=[_secrets_of(owner, "rw") for owner in (ADMIN, PUBLIC, *SERVICES, STORES)],
     )
 
 
-def _postgres(places: ClusterPlaces, root: str) -> Service:
+def _postgres(places: ClusterPlaces) -> Service:
     port = places.listens(POSTGRES).port
     start = f'{initdb(str(SECRETS / ADMIN / "password"))} && exec postgres "$@"'
     return _server(
         _image(POSTGRES),
         memory="1g",
-        build=_build(POSTGRES, root),
         entrypoint=_literal(["sh", "-c", start, POSTGRES]),
         command=server_options(port),
         volumes=[f"{POSTGRES}-data:{DATA}", _secrets_of(ADMIN), _file(f"./{FOLDER / HBA.name}", HBA)],
@@ -181,7 +186,7 @@ def _database(data: Data, places: ClusterPlaces) -> Service:
         f"exec python -m shop.database {prepare}",
     )
     return _task(
-        _image("shop"),
+        _image(IMAGE),
         memory="1g",
         command=_literal(["bash", "-euo", "pipefail", "-c", "\n".join(steps)]),
         environment={"SHOP_ADMIN_URL": _url(POSTGRES, POSTGRES, places), **_password_of(ADMIN)},
@@ -221,29 +226,32 @@ def _shop(component: str, plan: EdgePlan, places: ClusterPlaces) -> Service:
     ]
     protocol = topology.protocols_of(component)[0]
     port = places.listens(port_name(component, protocol)).port
+    ours, theirs, command = in_image(component, topology)
+    # A service listens when it is ready. To ask gRPC's health service would start a Python each time.
+    asks = _opened(port) if protocol is Protocol.GRPC else _answered(port, limits.HEALTH_PATH)
+    checked: Service = {} if theirs else {"healthcheck": _checked(asks)}
+    started: Service = {"command": command} if command else {}
     return _server(
-        _image("shop"),
-        command=["python", "-m", module_of(component)],
+        _image(ours) if ours else theirs,
+        **started,
         environment=settings,
         volumes=[_secrets_of(owner) for owner in owners],
         depends_on={POSTGRES: STARTED, JOB: DONE},
-        # A service listens when it is ready. To ask gRPC's health service would start a Python each time.
-        healthcheck=_checked(_opened(port) if protocol is Protocol.GRPC else _answered(port, limits.HEALTH_PATH)),
+        **checked,
     )
 
 
 def _envoy(plan: EdgePlan, root: str) -> Service:
     descriptor = [_file(f"{root}/{DESCRIPTOR.relative_to(ROOT)}", _at(DESCRIPTOR.name))]
     return _server(
-        _image("edge-envoy"),
-        build=_build("edge-envoy", root),
+        _image(ENVOY_IMAGE),
         command=["-c", _at(ENVOY_FILE), *OPTIONS, ALONE, "--file-flush-interval-msec", "1000"],
         volumes=[
             _file(f"./{FOLDER / ENVOY_FILE}", _at(ENVOY_FILE)),
             *(descriptor if plan.topology.transcodes else []),
         ],
         ports=[_published(EDGE, plan.listen.port)],
-        depends_on=dict.fromkeys(plan.topology.components, HEALTHY),
+        depends_on=_all_of(plan.topology),
         healthcheck=_checked(_answered(plan.admin.port, "/ready")),
     )
 
@@ -257,7 +265,7 @@ def _kong(plan: EdgePlan) -> Service:
         environment={name: _escaped(value) for name, value in own.items()},
         volumes=[_file(f"./{FOLDER / KONG_FILE}", _at(KONG_FILE))],
         ports=[_published(KONG, plan.listen.port)],
-        depends_on=dict.fromkeys(plan.topology.components, HEALTHY),
+        depends_on=_all_of(plan.topology),
         healthcheck=_checked(["kong", "health"]),
     )
 
@@ -265,7 +273,7 @@ def _kong(plan: EdgePlan) -> Service:
 def _stores(places: ClusterPlaces) -> Service:
     place = places.listens(metrics_port(STORES))
     return _server(
-        _image("shop"),
+        _image(IMAGE),
         command=["python", "-m", MODULE],
         environment={
             "SHOP_LISTEN_METRICS": str(place),
@@ -313,8 +321,22 @@ def _image(target: str) -> str:
     return f"${{IMAGE_PREFIX:-{PREFIX}}}/{target}:${{IMAGE_TAG:-compose}}"
 
 
-def _build(target: str, root: str) -> Service:
-    return {"context": root, "dockerfile": CONTAINERFILE.name, "target": target}
+def _all_of(topology: Topology) -> dict[str, Service]:
+    """Waits for every component; an image of the user's own may hold nothing that could ask whether it is healthy."""
+    theirs = {name for name in topology.components if in_image(name, topology)[1]}
+    return {name: STARTED if name in theirs else HEALTHY for name in topology.components}
+
+
+def _with_builds(services: Mapping[str, Service], root: str) -> dict[str, Service]:
+    """Has the first service that uses one of the project's own images build it."""
+    targets = {_image(target): target for target in TARGETS}
+    built = {}
+    for name, service in services.items():
+        if target := targets.pop(service["image"], None):
+            build = {"context": root, "dockerfile": CONTAINERFILE.name, "target": target}
+            service = {"image": service["image"], "build": build, **service}
+        built[name] = service
+    return built
 
 
 def _server(image_name: str, *, memory: str = "512m", **content: Any) -> Service:

@@ -19,6 +19,7 @@ from provision.step import Step, run, say
 FILE = ROOT / "Containerfile"
 TARGETS: Mapping[str, str] = {
     "shop": "3 min",
+    "shop-go": "1 min",
     "edge-envoy": "30 s",
     "postgres": "30 s",
     "shopload": "2 min",

@@ -42,6 +42,8 @@ DATABASE_TASK = "database"
 MONITOR_ROLE = "shop_monitor"
 """The role that reads the database server's own counts, and no row."""
 CONTRACT = "1"
+IMAGE = "shop"
+"""Name of the image of the project's own programs in Python; the others' are called after it."""
 """Version of what a component is told and does, as docs/system/your-component.md says."""
 GATEWAY_RANK, SERVICE_RANK = 1, 2
 """Stop ranks: gateways are stopped before what they call."""
@@ -130,6 +132,8 @@ def environment(component: str, around: Surroundings, replica: int = 1) -> dict[
         "OTEL_SERVICE_NAME": component,
         "OTEL_EXPORTER_OTLP_ENDPOINT": places.reached("jaeger-otlp-grpc")[0].url,
     }
+    if service in topology.programs:
+        env["SHOP_CONTRACT"] = CONTRACT
     # A component that clients reach checks their tokens; `user` also signs them.
     if service in GATEWAYS or service in topology.exposed or service == "user":
         env["SHOP_JWT_PUBLIC_KEY_FILE"] = str(around.keys.public)
@@ -196,6 +200,25 @@ def argv_of(component: str, program: Program | None) -> list[str]:
     return list(program.command)
 
 
+def in_image(component: str, topology: Topology) -> tuple[str, str, list[str]]:
+    """What a service or gateway is in a container.
+
+    Args:
+        component: Name of the component.
+        topology: The topology, with an image for each of the user's own programs.
+
+    Returns:
+        The name of one of the project's own images, or none; the name of the user's own, or none; and the command,
+        without elements if the image has one.
+    """
+    program = topology.programs.get(component)
+    if program is None:
+        return IMAGE, "", ["python", "-m", module_of(component)]
+    if program.implementation:
+        return f"{IMAGE}-{program.implementation}", "", [component]
+    return "", program.image, []
+
+
 def shop_component(component: str, around: Surroundings, after: frozenset[str], replica: int = 1) -> Component:
     """What to run for a service or a gateway.
 
@@ -233,7 +256,6 @@ def shop_component(component: str, around: Surroundings, after: frozenset[str], 
         argv=lambda: argv,
         env={
             **environment(component, around, replica),
-            **({} if program is None else {"SHOP_CONTRACT": CONTRACT}),
             "SHOP_INSTANCE": name,
             **account,
             **({} if is_gateway else {"SHOP_AWAIT_STDIN": "on"}),

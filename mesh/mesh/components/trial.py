@@ -17,6 +17,7 @@ from mesh.description.topology import (
     Protocol,
     Topology,
     entrance_name,
+    require_runnable,
     unserved,
 )
 from mesh.edge.kong import require_kong
@@ -63,9 +64,9 @@ def _require_programs(topology: Topology, switches: Switches) -> None:
     """Components by other programs do what the contract of docs/system/your-component.md says, and no more."""
     for _, problem in unserved(topology):
         raise SwitchError(f"implementation: {problem}.")
+    require_runnable(topology, "image" if switches.in_cluster else "command")
     others = set(topology.programs)
     beyond = {
-        "runtime=kubernetes": switches.in_cluster,
         "store=memory": switches.store == "memory" and others & set(SERVICES),
         f"cache={switches.cache}": switches.cache != "none" and others & set(CACHED),
         "metrics=on": switches.metrics == "on",

@@ -112,22 +112,26 @@ LONGEST_NAME = 60
 
 
 class Program(BaseModel):
-    """What runs in place of the project's own component in Python: one of these two.
+    """What runs in place of the project's own component in Python: an implementation, or a program of the user's own.
 
     Attributes:
         implementation: One of `BUILT_IN`.
         command: A command line; the path of its program, if it is not absolute, starts at the topology's file.
+        image: The program's image, for a cluster and Compose, which start what it has as its entry point.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     implementation: str = ""
     command: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    image: str = ""
 
     @model_validator(mode="after")
     def _is_one_of_both(self) -> Program:
-        if bool(self.implementation) == bool(self.command):
-            raise ValueError("needs either implementation or command, such as {command: [./product, --port=0]}")
+        if bool(self.implementation) == bool(self.command or self.image):
+            raise ValueError(
+                "needs either implementation, or command and image or one of them, such as {command: [./product]}"
+            )
         return self
 
 
@@ -259,6 +263,24 @@ class Topology(BaseModel):
         return [protocol for protocol in Protocol if protocol in spoken]
 
 
+def require_runnable(topology: Topology, key: str) -> None:
+    """Checks that a topology says of each of the user's own programs how it is run.
+
+    Args:
+        topology: The topology.
+        key: How: `command` on this machine, or `image` in a cluster and by Compose.
+
+    Raises:
+        TopologyError: It does not say so of one.
+    """
+    for name, program in topology.programs.items():
+        if not (program.implementation or getattr(program, key)):
+            where = "a cluster and Compose take its image" if key == "image" else "this machine takes its command"
+            raise TopologyError(
+                f"{topology.name}: {name} has no {key}, and {where}; give one beneath programs: {name}:"
+            )
+
+
 def unserved(topology: Topology) -> Iterator[tuple[str, str]]:
     """The components that cannot run as the built-in programs that a topology asks for, and why not."""
     for component, program in topology.programs.items():
@@ -375,7 +397,7 @@ def _found_from(folder: Path, programs: Mapping[str, Program]) -> dict[str, Prog
     for name, program in programs.items():
         first, *rest = program.command or ("",)
         if os.sep in first:
-            program = Program(command=(str((folder / first).resolve()), *rest))
+            program = program.model_copy(update={"command": (str((folder / first).resolve()), *rest)})
         found[name] = program
     return found
 

@@ -43,9 +43,9 @@ def files_of(name: str) -> dict[Path, str]:
     return compose_files(load_topology(name), Data(), ROOT)
 
 
-@pytest.fixture(scope="module", params=[name for name in names() if not load_topology(name).programs])
+@pytest.fixture(scope="module", params=names())
 def name(request: pytest.FixtureRequest) -> str:
-    """Every topology of which there are images."""
+    """Every topology."""
     return str(request.param)
 
 
@@ -76,9 +76,26 @@ def test_stale_files_are_named(tmp_path: Path) -> None:
     assert (tmp_path / FOLDER / ENVOY_FILE).read_text() == "changed"
 
 
-def test_a_component_by_another_program_has_no_image() -> None:
-    with pytest.raises(TopologyError, match=r"hybrid-go: product is another program than .* of which"):
-        files_of("hybrid-go")
+def test_components_by_other_programs_have_images_of_their_own(tmp_path: Path) -> None:
+    product = read(files_of("hybrid-go")[FILE])["services"]["product"]
+    assert product["image"].endswith("/shop-go:${IMAGE_TAG:-compose}")
+    assert (product["command"], product["build"]["target"]) == (["product"], "shop-go")
+    assert product["environment"]["SHOP_CONTRACT"] == "1"
+    services = read(files_of(mine(tmp_path, "{image: registry.example/product:3}"))[FILE])["services"]
+    assert services["product"]["image"] == "registry.example/product:3"
+    assert not {"command", "build", "healthcheck"} & set(services["product"])
+    # Nobody could ask in there whether it is healthy.
+    assert services[EDGE]["depends_on"]["product"] == {"condition": "service_started"}
+    with pytest.raises(TopologyError, match="mine: product has no image, and a cluster and Compose take its image"):
+        files_of(mine(tmp_path, "{command: [./product]}"))
+
+
+def mine(folder: Path, program: str) -> str:
+    """Hybrid with a product by another program."""
+    file = folder / "mine.yaml"
+    text = (ROOT / "mesh" / "topologies" / "hybrid.yaml").read_text().replace("name: hybrid", "name: mine")
+    file.write_text(f"{text}programs:\n  product: {program}\n")
+    return str(file)
 
 
 def test_sources_are_named_from_where_the_file_lies(tmp_path: Path) -> None:
@@ -223,7 +240,8 @@ def test_each_image_is_built_once_and_named_as_make_images_names_it(services: di
         prefix, target, tag = re.split("/(?=[a-z-]+:)|:(?=[^:]+$)", service["image"].replace(":-", "="))
         assert (prefix, tag) == ("${IMAGE_PREFIX=localhost/hopwise}", "${IMAGE_TAG=compose}"), name
         built.setdefault(target, []).extend([service["build"]["target"]] if "build" in service else [])
-    assert built == {target: [target] for target in ("shop", "postgres", "edge-envoy")}
+    assert built == {target: [target] for target in built}
+    assert built.keys() - {"shop-go"} == {"shop", "postgres", "edge-envoy"}
 
 
 def test_jaeger_is_the_release_that_a_native_run_builds() -> None:

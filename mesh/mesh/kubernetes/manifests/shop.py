@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mesh.components.keys import PRIVATE_KEY, PUBLIC_KEY, KeyPair
 from mesh.components.postgres import Database
-from mesh.components.shop_processes import Surroundings, environment, module_of
+from mesh.components.shop_processes import IMAGE, Surroundings, environment, in_image
 from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, GATEWAYS, Protocol, Topology, port_name
 from mesh.kubernetes.manifests.deployment import (
@@ -33,7 +33,6 @@ from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.places import ClusterPlaces
 from mesh.sidecars.workloads import CANARY, CANARY_OF, CANARY_VERSION, STABLE, TRUST_DOMAIN
 
-IMAGE = "shop"
 CONNECTION_AGE_S = 300
 """After how long gRPC callers that choose among pods themselves look for those that have been added."""
 SPOKEN = {**dict.fromkeys(Protocol, "http"), Protocol.GRPC: "grpc"}
@@ -111,13 +110,14 @@ def _workload(name: str, around: Surroundings, options: ClusterOptions, *, meshe
     stores = component not in GATEWAYS
     port, spoken = next(iter(ports.items()))
     question = {"grpc": {"port": port}} if spoken == "grpc" else {"httpGet": {"path": "/healthz", "port": port}}
+    ours, theirs, command = in_image(component, around.topology)
     main = container(
         name,
-        options.image(IMAGE),
+        options.image(ours) if ours else theirs,
         options,
         Size(),
         mounts=[*([KEYS_MOUNT] if needed else []), *([DATABASE_MOUNT] if stores else [])],
-        command=["python", "-m", module_of(component)],
+        **({"command": command} if command else {}),
         env=variables,
         ports=[*exposed(ports), *([metrics_exposed(component, places)] if around.metrics else [])],
         **probes(question),

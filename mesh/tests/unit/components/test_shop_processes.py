@@ -23,7 +23,7 @@ from mesh.components.valkey import cache, require_version
 from mesh.description.ports import load_ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import SERVES, SERVICES, Program, load_topology, port_name
-from mesh.errors import InputError, StartError, SwitchError
+from mesh.errors import InputError, StartError, SwitchError, TopologyError
 from mesh.paths import GRAPHIQL, RunFolder
 
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
@@ -73,13 +73,19 @@ def test_a_command_that_is_not_there_is_named_with_its_component() -> None:
         ({"cache": "valkey"}, "cache=valkey with hybrid-go"),
         ({"metrics": "on"}, "metrics=on with hybrid-go"),
         ({"hold": "product:1ms/2"}, "hold with hybrid-go"),
-        ({"runtime": "kubernetes"}, "runtime=kubernetes with hybrid-go.* give implementation=product:python"),
         ({"implementation": "user:go"}, "there is no user in 'go'"),
     ],
 )
 def test_what_the_contract_leaves_out_is_refused(switches: dict[str, str], said: str) -> None:
     with pytest.raises(SwitchError, match=said):
         require_fit(load_topology("hybrid-go"), parse_switches(**switches))
+
+
+def test_a_program_says_how_it_is_run_where_it_is_to_run() -> None:
+    topology = load_topology("hybrid").model_copy(update={"programs": {"product": Program(image="mine:1")}})
+    require_fit(topology, parse_switches(runtime="kubernetes"))
+    with pytest.raises(TopologyError, match="hybrid: product has no command, and this machine takes its command"):
+        require_fit(topology, parse_switches())
 
 
 def test_what_the_contract_leaves_out_is_there_for_our_own_programs() -> None:

@@ -190,14 +190,14 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path, raw: bytes, message: 
         (GOOD + "  product: {payment: grpc}\n", "product does not call payment; it calls nobody"),
         (GOOD + "  rest-gateway: {product: grpc}\n", r"t\.yaml:14: nothing leads to rest-gateway"),
         (GOOD + "name: twice\n", r"t\.yaml:14: not valid YAML: the key 'name' appears twice"),
-        (GOOD + "programs: {user: {}}\n", r"t\.yaml:14: programs\.user: needs either implementation or command"),
+        (GOOD + "programs: {user: {}}\n", r"t\.yaml:14: programs\.user: needs either implementation, or command"),
         (
             GOOD + "programs: {user: {command: [./u], implementation: go}}\n",
-            "programs.user: needs either implementation or command",
+            "programs.user: needs either implementation, or command",
         ),
         (
-            GOOD + "programs: {user: {image: u}}\n",
-            "programs.user.image: is not a key of a program; valid: implementation",
+            GOOD + "programs: {user: {images: u}}\n",
+            "programs.user.images: is not a key of a program; valid: implementation, command, image",
         ),
         (GOOD + "programs: {user: {command: ['']}}\n", r"programs\.user\.command\.0: .*at least 1 character"),
         (GOOD + "programs:\n  edge: {command: [e]}\n", r"t\.yaml:15: mine does not run edge; it runs product, user"),

@@ -16,7 +16,7 @@ import yaml
 
 from mesh.components.trial import require_fit
 from mesh.description.switches import Switches
-from mesh.description.topology import GATEWAYS, SERVICES, load_topology, names, parse_topology
+from mesh.description.topology import GATEWAYS, SERVICES, Program, load_topology, names, parse_topology
 from mesh.errors import SwitchError
 from mesh.kubernetes.cluster.preflight import OLDEST
 from mesh.kubernetes.manifests.bundle import BASE, BENCH, KUSTOMIZATION, PRODUCTION, Manifests, documents, manifests
@@ -221,6 +221,20 @@ def test_processes_get_the_settings_of_a_native_run_with_names_of_the_cluster() 
     assert env["SHOP_EDGE_IDENTITY"] == "spiffe://cluster.local/ns/shop/sa/edge"
     assert env["SHOP_DATABASE_URL_FILE"] == "/etc/hopwise/database/order-url"
     assert container["command"] == ["python", "-m", "shop.order"]
+
+
+def test_components_by_other_programs_have_images_of_their_own() -> None:
+    product = one(everything("hybrid-go", "istio-mtls"), "Deployment", "product")
+    (container,) = product["spec"]["template"]["spec"]["containers"]
+    assert (container["image"], container["command"]) == (OPTIONS.image("shop-go"), ["product"])
+    assert {"name": "SHOP_CONTRACT", "value": "1"} in container["env"]
+    (waits,) = product["spec"]["template"]["spec"]["initContainers"]
+    assert waits["image"] == OPTIONS.image("shop")
+    theirs = load_topology("hybrid").model_copy(update={"programs": {"product": Program(image="mine:1")}})
+    resources = manifests(theirs, SWITCHES["plain"], OPTIONS)[f"{BASE}/product.yaml"]
+    (container,) = one(list(resources), "Deployment", "product")["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == "mine:1"
+    assert "command" not in container
 
 
 def test_a_topology_of_ones_own_gets_manifests_too() -> None:

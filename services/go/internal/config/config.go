@@ -4,6 +4,7 @@ package config
 import (
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -61,7 +62,7 @@ func Read(component string, getenv func(string) string) (Config, error) {
 	c := Config{
 		Component:     r.choice("SHOP_COMPONENT", "", component, component+"-canary"),
 		Instance:      getenv("SHOP_INSTANCE"),
-		DatabaseURL:   r.required("SHOP_DATABASE_URL", "postgresql://role:password@127.0.0.1:18060/shop_trial"),
+		DatabaseURL:   r.secret("SHOP_DATABASE_URL"),
 		DatabasePool:  int32(r.whole("SHOP_DATABASE_POOL", defaultPool, 1, 200)),
 		Traced:        getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "",
 		Topology:      getenv("SHOP_TOPOLOGY"),
@@ -70,8 +71,12 @@ func Read(component string, getenv func(string) string) (Config, error) {
 		EdgeIdentity:  getenv("SHOP_EDGE_IDENTITY"),
 		Delay:         time.Duration(r.whole("SHOP_DELAY_US", 0, 0, 1_000_000)) * time.Microsecond,
 		ConnectionAge: time.Duration(r.whole("SHOP_CONNECTION_AGE_S", 0, 0, 3_600)) * time.Second,
-		PageTokenKey:  []byte(or(getenv("SHOP_PAGE_TOKEN_KEY"), DefaultPageTokenKey)),
+		PageTokenKey:  []byte(or(r.secret("SHOP_PAGE_TOKEN_KEY"), DefaultPageTokenKey)),
 		AwaitStdin:    r.choice("SHOP_AWAIT_STDIN", "off", "off", "on") == "on",
+	}
+	if c.DatabaseURL == "" {
+		r.fail("SHOP_DATABASE_URL is not set; set it, for example " +
+			"SHOP_DATABASE_URL=postgresql://role:password@127.0.0.1:18060/shop_trial")
 	}
 	c.Network, c.Listen = r.address("SHOP_LISTEN_GRPC")
 	if folder := getenv("SHOP_TELEMETRY_FOLDER"); folder != "" {
@@ -104,6 +109,19 @@ func (r *reader) required(name, example string) string {
 		r.fail("%s is not set; set it, for example %s=%s", name, name, example)
 	}
 	return value
+}
+
+// secret reads a setting that may lie in the file that NAME_FILE names.
+func (r *reader) secret(name string) string {
+	path := r.getenv(name + "_FILE")
+	if value := r.getenv(name); value != "" || path == "" {
+		return value
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		r.fail("%s_FILE is %q, which cannot be read: %v", name, path, err)
+	}
+	return strings.TrimSpace(string(content))
 }
 
 func (r *reader) choice(name, fallback string, valid ...string) string {
