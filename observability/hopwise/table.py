@@ -69,6 +69,12 @@ COMMANDS = {name: command for group in GROUPS.values() for name, command in grou
 """All of them."""
 
 
+OF_SETS = frozenset({"compare-traces", "check", "what-if"})
+"""Commands for sets of traces, whose figures take less than those of runs."""
+
+
 def extra_of(name: str) -> str:
     """The extra of the package that has what a command imports beside what the trace tools do."""
+    if name in OF_SETS:
+        return "sets"
     return "analysis" if COMMANDS[name][0].startswith("hops.") else "shop"

@@ -66,9 +66,28 @@ def test_the_wheel_has_what_reports_are_made_of(installed: Path) -> None:
 
 @pytest.mark.parametrize(
     ("command", "remedy"),
-    [("report", "pip install 'hopwise[analysis]'"), ("bench", "in a checkout of the project, after make setup")],
+    [
+        ("check limits.yaml", "pip install 'hopwise[sets]'"),
+        ("report", "pip install 'hopwise[analysis]'"),
+        ("bench", "in a checkout of the project, after make setup"),
+    ],
 )
 def test_what_is_not_installed_says_how_to_get_it(installed: Path, command: str, remedy: str) -> None:
-    done = _hopwise(installed, command, "results")
+    done = _hopwise(installed, *command.split(), "results")
     assert done.returncode == 1
     assert remedy in done.stderr
+
+
+def test_sets_of_traces_take_numpy_and_no_more(installed: Path, tmp_path: Path) -> None:
+    lock = str(ROOT / "requirements.lock")
+    _run(uv(), "pip", "install", "--quiet", "--python", str(installed), "--constraints", lock, "numpy")
+    traces, limits = tmp_path / "traces.json", tmp_path / "limits.yaml"
+    traces.write_text(json.dumps(otlp_document(shop_trace(0, 30, journey="checkout"))))
+    limits.write_text("checkout:\n  total: {mean: 60 ms}\n")
+    for asked in (
+        ["check", limits, traces],
+        ["what-if", traces, "--change=work:order -50%"],
+        ["compare-traces", *[traces] * 2],
+    ):
+        done = _hopwise(installed, *map(str, asked))
+        assert "total" in done.stdout or "checkout" in done.stdout, done.stderr
