@@ -3,7 +3,8 @@
 protoc names modules after the proto's path (`shop/product/v1`), which would fall into the packages of the
 services themselves; so the stubs are put under `shop.stubs` and their imports rewritten. The Go
 stubs, of the load generator and of the services in Go, are made with the plugins that the load generator's
-module pins. Envoy's gRPC-JSON transcoder reads the contract as
+module pins. The GraphQL gateway in Go is made of the schema of the one in Python, by
+gqlgen, which its module pins. Envoy's gRPC-JSON transcoder reads the contract as
 a descriptor whose methods carry the REST rules of gateway/envoy/transcoding.yaml.
 
 Thrift's stubs, of what is in thrift/, are made where Apache Thrift's compiler of the pinned version is on PATH;
@@ -36,18 +37,23 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.rpc import error_details_pb2
 from grpc_tools import protoc
 
+from graphql_gateway.schema import build_schema
+
 PROTO = Path(__file__).resolve().parent
 ROOT = PROTO.parent
 PYTHON_STUBS = ROOT / "services" / "shop" / "stubs"
 GO_MODULE = ROOT / "load"
 GO_STUBS = GO_MODULE / "internal" / "stubs"
 GO_PACKAGE = "hopwise/load/internal/stubs"
-SERVICES_GO_STUBS = ROOT / "services" / "go" / "internal" / "stubs"
+SERVICES_GO = ROOT / "services" / "go"
+SERVICES_GO_STUBS = SERVICES_GO / "internal" / "stubs"
 SERVICES_GO_PACKAGE = "hopwise/services/internal/stubs"
 TRANSCODER_RULES = ROOT / "gateway" / "envoy" / "transcoding.yaml"
 TRANSCODER = ROOT / "gateway" / "envoy" / "transcoder"
-SERVICES_GO_AREAS = ("product", "type")
-"""Areas of the contract that services in Go serve."""
+SERVICES_GO_AREAS = ("notification", "order", "payment", "product", "type", "user")
+"""Areas of the contract that programs in Go serve or call."""
+GRAPHQL_STUBS = "schema"
+"""Folder of what gqlgen makes, below the stubs of programs in Go."""
 GO_PLUGINS = ("protoc-gen-go", "protoc-gen-go-grpc")
 ERROR_DETAILS = (duration_pb2, error_details_pb2)
 """Details of the services' errors: the transcoder leaves out the body of an error that it cannot write in full."""
@@ -102,8 +108,17 @@ def generate_go(into: Path) -> None:
 
 
 def generate_services_go(into: Path) -> None:
-    """Writes the Go stubs of what services in Go serve below `into`; raises as `generate_go`."""
+    """Writes the Go stubs of what programs in Go serve and call below `into`; raises as `generate_go`."""
     _go_stubs(into, SERVICES_GO_PACKAGE, [name for name in _protos() if name.split("/")[1] in SERVICES_GO_AREAS])
+    with tempfile.TemporaryDirectory() as scratch:
+        # gqlgen writes below the module that it reads.
+        module = Path(scratch, "module")
+        shutil.copytree(SERVICES_GO, module, ignore=shutil.ignore_patterns("stubs"))
+        stubs = module / SERVICES_GO_STUBS.relative_to(SERVICES_GO)
+        shutil.copytree(into, stubs)
+        (module / "schema.graphql").write_text(build_schema(updates=False).as_str())
+        _go("tool", "gqlgen", "generate", module=module)
+        shutil.copytree(stubs / GRAPHQL_STUBS, into / GRAPHQL_STUBS)
 
 
 def _go_stubs(into: Path, package: str, protos: Sequence[str]) -> None:
@@ -181,23 +196,23 @@ def _go_plugin(name: str) -> str:
     return _go("tool", "-n", name)
 
 
-def _go(*arguments: str) -> str:
+def _go(*arguments: str, module: Path = GO_MODULE) -> str:
     go = os.environ.get("GO") or "go"
     try:
-        return _output([go, *arguments])
+        return _output([go, *arguments], module)
     except FileNotFoundError as error:
         raise RuntimeError(f"the Go stubs need the go command; {go!r} is not there: run `make setup`") from error
 
 
-def _output(command: Sequence[str]) -> str:
-    """What a command prints, run in the Go module's folder.
+def _output(command: Sequence[str], module: Path = GO_MODULE) -> str:
+    """What a command prints, run in the folder of a Go module.
 
     Raises:
         RuntimeError: It failed.
     """
     try:
         answer = subprocess.run(  # noqa: S603 - the pinned tools of our own module
-            command, cwd=GO_MODULE, capture_output=True, text=True, check=True, timeout=BUILD_LIMIT_S
+            command, cwd=module, capture_output=True, text=True, check=True, timeout=BUILD_LIMIT_S
         )
     except subprocess.CalledProcessError as error:
         raise RuntimeError(f"{' '.join(command)} failed: {error.stderr.strip()}") from error

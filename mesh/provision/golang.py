@@ -84,10 +84,10 @@ def build_generator() -> None:
 
 
 def build_service(component: str) -> Path:
-    """Builds a service in Go, unless the one in `.tools/bin` is made of the sources as they are.
+    """Builds a component in Go, unless the one in `.tools/bin` is made of the sources as they are.
 
     Args:
-        component: Name of the service, and of its command.
+        component: Name of the component, and of its command.
 
     Returns:
         Its program.
@@ -100,7 +100,7 @@ def build_service(component: str) -> Path:
     made_of = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
     if not (program.exists() and stamp.exists() and stamp.read_text() == made_of):
         hint = "1 min the first time, 5 s after a change"
-        build(f"The {component} service in Go", SERVICES, f"./cmd/{component}", program, hint)
+        build(f"{component} in Go", SERVICES, f"./cmd/{component}", program, hint)
         stamp.write_text(made_of)
     return program
 

@@ -104,8 +104,11 @@ SPEAKS: Mapping[str, frozenset[Protocol]] = {
 PYTHON = "python"
 """The implementation that every component has."""
 
-BUILT_IN: Mapping[str, Mapping[str, frozenset[Protocol]]] = {"go": {"product": frozenset({Protocol.GRPC})}}
-"""The other implementations that come with the project: the components that each has, and what these serve."""
+BUILT_IN: Mapping[str, Mapping[str, frozenset[Protocol]]] = {
+    "go": {"product": frozenset({Protocol.GRPC}), "graphql-gateway": frozenset({Protocol.GRAPHQL})}
+}
+"""The other implementations that come with the project: the components that each has, and what these serve. They call
+services over gRPC only, and in batches."""
 
 LONGEST_NAME = 60
 """Characters of a topology's name."""
@@ -294,6 +297,8 @@ def unserved(topology: Topology) -> Iterator[tuple[str, str]]:
             elif lacking := [one for one in topology.protocols_of(component) if one not in (serves[name] or ())]:
                 valid = ", ".join(sorted(serves[name] or ()))
                 yield component, f"{component} in {name} does not serve {', '.join(lacking)}; it serves {valid}"
+            elif others := sorted({*topology.links.get(component, {}).values()} - {Protocol.GRPC}):
+                yield component, f"{component} in {name} does not call over {', '.join(others)}; it calls over grpc"
 
 
 def port_name(component: str, protocol: Protocol) -> str:

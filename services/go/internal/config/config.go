@@ -29,7 +29,20 @@ const (
 // unserved are what other implementations of a component may be asked for, and these cannot do.
 var unserved = []string{
 	"SHOP_LISTEN_REST", "SHOP_LISTEN_GRAPHQL", "SHOP_LISTEN_THRIFT", "SHOP_LISTEN_THRIFT_ENTRANCE", "SHOP_LISTEN_THRIFT_JSON",
-	"SHOP_LISTEN_METRICS", "SHOP_CACHE_URL", "SHOP_ADMISSION", "SHOP_HOLD_US",
+	"SHOP_LISTEN_METRICS", "SHOP_CACHE_URL", "SHOP_ADMISSION", "SHOP_HOLD_US", "SHOP_PEER_NOTIFICATION",
+}
+
+// Kind is what a component serves, and needs for it.
+type Kind struct {
+	Listen   string   // the variable that says where
+	Database bool     // whether it has one
+	Peers    []string // the services that it calls; one that calls some checks every caller's token
+}
+
+// Peer is a service to call.
+type Peer struct {
+	Addresses []string // host:port of each replica
+	Socket    string   // path of a socket to connect in their place; empty for none
 }
 
 // Config is what the environment says.
@@ -49,6 +62,7 @@ type Config struct {
 	ConnectionAge   time.Duration
 	PageTokenKey    []byte
 	AwaitStdin      bool
+	Peers           map[string]Peer
 }
 
 // Error is a setting that is missing or wrong; its text names the variable and the valid values.
@@ -57,12 +71,11 @@ type Error string
 func (e Error) Error() string { return string(e) }
 
 // Read reads the settings of a component; empty variables count as absent.
-func Read(component string, getenv func(string) string) (Config, error) {
+func Read(component string, kind Kind, getenv func(string) string) (Config, error) {
 	r := reader{getenv: getenv}
 	c := Config{
 		Component:     r.choice("SHOP_COMPONENT", "", component, component+"-canary"),
 		Instance:      getenv("SHOP_INSTANCE"),
-		DatabaseURL:   r.secret("SHOP_DATABASE_URL"),
 		DatabasePool:  int32(r.whole("SHOP_DATABASE_POOL", defaultPool, 1, 200)),
 		Traced:        getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "",
 		Topology:      getenv("SHOP_TOPOLOGY"),
@@ -74,15 +87,23 @@ func Read(component string, getenv func(string) string) (Config, error) {
 		PageTokenKey:  []byte(or(r.secret("SHOP_PAGE_TOKEN_KEY"), DefaultPageTokenKey)),
 		AwaitStdin:    r.choice("SHOP_AWAIT_STDIN", "off", "off", "on") == "on",
 	}
-	if c.DatabaseURL == "" {
-		r.fail("SHOP_DATABASE_URL is not set; set it, for example " +
-			"SHOP_DATABASE_URL=postgresql://role:password@127.0.0.1:18060/shop_trial")
+	c.Network, c.Listen = r.address(kind.Listen)
+	if kind.Database {
+		c.DatabaseURL = r.secret("SHOP_DATABASE_URL")
+		if c.DatabaseURL == "" {
+			r.fail("SHOP_DATABASE_URL is not set; set it, for example " +
+				"SHOP_DATABASE_URL=postgresql://role:password@127.0.0.1:18060/shop_trial")
+		}
 	}
-	c.Network, c.Listen = r.address("SHOP_LISTEN_GRPC")
+	if kind.Peers != nil {
+		r.required("SHOP_JWT_PUBLIC_KEY_FILE", "keys/jwt-public.pem")
+		c.Peers = r.peers(kind.Peers)
+	}
 	if folder := getenv("SHOP_TELEMETRY_FOLDER"); folder != "" {
 		c.TelemetryFile = filepath.Join(folder, or(c.Instance, c.Component)+".json")
 	}
 	r.choice("SHOP_STORE", "postgres", "postgres")
+	r.choice("SHOP_GRAPHQL_LOADERS", "on", "on")
 	for _, name := range unserved {
 		if getenv(name) != "" && getenv(name) != "off" && getenv(name) != "0" {
 			r.fail("%s is set, and this implementation of %s has nothing of the kind; leave it out", name, component)
@@ -161,6 +182,22 @@ func (r *reader) address(name string) (network, address string) {
 			name, text)
 	}
 	return "tcp", text
+}
+
+func (r *reader) peers(names []string) map[string]Peer {
+	peers := make(map[string]Peer, len(names))
+	for _, name := range names {
+		variable := "SHOP_PEER_" + strings.ToUpper(name)
+		addresses, isGRPC := strings.CutPrefix(r.required(variable, "grpc://127.0.0.1:18020"), "grpc://")
+		peer := Peer{Addresses: strings.Split(addresses, ","), Socket: r.getenv("SHOP_SOCKET_" + strings.ToUpper(name))}
+		for _, address := range peer.Addresses {
+			if _, _, err := net.SplitHostPort(address); !isGRPC || err != nil {
+				r.fail("%s is %q; valid: grpc://host:port, with commas between those of replicas", variable, r.getenv(variable))
+			}
+		}
+		peers[name] = peer
+	}
+	return peers
 }
 
 func or(value, fallback string) string {

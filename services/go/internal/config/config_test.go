@@ -14,7 +14,9 @@ func TestSecretsLieInFilesThatAreNamed(t *testing.T) {
 	env := map[string]string{
 		"SHOP_COMPONENT": "product", "SHOP_LISTEN_GRPC": "127.0.0.1:0", "SHOP_DATABASE_URL_FILE": path,
 	}
-	read := func() (Config, error) { return Read("product", func(name string) string { return env[name] }) }
+	read := func() (Config, error) {
+		return Read("product", Kind{Listen: "SHOP_LISTEN_GRPC", Database: true}, func(name string) string { return env[name] })
+	}
 	c, err := read()
 	if err != nil || c.DatabaseURL != "postgresql://product@database/shop" {
 		t.Errorf("read %q, %v", c.DatabaseURL, err)

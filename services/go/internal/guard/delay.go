@@ -13,11 +13,11 @@ import (
 // early is how long a thread may take to wake.
 const early = 150 * time.Microsecond
 
-// pause waits for a time, and records on the current span how long it took.
+// Pause waits for a time, and records on the current span how long it took.
 //
 // A timer of the runtime counts whole milliseconds where nothing else is to do, so a thread sleeps until shortly before, and
 // the rest is waited for in turns with others.
-func pause(ctx context.Context, delay time.Duration) {
+func Pause(ctx context.Context, delay time.Duration) {
 	began := time.Now()
 	if sleep := delay - early; sleep > 0 {
 		left := syscall.NsecToTimespec(int64(sleep))

@@ -20,15 +20,15 @@ import (
 )
 
 const (
-	// deadlineHeader has the time that the edge waits, in ms; the name is Envoy's.
-	deadlineHeader = "x-envoy-expected-rq-timeout-ms"
+	// DeadlineHeader has the time that the edge waits, in ms; the name is Envoy's.
+	DeadlineHeader = "x-envoy-expected-rq-timeout-ms"
+	// Over tells a caller that its time has passed.
+	Over = "the deadline of the request has passed; allow it more time"
 
 	defaultWait = 5 * time.Second  // of a caller whose header says nothing sensible
 	longestWait = 30 * time.Second // of any caller
-	work        = 0.95             // share of it after which the work is to be done; the rest is for the answer's way back
+	work        = 0.95             // share of it after which the work is to be done
 	readLimit   = 20 * time.Second // a client's, to make room for the next message of a stream
-
-	over = "the deadline of the request has passed; allow it more time"
 )
 
 // Guard stands before the methods that its levels name, and lets all others through: health and reflection.
@@ -69,7 +69,7 @@ func (g *Guard) Stream(server any, stream grpc.ServerStream, info *grpc.StreamSe
 func (g *Guard) guarded(ctx context.Context, level access.Level, work func() error) error {
 	err := recovering(func() error {
 		if g.Delay > 0 {
-			pause(ctx, g.Delay)
+			Pause(ctx, g.Delay)
 		}
 		md, _ := metadata.FromIncomingContext(ctx)
 		if err := g.Authenticator.Admit(level, md); err != nil {
@@ -83,7 +83,7 @@ func (g *Guard) guarded(ctx context.Context, level access.Level, work func() err
 	if errors.Is(ctx.Err(), context.Canceled) { // nobody waits any more
 		return status.FromContextError(ctx.Err()).Err()
 	}
-	failure := told(ctx, err)
+	failure := Told(ctx, err)
 	trace.SpanFromContext(ctx).SetAttributes(attribute.String("error.type", string(failure.Code)))
 	return failure
 }
@@ -91,15 +91,20 @@ func (g *Guard) guarded(ctx context.Context, level access.Level, work func() err
 func recovering(work func() error) (err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
-			slog.Error("panic", "cause", panicked, "stack", string(debug.Stack()))
-			err = shoperr.New(shoperr.Internal, "", "internal error")
+			err = Recovered(panicked)
 		}
 	}()
 	return work()
 }
 
-// told returns the error for the client; an unknown cause goes to the log only.
-func told(ctx context.Context, err error) *shoperr.Error {
+// Recovered returns the error for the client after a panic, whose cause goes to the log only.
+func Recovered(panicked any) error {
+	slog.Error("panic", "cause", panicked, "stack", string(debug.Stack()))
+	return shoperr.New(shoperr.Internal, "", "internal error")
+}
+
+// Told returns the error for the client; an unknown cause goes to the log only.
+func Told(ctx context.Context, err error) *shoperr.Error {
 	failure := new(shoperr.Error)
 	switch {
 	case errors.As(err, &failure):
@@ -108,7 +113,7 @@ func told(ctx context.Context, err error) *shoperr.Error {
 		}
 		return failure
 	case ctx.Err() != nil:
-		return shoperr.New(shoperr.DeadlineExceeded, "", over)
+		return shoperr.New(shoperr.DeadlineExceeded, "", Over)
 	}
 	slog.Error("unexpected error", "error", err)
 	return shoperr.New(shoperr.Internal, "", "internal error")
@@ -121,13 +126,24 @@ func limited(ctx context.Context) (context.Context, context.CancelFunc) {
 		waits = min(waits, time.Until(deadline))
 	}
 	md, _ := metadata.FromIncomingContext(ctx)
-	if values := md.Get(deadlineHeader); len(values) > 0 {
-		waits = min(waits, edgeWait(values[len(values)-1]))
+	if values := md.Get(DeadlineHeader); len(values) > 0 {
+		waits = min(waits, EdgeWait(values[len(values)-1]))
 	}
-	return context.WithTimeout(ctx, time.Duration(float64(waits)*work))
+	return Limited(ctx, waits)
 }
 
-func edgeWait(header string) time.Duration {
+// Limited returns a context that ends a little before a caller stops waiting, who waits so long.
+func Limited(ctx context.Context, waits time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, WorkFor(waits))
+}
+
+// WorkFor returns how long the work for a caller may take who waits so long; the rest is for the answer's way back.
+func WorkFor(waits time.Duration) time.Duration {
+	return time.Duration(float64(min(waits, longestWait)) * work)
+}
+
+// EdgeWait returns how long a caller waits by its header.
+func EdgeWait(header string) time.Duration {
 	ms, err := strconv.ParseUint(header, 10, 30)
 	if err != nil || ms == 0 {
 		return defaultWait

@@ -75,7 +75,7 @@ func TestOutsidersAreKeptOut(t *testing.T) {
 }
 
 func TestWorkHasLessTimeThanItsCallerWaits(t *testing.T) {
-	ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs(deadlineHeader, "100"))
+	ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs(DeadlineHeader, "100"))
 	got := call(ctx, guarding(t), method, func(ctx context.Context) error {
 		if deadline, has := ctx.Deadline(); !has || time.Until(deadline) > 95*time.Millisecond {
 			t.Errorf("the deadline is %v", deadline)
@@ -83,7 +83,7 @@ func TestWorkHasLessTimeThanItsCallerWaits(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	})
-	if got.Code() != codes.DeadlineExceeded || got.Message() != over || reason(got) != "DEADLINE_EXCEEDED" {
+	if got.Code() != codes.DeadlineExceeded || got.Message() != Over || reason(got) != "DEADLINE_EXCEEDED" {
 		t.Errorf("got %v", got)
 	}
 }
@@ -93,7 +93,7 @@ func TestEdgeWait(t *testing.T) {
 		"1": time.Millisecond, "4750": 4750 * time.Millisecond,
 		"0": defaultWait, "": defaultWait, "-1": defaultWait, "+5": defaultWait, "1e3": defaultWait, "99999999999": defaultWait,
 	} {
-		if got := edgeWait(header); got != want {
+		if got := EdgeWait(header); got != want {
 			t.Errorf("%q: got %s, want %s", header, got, want)
 		}
 	}

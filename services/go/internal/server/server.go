@@ -1,4 +1,4 @@
-// Package server runs a gRPC server with health checks, reflection, traces and a graceful stop.
+// Package server runs servers with a graceful stop: of gRPC, with health checks, reflection and traces, and of HTTP.
 package server
 
 import (
@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"syscall"
 	"time"
@@ -26,6 +27,8 @@ import (
 const (
 	grace   = 3 * time.Second  // for calls under way when the process is told to stop
 	minPing = 10 * time.Second // callers ping idle connections about as often
+
+	idleLimit = 75 * time.Second // for a connection of HTTP that nobody uses
 )
 
 // Serve serves a service until the context ends; calls under way then get some time to finish.
@@ -58,6 +61,31 @@ func Serve(
 	})
 	defer stopped()
 	return server.Serve(listener)
+}
+
+// ServeHTTP serves HTTP/1.1, and HTTP/2 without TLS, until the context ends; requests under way then get some time to finish.
+func ServeHTTP(ctx context.Context, c config.Config, handler http.Handler) error {
+	listener, err := listen(c)
+	if err != nil {
+		return err
+	}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	server := &http.Server{Handler: handler, Protocols: protocols, ReadHeaderTimeout: grace, IdleTimeout: idleLimit}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	limited, cancel := context.WithTimeout(context.Background(), grace)
+	defer cancel()
+	if server.Shutdown(limited) != nil {
+		_ = server.Close()
+	}
+	return nil
 }
 
 // listen takes the place of a socket's file that nobody listens on any more.

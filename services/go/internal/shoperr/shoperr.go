@@ -12,25 +12,32 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-const domain = "hopwise"
+// Domain is that of google.rpc.ErrorInfo.
+const Domain = "hopwise"
 
 // Code is the reason of google.rpc.ErrorInfo.
 type Code string
 
-// The codes that these services use, as in the contract's list.
+// The contract's codes.
 const (
-	InvalidArgument    Code = "INVALID_ARGUMENT"
-	InvalidPageToken   Code = "INVALID_PAGE_TOKEN"
-	Unauthenticated    Code = "UNAUTHENTICATED"
-	PermissionDenied   Code = "PERMISSION_DENIED"
-	NotFound           Code = "NOT_FOUND"
-	FailedPrecondition Code = "FAILED_PRECONDITION"
-	OutOfStock         Code = "OUT_OF_STOCK"
-	Conflict           Code = "CONFLICT"
-	ResourceExhausted  Code = "RESOURCE_EXHAUSTED"
-	DeadlineExceeded   Code = "DEADLINE_EXCEEDED"
-	Unavailable        Code = "UNAVAILABLE"
-	Internal           Code = "INTERNAL"
+	InvalidArgument      Code = "INVALID_ARGUMENT"
+	InvalidPageToken     Code = "INVALID_PAGE_TOKEN"
+	Unauthenticated      Code = "UNAUTHENTICATED"
+	PermissionDenied     Code = "PERMISSION_DENIED"
+	NotFound             Code = "NOT_FOUND"
+	AlreadyExists        Code = "ALREADY_EXISTS"
+	FailedPrecondition   Code = "FAILED_PRECONDITION"
+	OutOfStock           Code = "OUT_OF_STOCK"
+	PaymentDeclined      Code = "PAYMENT_DECLINED"
+	IdempotencyKeyReused Code = "IDEMPOTENCY_KEY_REUSED"
+	Conflict             Code = "CONFLICT"
+	PreconditionFailed   Code = "PRECONDITION_FAILED"
+	PositionGone         Code = "POSITION_GONE"
+	ResourceExhausted    Code = "RESOURCE_EXHAUSTED"
+	TooManyRequests      Code = "TOO_MANY_REQUESTS"
+	DeadlineExceeded     Code = "DEADLINE_EXCEEDED"
+	Unavailable          Code = "UNAVAILABLE"
+	Internal             Code = "INTERNAL"
 )
 
 // statuses has the status of each code, and after how long the same request may work; 0 where nobody knows.
@@ -38,19 +45,37 @@ var statuses = map[Code]struct {
 	grpc  codes.Code
 	retry time.Duration
 }{
-	InvalidArgument:    {grpc: codes.InvalidArgument},
-	InvalidPageToken:   {grpc: codes.InvalidArgument},
-	Unauthenticated:    {grpc: codes.Unauthenticated},
-	PermissionDenied:   {grpc: codes.PermissionDenied},
-	NotFound:           {grpc: codes.NotFound},
-	FailedPrecondition: {grpc: codes.FailedPrecondition},
-	OutOfStock:         {grpc: codes.FailedPrecondition},
-	Conflict:           {grpc: codes.Aborted},
-	ResourceExhausted:  {grpc: codes.ResourceExhausted},
-	DeadlineExceeded:   {grpc: codes.DeadlineExceeded},
-	Unavailable:        {grpc: codes.Unavailable, retry: time.Second},
-	Internal:           {grpc: codes.Internal},
+	InvalidArgument:      {grpc: codes.InvalidArgument},
+	InvalidPageToken:     {grpc: codes.InvalidArgument},
+	Unauthenticated:      {grpc: codes.Unauthenticated},
+	PermissionDenied:     {grpc: codes.PermissionDenied},
+	NotFound:             {grpc: codes.NotFound},
+	AlreadyExists:        {grpc: codes.AlreadyExists},
+	FailedPrecondition:   {grpc: codes.FailedPrecondition},
+	OutOfStock:           {grpc: codes.FailedPrecondition},
+	PaymentDeclined:      {grpc: codes.FailedPrecondition},
+	IdempotencyKeyReused: {grpc: codes.FailedPrecondition},
+	Conflict:             {grpc: codes.Aborted},
+	PreconditionFailed:   {grpc: codes.FailedPrecondition},
+	PositionGone:         {grpc: codes.OutOfRange},
+	ResourceExhausted:    {grpc: codes.ResourceExhausted},
+	TooManyRequests:      {grpc: codes.ResourceExhausted, retry: 5 * time.Minute},
+	DeadlineExceeded:     {grpc: codes.DeadlineExceeded},
+	Unavailable:          {grpc: codes.Unavailable, retry: time.Second},
+	Internal:             {grpc: codes.Internal},
 }
+
+// IsKnown tells whether the code is the contract's.
+func (c Code) IsKnown() bool {
+	_, known := statuses[c]
+	return known
+}
+
+// Retry returns after how long the same request may work; 0 where nobody knows.
+func (c Code) Retry() time.Duration { return statuses[c].retry }
+
+// IsServerFault tells whether it is no fault of the caller's.
+func (c Code) IsServerFault() bool { return c == Internal || c == Unavailable || c == DeadlineExceeded }
 
 // Error is what a caller is told: a sentence that says what to change, and never an internal detail.
 type Error struct {
@@ -76,7 +101,7 @@ func (e *Error) Unwrap() error { return e.Cause }
 // GRPCStatus returns the status with its ErrorInfo, and where a later repetition may work, its RetryInfo.
 func (e *Error) GRPCStatus() *status.Status {
 	row := statuses[e.Code]
-	info := &errdetails.ErrorInfo{Reason: string(e.Code), Domain: domain}
+	info := &errdetails.ErrorInfo{Reason: string(e.Code), Domain: Domain}
 	if e.Field != "" {
 		info.Metadata = map[string]string{"field": e.Field}
 	}

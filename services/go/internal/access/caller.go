@@ -1,0 +1,44 @@
+package access
+
+import (
+	"time"
+
+	"hopwise/services/internal/shoperr"
+)
+
+// Caller is who makes a call, by a token.
+type Caller struct {
+	role    string
+	id      int64
+	expires time.Time
+}
+
+// IsPartner tells whether the caller may act for any user.
+func (c Caller) IsPartner() bool { return c.role == partner }
+
+// MayActFor tells whether the caller may read and change what belongs to a user; 0 stands for an account that is gone.
+func (c Caller) MayActFor(user int64) bool { return c.IsPartner() || c.id == user }
+
+// RequireOwner checks that the caller may act for the user whom a request names, in the argument field if not the only one.
+func (c Caller) RequireOwner(user int64, field string) error {
+	if !c.MayActFor(user) {
+		return shoperr.New(shoperr.PermissionDenied, field, "a customer may do this only for themselves")
+	}
+	return nil
+}
+
+// RequirePartner checks that the caller is a partner.
+func (c Caller) RequirePartner() error {
+	if !c.IsPartner() {
+		return shoperr.New(shoperr.PermissionDenied, "", "this needs a partner's token")
+	}
+	return nil
+}
+
+// CustomerID returns the user who calls.
+func (c Caller) CustomerID() (int64, error) {
+	if c.role != customer {
+		return 0, shoperr.New(shoperr.PermissionDenied, "", "this needs a customer's token")
+	}
+	return c.id, nil
+}

@@ -1,0 +1,159 @@
+package gateway
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/lexer"
+
+	"hopwise/services/internal/shoperr"
+)
+
+// Limits on a document, measured before anything runs; docs/architecture.md has what each is for.
+const (
+	mostCharacters = 16_384
+	mostTokens     = 500
+	mostPairs      = 3_000
+	mostDepth      = 10
+	mostAliases    = 20
+	mostDigits     = 50
+	mostNesting    = 200 // brackets in each other
+)
+
+func exhausted(format string, values ...any) error {
+	return shoperr.New(shoperr.ResourceExhausted, "", format, values...)
+}
+
+// tokens is what the words of a document tell, up to the first that is none.
+type tokens struct {
+	count, dollars, aliases, nesting int
+	longNumber                       *lexer.Token
+}
+
+func scan(text string) (tokens, error) {
+	if length := utf8.RuneCountInString(text); length > mostCharacters {
+		return tokens{}, exhausted(
+			"the document has %d characters; the limit is %d; send values as variables", length, mostCharacters)
+	}
+	var t tokens
+	words, depth, parentheses := lexer.New(&ast.Source{Input: text}), 0, 0
+	for t.count <= mostTokens {
+		token, err := words.ReadToken()
+		if err != nil || token.Kind == lexer.EOF {
+			break
+		}
+		t.count++
+		switch token.Kind {
+		case lexer.Comment:
+			t.count--
+		case lexer.Dollar:
+			t.dollars++
+		case lexer.Colon:
+			if parentheses == 0 { // elsewhere it stands in arguments and variables
+				t.aliases++
+			}
+		case lexer.ParenL:
+			parentheses++
+			depth++
+		case lexer.ParenR:
+			parentheses--
+			depth--
+		case lexer.BraceL, lexer.BracketL:
+			depth++
+		case lexer.BraceR, lexer.BracketR:
+			depth--
+		case lexer.Int, lexer.Float:
+			if len(token.Value) > mostDigits && t.longNumber == nil {
+				t.longNumber = &token
+			}
+		}
+		t.nesting = max(t.nesting, depth)
+	}
+	if t.nesting > mostNesting {
+		return t, exhausted("the document is nested too deeply to be measured; the limit is a depth of %d", mostDepth)
+	}
+	if t.count > mostTokens {
+		return t, exhausted("the document has more than %d tokens, which is the limit", mostTokens)
+	}
+	return t, nil
+}
+
+// shape is how deep a document is, how many aliases it has, and how many pairs validation has to compare at most.
+type shape struct{ depth, aliases, pairs int }
+
+func (t tokens) shapeOf(document *ast.QueryDocument) shape {
+	s := shape{aliases: t.aliases}
+	names := make(map[string]int)
+	var count func(ast.SelectionSet)
+	count = func(set ast.SelectionSet) {
+		for _, one := range set {
+			switch one := one.(type) {
+			case *ast.Field:
+				names[one.Alias]++
+				count(one.SelectionSet)
+			case *ast.InlineFragment:
+				count(one.SelectionSet)
+			case *ast.FragmentSpread:
+				names["..."]++ // validation compares each fragment with every other
+			}
+		}
+	}
+	depths := make(map[string]int)
+	for _, operation := range document.Operations {
+		count(operation.SelectionSet)
+		s.depth = max(s.depth, depthOf(operation.SelectionSet, document, depths))
+	}
+	for _, fragment := range document.Fragments {
+		count(fragment.SelectionSet)
+	}
+	for _, times := range names {
+		s.pairs += times * (times - 1) / 2
+	}
+	s.pairs += len(document.Operations) * t.dollars
+	return s
+}
+
+func (t tokens) check(document *ast.QueryDocument) error {
+	if n := t.longNumber; n != nil {
+		return exhausted("the number at line %d, column %d has %d digits; the limit is %d",
+			n.Pos.Line, n.Pos.Column, len(n.Value), mostDigits)
+	}
+	switch s := t.shapeOf(document); {
+	case s.aliases > mostAliases:
+		return exhausted("the document has %d aliases; the limit is %d", s.aliases, mostAliases)
+	case s.depth > mostDepth:
+		return exhausted("the operation has a depth of %d; the limit is %d", s.depth, mostDepth)
+	case s.pairs > mostPairs:
+		return exhausted("the document has %d pairs of fields with the same name, of fragments spread, or of operations "+
+			"and variables; the limit is %d; ask for each field once", s.pairs, mostPairs)
+	}
+	return nil
+}
+
+// depthOf measures each fragment once; one that spreads itself, which validation refuses, is met again on the way.
+func depthOf(set ast.SelectionSet, document *ast.QueryDocument, depths map[string]int) int {
+	deepest := 0
+	for _, one := range set {
+		depth := 0
+		switch one := one.(type) {
+		case *ast.Field:
+			depth = 1
+			if !strings.HasPrefix(one.Name, "__") { // introspection does not count
+				depth += depthOf(one.SelectionSet, document, depths)
+			}
+		case *ast.InlineFragment:
+			depth = depthOf(one.SelectionSet, document, depths)
+		case *ast.FragmentSpread:
+			known, isKnown := depths[one.Name]
+			if fragment := document.Fragments.ForName(one.Name); !isKnown && fragment != nil {
+				depths[one.Name] = 0
+				known = depthOf(fragment.SelectionSet, document, depths)
+				depths[one.Name] = known
+			}
+			depth = known
+		}
+		deepest = max(deepest, depth)
+	}
+	return deepest
+}

@@ -1,0 +1,276 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"hopwise/services/internal/graph"
+	"hopwise/services/internal/peer"
+	"hopwise/services/internal/shoperr"
+	"hopwise/services/internal/stubs/orderv1"
+	"hopwise/services/internal/stubs/productv1"
+	"hopwise/services/internal/stubs/schema"
+	"hopwise/services/internal/stubs/userv1"
+)
+
+// The most that a page may have: of each list, and of the service behind it.
+const (
+	mostListed        = 100
+	mostOrders        = 50
+	mostLines         = 1_000
+	mostPerPage       = 1_000
+	mostOrdersPerPage = 100
+)
+
+type resolvers struct{}
+
+func (resolvers) Query() schema.QueryResolver       { return queries{} }
+func (resolvers) Mutation() schema.MutationResolver { return mutations{} }
+func (resolvers) User() schema.UserResolver         { return users{} }
+
+type (
+	queries struct{}
+	users   struct{}
+)
+
+func (queries) Product(ctx context.Context, id string) (*graph.Product, error) {
+	number, err := graph.Number(id, "Product", "id")
+	if err != nil {
+		return nil, err
+	}
+	product, err := graph.Of(ctx).Products.Load(number)
+	return graph.Existing(product, err, "product", number)
+}
+
+func (queries) Products(ctx context.Context, first int32, after, category *string) (*schema.ProductConnection, error) {
+	if err := graph.CheckFirst(first, mostListed); err != nil {
+		return nil, err
+	}
+	var products []*graph.Product
+	edges, info, err := connect(
+		func(size int32, token string) (*productv1.ListProductsResponse, error) {
+			return graph.Of(ctx).Services.Product.ListProducts(
+				ctx, &productv1.ListProductsRequest{PageSize: size, PageToken: token, Category: value(category)})
+		},
+		(*productv1.ListProductsResponse).GetProducts,
+		func(item *productv1.Product, cursor string) *schema.ProductEdge {
+			products = append(products, graph.NewProduct(item))
+			return &schema.ProductEdge{Node: products[len(products)-1], Cursor: cursor}
+		}, first, after, mostPerPage)
+	if err != nil {
+		return nil, err
+	}
+	graph.ExpectReviews(ctx, products, "edges", "node")
+	return &schema.ProductConnection{Edges: edges, PageInfo: info}, nil
+}
+
+func (queries) Document(ctx context.Context, id string) (*graph.Document, error) {
+	number, err := graph.Number(id, "Document", "id")
+	if err != nil {
+		return nil, err
+	}
+	document, err := graph.Of(ctx).Services.Product.GetDocument(ctx, &productv1.GetDocumentRequest{Id: number})
+	if err != nil {
+		return nil, err
+	}
+	return &graph.Document{Document: document}, nil
+}
+
+func (queries) Me(ctx context.Context) (*graph.User, error) {
+	number, err := customer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return graph.Of(ctx).Me(ctx, number)
+}
+
+func (queries) User(ctx context.Context, id string) (*graph.User, error) {
+	number, err := graph.Number(id, "User", "id")
+	if err != nil {
+		return nil, err
+	}
+	return ownUser(ctx, number)
+}
+
+func (queries) Users(ctx context.Context, first int32, after *string) (*schema.UserConnection, error) {
+	err := requirePartner(ctx)
+	if err == nil {
+		err = graph.CheckFirst(first, mostListed)
+	}
+	if err != nil {
+		return nil, err
+	}
+	edges, info, err := connect(
+		func(size int32, token string) (*userv1.ListUsersResponse, error) {
+			return graph.Of(ctx).Services.User.ListUsers(ctx, &userv1.ListUsersRequest{PageSize: size, PageToken: token})
+		},
+		(*userv1.ListUsersResponse).GetUsers,
+		func(item *userv1.User, cursor string) *schema.UserEdge {
+			return &schema.UserEdge{Node: graph.NewUser(item), Cursor: cursor}
+		}, first, after, mostPerPage)
+	return &schema.UserConnection{Edges: edges, PageInfo: info}, err
+}
+
+func (queries) Order(ctx context.Context, id string) (*graph.Order, error) {
+	number, err := graph.Number(id, "Order", "id")
+	if err != nil {
+		return nil, err
+	}
+	r := graph.Of(ctx)
+	if _, err := r.Caller(); err == nil && graph.Asks(ctx, "payment") {
+		r.Payments.Expect(number)
+	}
+	return r.OwnOrder(ctx, number)
+}
+
+func (queries) OrderLines(ctx context.Context, first int32, after *string) (*schema.OrderLineConnection, error) {
+	err := requirePartner(ctx)
+	if err == nil {
+		err = graph.CheckFirst(first, mostLines)
+	}
+	if err != nil {
+		return nil, err
+	}
+	behind := int64(0)
+	if value(after) != "" {
+		kind, number, err := graph.SplitID(*after, "after")
+		if err == nil && kind != "OrderLine" {
+			err = shoperr.New(shoperr.InvalidArgument, "after",
+				"after identifies a %s; an id or cursor of an OrderLine is needed", kind)
+		}
+		if err != nil {
+			return nil, err
+		}
+		behind = number
+	}
+	rows, err := lines(ctx, &orderv1.StreamOrderLinesRequest{AfterLineId: behind, Limit: first + 1})
+	if err != nil {
+		return nil, err
+	}
+	hasNext := len(rows) > int(first)
+	rows = rows[:min(len(rows), int(first))]
+	edges, cursors := make([]*schema.OrderLineEdge, len(rows)), make([]string, len(rows))
+	for place, row := range rows {
+		line := graph.Of(ctx).NewLine(row)
+		cursors[place] = line.ID()
+		edges[place] = &schema.OrderLineEdge{Node: line, Cursor: cursors[place]}
+	}
+	return &schema.OrderLineConnection{Edges: edges, PageInfo: infoOf(cursors, hasNext, behind > 0)}, nil
+}
+
+func lines(ctx context.Context, asked *orderv1.StreamOrderLinesRequest) ([]*orderv1.JoinedOrderLine, error) {
+	stream, err := graph.Of(ctx).Services.Order.StreamOrderLines(ctx, asked)
+	var rows []*orderv1.JoinedOrderLine
+	for err == nil {
+		var chunk *orderv1.StreamOrderLinesResponse
+		if chunk, err = stream.Recv(); err == nil {
+			rows = append(rows, chunk.Lines...)
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		return rows, nil
+	}
+	return nil, peer.Restore(err, "order")
+}
+
+func (queries) Payment(ctx context.Context, id string) (*graph.Payment, error) {
+	number, err := graph.Number(id, "Payment", "id")
+	if err != nil {
+		return nil, err
+	}
+	return graph.Of(ctx).OwnPayment(ctx, number)
+}
+
+func (q queries) Node(ctx context.Context, id string) (graph.Node, error) {
+	kind, _, err := graph.SplitID(id, "id")
+	if err != nil {
+		return nil, err
+	}
+	switch kind {
+	case "Order":
+		return node(q.Order(ctx, id))
+	case "Payment":
+		return node(q.Payment(ctx, id))
+	case "Product":
+		return node(q.Product(ctx, id))
+	case "User":
+		return node(q.User(ctx, id))
+	}
+	return nil, shoperr.New(shoperr.InvalidArgument, "id",
+		"id identifies a %s; valid: ids of Order, Payment, Product, User", kind)
+}
+
+// node keeps a nil pointer from becoming an interface that is not nil.
+func node[N graph.Node](thing N, err error) (graph.Node, error) {
+	if err != nil {
+		return nil, err
+	}
+	return thing, nil
+}
+
+func (users) Orders(ctx context.Context, of *graph.User, first int32, after *string) (*schema.OrderConnection, error) {
+	err := of.CheckOwner(ctx)
+	if err == nil {
+		err = graph.CheckFirst(first, mostOrders)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var orders []*graph.Order
+	edges, info, err := connect(
+		func(size int32, token string) (*orderv1.ListOrdersByUserResponse, error) {
+			return graph.Of(ctx).Services.Order.ListOrdersByUser(
+				ctx, &orderv1.ListOrdersByUserRequest{UserId: of.Id, PageSize: size, PageToken: token})
+		},
+		(*orderv1.ListOrdersByUserResponse).GetOrders,
+		func(item *orderv1.Order, cursor string) *schema.OrderEdge {
+			orders = append(orders, graph.Of(ctx).NewOrder(item))
+			return &schema.OrderEdge{Node: orders[len(orders)-1], Cursor: cursor}
+		}, first, after, mostOrdersPerPage)
+	if err != nil {
+		return nil, err
+	}
+	graph.ExpectOrders(ctx, orders, "edges", "node")
+	return &schema.OrderConnection{Edges: edges, PageInfo: info}, nil
+}
+
+// ownUser returns the user with this id to the user, and to partners.
+func ownUser(ctx context.Context, number int64) (*graph.User, error) {
+	if err := requireOwner(ctx, number, ""); err != nil {
+		return nil, err
+	}
+	user, err := graph.Of(ctx).Users.Load(number)
+	return graph.Existing(user, err, "user", number)
+}
+
+func requireOwner(ctx context.Context, number int64, field string) error {
+	caller, err := graph.Of(ctx).Caller()
+	if err == nil {
+		err = caller.RequireOwner(number, field)
+	}
+	return err
+}
+
+func requirePartner(ctx context.Context) error {
+	caller, err := graph.Of(ctx).Caller()
+	if err == nil {
+		err = caller.RequirePartner()
+	}
+	return err
+}
+
+func customer(ctx context.Context) (int64, error) {
+	caller, err := graph.Of(ctx).Caller()
+	if err != nil {
+		return 0, err
+	}
+	return caller.CustomerID()
+}
+
+func value(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}

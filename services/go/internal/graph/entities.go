@@ -1,0 +1,313 @@
+package graph
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"hopwise/services/internal/shoperr"
+	"hopwise/services/internal/stubs/orderv1"
+	"hopwise/services/internal/stubs/paymentv1"
+	"hopwise/services/internal/stubs/productv1"
+	"hopwise/services/internal/stubs/typev1"
+	"hopwise/services/internal/stubs/userv1"
+)
+
+const mostReviews = 20
+
+// What a query may ask of an entity without a call of its own; `reviews`, `orders` and `payment` make one each.
+var (
+	knownOfProduct = []string{"__typename", "id", "reviews"}
+	knownOfUser    = []string{"__typename", "id", "orders"}
+	knownOfOrder   = []string{"__typename", "id", "payment"}
+	knownByLine    = append(slices.Clone(knownOfOrder), "status", "placedAt", "user")
+)
+
+// Node is what has a global identifier.
+type Node interface{ IsNode() }
+
+// Product is one thing that the shop sells.
+type Product struct{ *productv1.Product }
+
+// Review is what one customer thinks of one product.
+type Review struct{ *productv1.Review }
+
+// User is a customer, of whom anyone sees the name.
+type User struct {
+	*userv1.User
+	// Own says whether the request has proved to be this user's in another way than by a token.
+	Own bool
+}
+
+// Order is what one customer bought at one time.
+type Order struct {
+	*orderv1.Order
+	Lines   []*OrderLine
+	request *Request
+	whole   bool // not only what a line of the bulk read knows
+}
+
+// OrderLine is one product of an order.
+type OrderLine struct {
+	*orderv1.OrderLine // without a number in the bulk read
+	order              *Order
+}
+
+// Payment is the payment of one order.
+type Payment struct{ *paymentv1.Payment }
+
+// NewProduct returns a product of the service.
+func NewProduct(p *productv1.Product) *Product { return &Product{p} }
+
+// NewUser returns a user of the service.
+func NewUser(u *userv1.User) *User { return &User{User: u} }
+
+// NewPayment returns a payment of the service.
+func NewPayment(p *paymentv1.Payment) *Payment { return &Payment{p} }
+
+// NewOrder returns an order of the service.
+func (r *Request) NewOrder(o *orderv1.Order) *Order {
+	made := &Order{Order: o, request: r, whole: true, Lines: make([]*OrderLine, len(o.Lines))}
+	for place, line := range o.Lines {
+		made.Lines[place] = &OrderLine{line, made}
+	}
+	return made
+}
+
+// NewLine returns a line of the bulk read.
+func (r *Request) NewLine(l *orderv1.JoinedOrderLine) *OrderLine {
+	known := &orderv1.Order{Id: l.OrderId, UserId: l.UserId, Status: l.Status, CreateTime: l.CreateTime}
+	line := &orderv1.OrderLine{Id: l.Id, ProductId: l.ProductId, Quantity: l.Quantity, UnitPrice: l.UnitPrice}
+	return &OrderLine{line, &Order{Order: known, request: r}}
+}
+
+func (*Product) IsNode() {}
+func (*User) IsNode()    {}
+func (*Order) IsNode()   {}
+func (*Payment) IsNode() {}
+
+func (p *Product) ID() string   { return GlobalID("Product", p.Id) }
+func (r *Review) ID() string    { return GlobalID("Review", r.Id) }
+func (u *User) ID() string      { return GlobalID("User", u.Id) }
+func (o *Order) ID() string     { return GlobalID("Order", o.Id) }
+func (l *OrderLine) ID() string { return GlobalID("OrderLine", l.Id) }
+func (p *Payment) ID() string   { return GlobalID("Payment", p.Id) }
+
+func (o *Order) Status() string   { return StatusName(o.Order.Status) }
+func (o *Order) PlacedAt() string { return moment(o.CreateTime) }
+func (p *Payment) Status() string {
+	return strings.TrimPrefix(p.Payment.Status.String(), "PAYMENT_STATUS_")
+}
+
+// StatusName returns an order's status as clients name it.
+func StatusName(status orderv1.OrderStatus) string {
+	return strings.TrimPrefix(status.String(), "ORDER_STATUS_")
+}
+
+// StatusNumber returns the status that clients name so.
+func StatusNumber(name string) orderv1.OrderStatus {
+	return orderv1.OrderStatus(orderv1.OrderStatus_value["ORDER_STATUS_"+name])
+}
+
+// Reviews returns the first reviews of the product.
+func (p *Product) Reviews(ctx context.Context, first int32) ([]*Review, error) {
+	if err := CheckFirst(first, mostReviews); err != nil {
+		return nil, err
+	}
+	return Of(ctx).Reviews.Load(ReviewsKey{p.Id, first})
+}
+
+// ExpectReviews has the reviews that the query asks of products read ahead; path leads from the field to the products.
+func ExpectReviews(ctx context.Context, products []*Product, path ...string) {
+	for _, first := range asked(ctx, append(path, "reviews")...).firsts(ctx) {
+		if CheckFirst(first, mostReviews) == nil {
+			keys := make([]ReviewsKey, len(products))
+			for place, p := range products {
+				keys[place] = ReviewsKey{p.Id, first}
+			}
+			Of(ctx).Reviews.Expect(keys...)
+		}
+	}
+}
+
+// Author returns who wrote the review, nil if the account is gone.
+func (r *Review) Author(ctx context.Context) (*User, error) { return Of(ctx).Users.Load(r.UserId) }
+
+// CheckOwner passes the user and partners.
+func (u *User) CheckOwner(ctx context.Context) error {
+	if u.Own {
+		return nil
+	}
+	caller, err := Of(ctx).Caller()
+	if err == nil {
+		err = caller.RequireOwner(u.Id, "")
+	}
+	return err
+}
+
+// Email is for the user and partners.
+func (u *User) Email(ctx context.Context) (string, error) { return u.User.Email, u.CheckOwner(ctx) }
+
+// Address is for the user and partners.
+func (u *User) Address(ctx context.Context) (*typev1.Address, error) {
+	return u.User.Address, u.CheckOwner(ctx)
+}
+
+// User returns who bought, nil if the account is gone.
+func (o *Order) User(ctx context.Context) (*User, error) {
+	if o.UserId == 0 {
+		return nil, nil
+	}
+	return o.request.userKnown(ctx, o.UserId)
+}
+
+// userKnown returns a user, without a call if the query asks for no more than is known.
+func (r *Request) userKnown(ctx context.Context, id int64) (*User, error) {
+	if asked(ctx).only(knownOfUser) {
+		return NewUser(&userv1.User{Id: id}), nil
+	}
+	return r.Users.Load(id)
+}
+
+// Me returns the user with this id, without a call if the query asks for no more than is known.
+func (r *Request) Me(ctx context.Context, id int64) (*User, error) {
+	u, err := r.userKnown(ctx, id)
+	return Existing(u, err, "user", id)
+}
+
+// Payment returns what pays the order, nil until then.
+func (o *Order) Payment() (*Payment, error) { return o.request.Payments.Load(o.Id) }
+
+// LineNumber returns the place in the order, from 1.
+func (l *OrderLine) LineNumber() (int32, error) {
+	if l.OrderLine.LineNumber > 0 {
+		return l.OrderLine.LineNumber, nil
+	}
+	order, err := l.order.request.Orders.Load(l.order.Id)
+	if order, err = Existing(order, err, "order", l.order.Id); err != nil {
+		return 0, err
+	}
+	for _, other := range order.Lines {
+		if other.Id == l.Id {
+			return other.OrderLine.LineNumber, nil
+		}
+	}
+	return 0, shoperr.New(shoperr.Internal, "", "internal error")
+}
+
+// Product returns what was bought, nil if it was removed since.
+func (l *OrderLine) Product(ctx context.Context) (*Product, error) {
+	if asked(ctx).only(knownOfProduct) {
+		return NewProduct(&productv1.Product{Id: l.ProductId}), nil
+	}
+	return Of(ctx).Products.Load(l.ProductId)
+}
+
+// Order returns the order that the line belongs to.
+func (l *OrderLine) Order(ctx context.Context) (*Order, error) {
+	if l.order.whole || asked(ctx).only(knownByLine) {
+		return l.order, nil
+	}
+	return l.order.request.prepared(ctx, l.order.Id)
+}
+
+// Order returns the order that the payment pays, nil until the money is captured.
+func (p *Payment) Order(ctx context.Context) (*Order, error) {
+	if p.OrderId == 0 {
+		return nil, nil
+	}
+	return Of(ctx).orderKnown(ctx, p.OrderId)
+}
+
+func (r *Request) orderKnown(ctx context.Context, id int64) (*Order, error) {
+	if asked(ctx).only(knownOfOrder) {
+		return &Order{Order: &orderv1.Order{Id: id}, request: r}, nil
+	}
+	return r.prepared(ctx, id)
+}
+
+func (r *Request) prepared(ctx context.Context, id int64) (*Order, error) {
+	order, err := r.Orders.Load(id)
+	if order != nil {
+		ExpectOrders(ctx, []*Order{order})
+	}
+	return order, err
+}
+
+// ExpectOrders has what the query asks of orders read ahead; path leads from the field to the orders.
+func ExpectOrders(ctx context.Context, orders []*Order, path ...string) {
+	if len(orders) == 0 {
+		return
+	}
+	r := Of(ctx)
+	if len(asked(ctx, append(slices.Clone(path), "payment")...).nodes) > 0 {
+		ids := make([]int64, len(orders))
+		for place, order := range orders {
+			ids[place] = order.Id
+		}
+		r.Payments.Expect(ids...)
+	}
+	if !asked(ctx, append(slices.Clone(path), "lines", "product")...).only(knownOfProduct) {
+		var ids []int64
+		for _, order := range orders {
+			for _, line := range order.Lines {
+				ids = append(ids, line.ProductId)
+			}
+		}
+		r.Products.Expect(ids...)
+	}
+}
+
+// OwnOrder returns the order with this id to whom it belongs, and to partners.
+func (r *Request) OwnOrder(ctx context.Context, id int64) (*Order, error) {
+	caller, err := r.Caller()
+	if err != nil {
+		return nil, err
+	}
+	order, err := r.Orders.Load(id)
+	if order, err = Existing(order, err, "order", id); err != nil {
+		return nil, err
+	}
+	if !caller.MayActFor(order.UserId) {
+		return nil, shoperr.NoSuch("order", id)
+	}
+	ExpectOrders(ctx, []*Order{order})
+	return order, nil
+}
+
+// OwnPayment returns the payment with this id to whom it belongs, and to partners.
+func (r *Request) OwnPayment(ctx context.Context, id int64) (*Payment, error) {
+	caller, err := r.Caller()
+	if err != nil {
+		return nil, err
+	}
+	payment, err := r.Services.Payment.GetPayment(ctx, &paymentv1.GetPaymentRequest{Id: id})
+	if err == nil && !caller.MayActFor(payment.UserId) {
+		err = shoperr.NoSuch("payment", id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return NewPayment(payment), nil
+}
+
+// Existing says of nothing that there is none.
+func Existing[T any](thing *T, err error, kind string, id int64) (*T, error) {
+	if err == nil && thing == nil {
+		err = shoperr.NoSuch(kind, id)
+	}
+	return thing, err
+}
+
+// CheckFirst checks the size of a page.
+func CheckFirst(first, most int32) error {
+	if first < 1 || first > most {
+		return shoperr.New(shoperr.InvalidArgument, "first", "first is %d; 1 to %d are valid", first, most)
+	}
+	return nil
+}
+
+func moment(t *timestamppb.Timestamp) string { return t.AsTime().Format(time.RFC3339) }

@@ -1,0 +1,107 @@
+// Package graph is what the graph consists of: entities over the messages of the services, and how a request reads them.
+package graph
+
+import (
+	"context"
+	"sync"
+
+	"hopwise/services/internal/access"
+	"hopwise/services/internal/peer"
+	"hopwise/services/internal/stubs/orderv1"
+	"hopwise/services/internal/stubs/paymentv1"
+	"hopwise/services/internal/stubs/productv1"
+	"hopwise/services/internal/stubs/userv1"
+)
+
+type requestKey struct{}
+
+// Request is what the resolvers of one request share: the services, what was read of them, and who is asking.
+type Request struct {
+	*peer.Services
+	// Caller says who is asking. It looks at the token when it is first called, so that open reads pay nothing for it.
+	Caller   func() (access.Caller, error)
+	Products loader[int64, *Product]
+	Users    loader[int64, *User]
+	Orders   loader[int64, *Order]
+	Payments loader[int64, *Payment] // by their orders' numbers
+	Reviews  loader[ReviewsKey, []*Review]
+}
+
+// ReviewsKey asks for the first reviews of a product.
+type ReviewsKey struct {
+	Product int64
+	First   int32
+}
+
+// WithRequest returns the context of a request, which lasts as long as its readings.
+func WithRequest(ctx context.Context, services *peer.Services, authenticate func() (access.Caller, error)) context.Context {
+	r := &Request{Services: services, Caller: sync.OnceValues(authenticate)}
+	ctx = context.WithValue(ctx, requestKey{}, r)
+	r.setLoaders(ctx)
+	return ctx
+}
+
+// Of returns the request that a resolver works for.
+func Of(ctx context.Context) *Request { return ctx.Value(requestKey{}).(*Request) }
+
+func (r *Request) setLoaders(ctx context.Context) {
+	r.Products = loader[int64, *Product]{ctx: ctx, fetch: r.products}
+	r.Users = loader[int64, *User]{ctx: ctx, fetch: r.users}
+	r.Orders = loader[int64, *Order]{ctx: ctx, fetch: r.orders}
+	r.Payments = loader[int64, *Payment]{ctx: ctx, fetch: r.payments}
+	r.Reviews = loader[ReviewsKey, []*Review]{ctx: ctx, fetch: r.reviews}
+}
+
+func (r *Request) products(ctx context.Context, ids []int64) (map[int64]*Product, error) {
+	answer, err := r.Product.BatchGetProducts(ctx, &productv1.BatchGetProductsRequest{Ids: ids})
+	return keyed(answer.GetProducts(), (*productv1.Product).GetId, NewProduct), err
+}
+
+func (r *Request) users(ctx context.Context, ids []int64) (map[int64]*User, error) {
+	answer, err := r.User.BatchGetUsers(ctx, &userv1.BatchGetUsersRequest{Ids: ids})
+	return keyed(answer.GetUsers(), (*userv1.User).GetId, NewUser), err
+}
+
+func (r *Request) orders(ctx context.Context, ids []int64) (map[int64]*Order, error) {
+	answer, err := r.Order.BatchGetOrders(ctx, &orderv1.BatchGetOrdersRequest{Ids: ids})
+	return keyed(answer.GetOrders(), (*orderv1.Order).GetId, r.NewOrder), err
+}
+
+func (r *Request) payments(ctx context.Context, orders []int64) (map[int64]*Payment, error) {
+	answer, err := r.Payment.BatchGetPaymentsByOrder(ctx, &paymentv1.BatchGetPaymentsByOrderRequest{OrderIds: orders})
+	return keyed(answer.GetPayments(), (*paymentv1.Payment).GetOrderId, NewPayment), err
+}
+
+// reviews makes one call for the longest list that is asked for; shorter ones are its beginnings.
+func (r *Request) reviews(ctx context.Context, keys []ReviewsKey) (map[ReviewsKey][]*Review, error) {
+	longest := int32(0)
+	seen := make(map[int64]bool, len(keys))
+	products := make([]int64, 0, len(keys))
+	for _, key := range keys {
+		longest = max(longest, key.First)
+		if !seen[key.Product] {
+			seen[key.Product] = true
+			products = append(products, key.Product)
+		}
+	}
+	answer, err := r.Product.BatchListReviews(ctx, &productv1.BatchListReviewsRequest{ProductIds: products, Limit: longest})
+	of := make(map[int64][]*Review, len(products))
+	for _, entry := range answer.GetProducts() {
+		for _, review := range entry.Reviews {
+			of[entry.ProductId] = append(of[entry.ProductId], &Review{review})
+		}
+	}
+	values := make(map[ReviewsKey][]*Review, len(keys))
+	for _, key := range keys {
+		values[key] = of[key.Product][:min(len(of[key.Product]), int(key.First))]
+	}
+	return values, err
+}
+
+func keyed[M, V any](messages []M, key func(M) int64, made func(M) V) map[int64]V {
+	values := make(map[int64]V, len(messages))
+	for _, message := range messages {
+		values[key(message)] = made(message)
+	}
+	return values
+}

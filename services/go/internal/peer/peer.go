@@ -1,0 +1,179 @@
+// Package peer has the services that a program calls over gRPC.
+package peer
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	"go.opentelemetry.io/otel/propagation"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/resolver/manual"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	_ "google.golang.org/grpc/health" // replicas get calls as long as their health checks succeed
+
+	"hopwise/services/internal/config"
+	"hopwise/services/internal/shoperr"
+	"hopwise/services/internal/stubs/orderv1"
+	"hopwise/services/internal/stubs/paymentv1"
+	"hopwise/services/internal/stubs/productv1"
+	"hopwise/services/internal/stubs/userv1"
+	"hopwise/services/internal/telemetry"
+)
+
+const (
+	mostReceived = 16 << 20 // bytes of a message
+	pingEvery    = 20 * time.Second
+	pingLimit    = 5 * time.Second
+	firstPause   = 100 * time.Millisecond // before a lost connection is made again
+	longestPause = time.Second
+	noSideEffect = descriptorpb.MethodOptions_NO_SIDE_EFFECTS
+)
+
+// Services are the clients of the services.
+type Services struct {
+	Product productv1.ProductServiceClient
+	Order   orderv1.OrderServiceClient
+	User    userv1.UserServiceClient
+	Payment paymentv1.PaymentServiceClient
+}
+
+// Connect prepares to call the services; each is connected with its first call.
+func Connect(peers map[string]config.Peer, tracing *telemetry.Tracing) (*Services, error) {
+	dialer := dialer{peers: peers, tracing: tracing}
+	services := &Services{
+		Product: productv1.NewProductServiceClient(dialer.to("product", productv1.File_shop_product_v1_product_proto)),
+		Order:   orderv1.NewOrderServiceClient(dialer.to("order", orderv1.File_shop_order_v1_order_proto)),
+		User:    userv1.NewUserServiceClient(dialer.to("user", userv1.File_shop_user_v1_user_proto)),
+		Payment: paymentv1.NewPaymentServiceClient(dialer.to("payment", paymentv1.File_shop_payment_v1_payment_proto)),
+	}
+	return services, dialer.err
+}
+
+// dialer keeps the first error.
+type dialer struct {
+	peers   map[string]config.Peer
+	tracing *telemetry.Tracing
+	err     error
+}
+
+func (d *dialer) to(name string, contract protoreflect.FileDescriptor) *grpc.ClientConn {
+	peer := d.peers[name]
+	options := []grpc.DialOption{
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithStatsHandler(otelgrpc.NewClientHandler(
+			otelgrpc.WithTracerProvider(d.tracing), otelgrpc.WithPropagators(propagation.TraceContext{}))),
+		grpc.WithUnaryInterceptor(func(
+			ctx context.Context, method string, request, answer any, c *grpc.ClientConn, invoke grpc.UnaryInvoker, o ...grpc.CallOption,
+		) error {
+			return Restore(invoke(ctx, method, request, answer, c, o...), name)
+		}),
+		grpc.WithDefaultServiceConfig(serviceConfig(contract.Services().Get(0), len(peer.Addresses) > 1)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(mostReceived)),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingLimit, PermitWithoutStream: true}),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: firstPause, Multiplier: 1.6, Jitter: 0.2, MaxDelay: longestPause},
+			MinConnectTimeout: longestPause,
+		}),
+		grpc.WithNoProxy(),
+		grpc.WithAuthority(peer.Addresses[0]),
+	}
+	target := "passthrough:///" + peer.Addresses[0]
+	if peer.Socket != "" {
+		target = "unix:" + peer.Socket
+	} else if len(peer.Addresses) > 1 {
+		replicas := manual.NewBuilderWithScheme("replicas")
+		state := resolver.State{}
+		for _, address := range peer.Addresses {
+			state.Addresses = append(state.Addresses, resolver.Address{Addr: address})
+		}
+		replicas.InitialState(state)
+		target, options = "replicas:///"+name, append(options, grpc.WithResolvers(replicas))
+	}
+	connection, err := grpc.NewClient(target, options...)
+	if err != nil && d.err == nil {
+		d.err = err
+	}
+	return connection
+}
+
+// serviceConfig says that calls that change nothing are tried again, and how replicas share the calls.
+func serviceConfig(service protoreflect.ServiceDescriptor, several bool) string {
+	type object = map[string]any
+	var reads []object
+	for index := range service.Methods().Len() {
+		method := service.Methods().Get(index)
+		if method.Options().(*descriptorpb.MethodOptions).GetIdempotencyLevel() == noSideEffect {
+			reads = append(reads, object{"service": service.FullName(), "method": method.Name()})
+		}
+	}
+	retries := object{
+		"maxAttempts": 3, "initialBackoff": "0.05s", "maxBackoff": "0.4s", "backoffMultiplier": 2,
+		"retryableStatusCodes": []string{"UNAVAILABLE"},
+	}
+	told := object{
+		"methodConfig":    []object{{"name": reads, "retryPolicy": retries}},
+		"retryThrottling": object{"maxTokens": 100, "tokenRatio": 0.1},
+	}
+	if several {
+		told["loadBalancingConfig"] = []object{{"round_robin": object{}}}
+		told["healthCheckConfig"] = object{"serviceName": service.FullName()}
+	}
+	text, err := json.Marshal(told)
+	if err != nil { // only for values that JSON does not have
+		panic(err)
+	}
+	return string(text)
+}
+
+// withoutDetails has the codes of errors that gRPC, or a proxy, makes itself.
+var withoutDetails = map[codes.Code]shoperr.Code{
+	codes.InvalidArgument:    shoperr.InvalidArgument,
+	codes.OutOfRange:         shoperr.InvalidArgument,
+	codes.Unauthenticated:    shoperr.Unauthenticated,
+	codes.PermissionDenied:   shoperr.PermissionDenied,
+	codes.NotFound:           shoperr.NotFound,
+	codes.AlreadyExists:      shoperr.AlreadyExists,
+	codes.FailedPrecondition: shoperr.FailedPrecondition,
+	codes.Aborted:            shoperr.Conflict,
+	codes.ResourceExhausted:  shoperr.ResourceExhausted,
+}
+
+// Restore returns the error that a service ended a call with, as it raised it.
+func Restore(err error, service string) error {
+	if err == nil {
+		return nil
+	}
+	ended := status.Convert(err)
+	for _, detail := range ended.Details() {
+		if info, is := detail.(*errdetails.ErrorInfo); is && info.Domain == shoperr.Domain {
+			if code := shoperr.Code(info.Reason); code.IsKnown() {
+				return shoperr.New(code, info.Metadata["field"], "%s", ended.Message())
+			}
+			return shoperr.New(shoperr.Internal, "", "internal error")
+		}
+	}
+	switch code := ended.Code(); code {
+	case codes.DeadlineExceeded:
+		return shoperr.New(shoperr.DeadlineExceeded, "", "the %s service did not answer within the deadline of the request", service)
+	case codes.Unavailable, codes.Canceled:
+		return shoperr.New(shoperr.Unavailable, "", "the %s service does not answer; try again", service)
+	default:
+		if known, has := withoutDetails[code]; has {
+			return shoperr.New(known, "", "%s", ended.Message())
+		}
+		slog.Error("a call failed", "service", service, "error", err)
+		return shoperr.New(shoperr.Internal, "", "internal error")
+	}
+}

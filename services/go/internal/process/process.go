@@ -1,0 +1,59 @@
+// Package process is what all programs do around their work: settings, signals, traces, the exit code.
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"hopwise/services/internal/access"
+	"hopwise/services/internal/config"
+	"hopwise/services/internal/telemetry"
+)
+
+// Parts is what a component's work begins with.
+type Parts struct {
+	Config        config.Config
+	Authenticator *access.Authenticator
+	Tracing       *telemetry.Tracing
+}
+
+// Run does a component's work until the process is told to stop, and exits.
+func Run(component string, kind config.Kind, work func(context.Context, Parts) error) {
+	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil)).With("component", component))
+	if err := run(component, kind, work); err != nil {
+		fmt.Fprintf(os.Stderr, "error: %v\n", err)
+		if wrong := config.Error(""); errors.As(err, &wrong) {
+			os.Exit(config.WrongSetting)
+		}
+		os.Exit(config.Failed)
+	}
+}
+
+func run(component string, kind config.Kind, work func(context.Context, Parts) error) error {
+	c, err := config.Read(component, kind, os.Getenv)
+	if err != nil {
+		return err
+	}
+	authenticator, err := access.New(c)
+	if err != nil {
+		return err
+	}
+	if c.AwaitStdin {
+		// What is started meanwhile is there when standard input ends.
+		_, _ = io.Copy(io.Discard, os.Stdin)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	tracing, err := telemetry.Open(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer tracing.Close()
+	return work(ctx, Parts{c, authenticator, tracing})
+}
