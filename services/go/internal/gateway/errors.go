@@ -1,12 +1,15 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"hopwise/services/internal/guard"
@@ -59,8 +62,57 @@ func present(ctx context.Context, err error) *gqlerror.Error {
 	if mistake.Path != nil {
 		made.Path = mistake.Path
 	}
-	if field := graphql.GetFieldContext(ctx); field != nil && field.Field.Field != nil && field.Field.Position != nil {
+	field := graphql.GetFieldContext(ctx)
+	if field != nil && field.Field.Field != nil && field.Field.Position != nil {
 		made.Locations = []gqlerror.Location{{Line: field.Field.Position.Line, Column: field.Field.Position.Column}}
 	}
+	made.Extensions[nulledKey] = nulled(field)
 	return made
+}
+
+// nulledKey is where an error says what of the answer it makes null, until once reads it.
+const nulledKey = "\x00nulled"
+
+// nulled returns the path of the innermost thing around a field that may be null.
+func nulled(field *graphql.FieldContext) string {
+	for ; field != nil && field.Parent != nil; field = field.Parent {
+		of := field.Field.Field
+		if field.Index != nil {
+			of = field.Parent.Field.Field
+		}
+		if of == nil || of.Definition == nil {
+			break
+		}
+		if typ := of.Definition.Type; field.Index == nil && !typ.NonNull || field.Index != nil && !typ.Elem.NonNull {
+			return field.Path().String()
+		}
+	}
+	return ""
+}
+
+// once returns the errors of resolvers in the order of the answer, and one of those that make the same null.
+func once(errs gqlerror.List) gqlerror.List {
+	slices.SortStableFunc(errs, func(one, other *gqlerror.Error) int {
+		for place := range min(len(one.Path), len(other.Path)) {
+			index, isIndex := one.Path[place].(ast.PathIndex)
+			beside, isBeside := other.Path[place].(ast.PathIndex)
+			if isIndex && isBeside && index != beside {
+				return int(index - beside)
+			}
+			if one.Path[place] != other.Path[place] {
+				break
+			}
+		}
+		return slices.CompareFunc(one.Locations, other.Locations, func(a, b gqlerror.Location) int {
+			return cmp.Or(a.Line-b.Line, a.Column-b.Column)
+		})
+	})
+	seen := make(map[any]bool, len(errs))
+	return slices.DeleteFunc(errs, func(err *gqlerror.Error) bool {
+		path := err.Extensions[nulledKey]
+		isAgain := seen[path]
+		seen[path] = true
+		delete(err.Extensions, nulledKey)
+		return isAgain
+	})
 }

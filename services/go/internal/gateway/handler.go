@@ -226,7 +226,7 @@ func (g *Gateway) execute(ctx context.Context, operation *graphql.OperationConte
 		return nil, ctx.Err()
 	}
 	if len(response.Errors) > 0 {
-		return response.Data, response.Errors
+		return response.Data, once(response.Errors)
 	}
 	return response.Data, nil
 }

@@ -151,11 +151,13 @@ func (queries) OrderLines(ctx context.Context, first int32, after *string) (*sch
 	hasNext := len(rows) > int(first)
 	rows = rows[:min(len(rows), int(first))]
 	edges, cursors := make([]*schema.OrderLineEdge, len(rows)), make([]string, len(rows))
+	nodes := make([]*graph.OrderLine, len(rows))
 	for place, row := range rows {
-		line := graph.Of(ctx).NewLine(row)
-		cursors[place] = line.ID()
-		edges[place] = &schema.OrderLineEdge{Node: line, Cursor: cursors[place]}
+		nodes[place] = graph.Of(ctx).NewLine(row)
+		cursors[place] = nodes[place].ID()
+		edges[place] = &schema.OrderLineEdge{Node: nodes[place], Cursor: cursors[place]}
 	}
+	graph.ExpectLines(ctx, nodes, "edges", "node")
 	return &schema.OrderLineConnection{Edges: edges, PageInfo: infoOf(cursors, hasNext, behind > 0)}, nil
 }
 

@@ -117,20 +117,11 @@ func (p *Product) Reviews(ctx context.Context, first int32) ([]*Review, error) {
 	if err := CheckFirst(first, mostReviews); err != nil {
 		return nil, err
 	}
-	return Of(ctx).Reviews.Load(ReviewsKey{p.Id, first})
-}
-
-// ExpectReviews has the reviews that the query asks of products read ahead; path leads from the field to the products.
-func ExpectReviews(ctx context.Context, products []*Product, path ...string) {
-	for _, first := range asked(ctx, append(path, "reviews")...).firsts(ctx) {
-		if CheckFirst(first, mostReviews) == nil {
-			keys := make([]ReviewsKey, len(products))
-			for place, p := range products {
-				keys[place] = ReviewsKey{p.Id, first}
-			}
-			Of(ctx).Reviews.Expect(keys...)
-		}
+	r := Of(ctx)
+	if Asks(ctx, "author") {
+		r.authors.Store(true)
 	}
+	return r.Reviews.Load(ReviewsKey{p.Id, first})
 }
 
 // Author returns who wrote the review, nil if the account is gone.
@@ -235,30 +226,6 @@ func (r *Request) prepared(ctx context.Context, id int64) (*Order, error) {
 		ExpectOrders(ctx, []*Order{order})
 	}
 	return order, err
-}
-
-// ExpectOrders has what the query asks of orders read ahead; path leads from the field to the orders.
-func ExpectOrders(ctx context.Context, orders []*Order, path ...string) {
-	if len(orders) == 0 {
-		return
-	}
-	r := Of(ctx)
-	if len(asked(ctx, append(slices.Clone(path), "payment")...).nodes) > 0 {
-		ids := make([]int64, len(orders))
-		for place, order := range orders {
-			ids[place] = order.Id
-		}
-		r.Payments.Expect(ids...)
-	}
-	if !asked(ctx, append(slices.Clone(path), "lines", "product")...).only(knownOfProduct) {
-		var ids []int64
-		for _, order := range orders {
-			for _, line := range order.Lines {
-				ids = append(ids, line.ProductId)
-			}
-		}
-		r.Products.Expect(ids...)
-	}
 }
 
 // OwnOrder returns the order with this id to whom it belongs, and to partners.

@@ -4,6 +4,7 @@ package graph
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"hopwise/services/internal/access"
 	"hopwise/services/internal/peer"
@@ -25,6 +26,7 @@ type Request struct {
 	Orders   loader[int64, *Order]
 	Payments loader[int64, *Payment] // by their orders' numbers
 	Reviews  loader[ReviewsKey, []*Review]
+	authors  atomic.Bool // whether the query asks for the authors of reviews
 }
 
 // ReviewsKey asks for the first reviews of a product.
@@ -85,11 +87,14 @@ func (r *Request) reviews(ctx context.Context, keys []ReviewsKey) (map[ReviewsKe
 		}
 	}
 	answer, err := r.Product.BatchListReviews(ctx, &productv1.BatchListReviewsRequest{ProductIds: products, Limit: longest})
-	of := make(map[int64][]*Review, len(products))
+	of, authors := make(map[int64][]*Review, len(products)), make([]int64, 0, len(products))
 	for _, entry := range answer.GetProducts() {
 		for _, review := range entry.Reviews {
-			of[entry.ProductId] = append(of[entry.ProductId], &Review{review})
+			of[entry.ProductId], authors = append(of[entry.ProductId], &Review{review}), append(authors, review.UserId)
 		}
+	}
+	if r.authors.Load() {
+		r.Users.Expect(authors...)
 	}
 	values := make(map[ReviewsKey][]*Review, len(keys))
 	for _, key := range keys {

@@ -17,7 +17,10 @@ type selection struct {
 // asked returns the fields that the query asks for at the end of a path from the current one, which is that of an empty path.
 func asked(ctx context.Context, path ...string) selection {
 	field := graphql.GetFieldContext(ctx).Field
-	s := selection{graphql.GetOperationContext(ctx), []*ast.Field{{SelectionSet: field.Selections}}}
+	return selection{graphql.GetOperationContext(ctx), []*ast.Field{{SelectionSet: field.Selections}}}.inside(path...)
+}
+
+func (s selection) inside(path ...string) selection {
 	for _, name := range path {
 		var next []*ast.Field
 		s.each(func(field *ast.Field) {
@@ -41,7 +44,7 @@ func (s selection) only(known []string) bool {
 }
 
 // firsts returns the values of the argument `first`, each once.
-func (s selection) firsts(ctx context.Context) []int32 {
+func (s selection) firsts() []int32 {
 	var values []int32
 	for _, node := range s.nodes {
 		if first, isNumber := node.ArgumentMap(s.operation.Variables)["first"].(int64); isNumber {

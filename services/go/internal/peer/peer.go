@@ -4,6 +4,7 @@ package peer
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -156,6 +157,9 @@ func Restore(err error, service string) error {
 		return nil
 	}
 	ended := status.Convert(err)
+	if last := interface{ GRPCStatus() *status.Status }(nil); errors.As(err, &last) {
+		ended = last.GRPCStatus() // of several tries, the last one has the service's own words
+	}
 	for _, detail := range ended.Details() {
 		if info, is := detail.(*errdetails.ErrorInfo); is && info.Domain == shoperr.Domain {
 			if code := shoperr.Code(info.Reason); code.IsKnown() {
