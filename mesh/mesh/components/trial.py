@@ -11,6 +11,8 @@ from mesh.description.places import Places
 from mesh.description.switches import HTTP3, Switches
 from mesh.description.topology import (
     EDGE,
+    GATEWAYS,
+    NOTIFICATION,
     SERVICES,
     SERVICES_ENTRY,
     Channel,
@@ -72,14 +74,20 @@ def _require_programs(topology: Topology, switches: Switches) -> None:
         "metrics=on": switches.metrics == "on",
         "admission=on": switches.admission == "on" and others & set(topology.behind_edge),
         "hold": others & set(switches.hold),
+        "updates=on": switches.updates == "on"
+        and {name for name in others if topology.programs[name].implementation and _has_updates(topology, name)},
     }
     for setting, asked in beyond.items():
         if others and asked:
             raise SwitchError(
-                f"{setting} with {topology.name}, in which {' and '.join(sorted(others))} is another program than the "
-                "project's own in Python: the contract of such components has nothing of the kind; leave it out, or "
+                f"{setting} with {topology.name}, in which another program than the project's own in "
+                f"Python runs as {' and as '.join(sorted(others))}: the contract of such components has nothing of the kind; leave it out, or "
                 f"give implementation={','.join(f'{name}:python' for name in sorted(others))}."
             )
+
+
+def _has_updates(topology: Topology, component: str) -> bool:
+    return component in GATEWAYS and NOTIFICATION in topology.links.get(component, {})
 
 
 def as_it_runs(topology: Topology, switches: Switches) -> Switches:

@@ -49,7 +49,7 @@ def test_program_is_ours_unless_one_is_given() -> None:
     [
         (("payment", "", ""), "component=payment: there are no such tests; valid: product, user"),
         (("product", "./p", "product:go"), "give one of them"),
-        (("product", "", "user:go"), "there is no such component; valid: product:go"),
+        (("product", "", "user:go"), "there is no such component; valid: product:go, graphql-gateway:go"),
         (("product", "", "product:go,user:python"), "give one"),
         (("product", "/no/product", ""), r"product \(command: /no/product\): there is no program"),
         (("product", "", "product:rust"), "valid languages: python, go"),

@@ -69,7 +69,7 @@ def test_a_command_that_is_not_there_is_named_with_its_component() -> None:
 @pytest.mark.parametrize(
     ("switches", "said"),
     [
-        ({"store": "memory"}, "store=memory with hybrid-go, in which product is another program"),
+        ({"store": "memory"}, "store=memory with hybrid-go, .* runs as graphql-gateway and as product"),
         ({"cache": "valkey"}, "cache=valkey with hybrid-go"),
         ({"metrics": "on"}, "metrics=on with hybrid-go"),
         ({"hold": "product:1ms/2"}, "hold with hybrid-go"),
@@ -89,7 +89,8 @@ def test_a_program_says_how_it_is_run_where_it_is_to_run() -> None:
 
 
 def test_what_the_contract_leaves_out_is_there_for_our_own_programs() -> None:
-    require_fit(load_topology("hybrid-go"), parse_switches(metrics="on", implementation="product:python"))
+    ours = "product:python,graphql-gateway:python"
+    require_fit(load_topology("hybrid-go"), parse_switches(metrics="on", implementation=ours))
     require_fit(
         load_topology("hybrid-go"), parse_switches(mesh="envoy", mtls="on", replicas="product:2", hold="order:1ms/2")
     )
@@ -98,6 +99,15 @@ def test_what_the_contract_leaves_out_is_there_for_our_own_programs() -> None:
 def test_an_implementation_must_serve_what_the_links_speak() -> None:
     with pytest.raises(SwitchError, match="product in go does not serve rest; it serves grpc"):
         require_fit(load_topology("rest"), parse_switches(implementation="product:go"))
+    with pytest.raises(SwitchError, match="graphql-gateway in go does not call over graphql; it calls over grpc"):
+        require_fit(load_topology("graphql"), parse_switches(implementation="graphql-gateway:go"))
+
+
+def test_the_gateway_in_go_has_no_updates() -> None:
+    chosen = parse_switches(updates="on", implementation="graphql-gateway:go")
+    with pytest.raises(SwitchError, match=r"updates=on with hybrid.* give implementation=graphql-gateway:python"):
+        require_fit(load_topology("hybrid", updates="on"), chosen)
+    require_fit(load_topology("hybrid", updates="on"), parse_switches(updates="on", implementation="product:go"))
 
 
 def test_a_service_that_calls_others() -> None:

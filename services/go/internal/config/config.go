@@ -97,13 +97,13 @@ func Read(component string, kind Kind, getenv func(string) string) (Config, erro
 	}
 	if kind.Peers != nil {
 		r.required("SHOP_JWT_PUBLIC_KEY_FILE", "keys/jwt-public.pem")
+		r.choice("SHOP_GRAPHQL_LOADERS", "on", "on")
 		c.Peers = r.peers(kind.Peers)
 	}
 	if folder := getenv("SHOP_TELEMETRY_FOLDER"); folder != "" {
 		c.TelemetryFile = filepath.Join(folder, or(c.Instance, c.Component)+".json")
 	}
 	r.choice("SHOP_STORE", "postgres", "postgres")
-	r.choice("SHOP_GRAPHQL_LOADERS", "on", "on")
 	for _, name := range unserved {
 		if getenv(name) != "" && getenv(name) != "off" && getenv(name) != "0" {
 			r.fail("%s is set, and this implementation of %s has nothing of the kind; leave it out", name, component)
