@@ -80,9 +80,9 @@ def _require_programs(topology: Topology, switches: Switches) -> None:
     for setting, asked in beyond.items():
         if others and asked:
             raise SwitchError(
-                f"{setting} with {topology.name}, in which another program than the project's own in "
-                f"Python runs as {' and as '.join(sorted(others))}: the contract of such components has nothing of the kind; leave it out, or "
-                f"give implementation={','.join(f'{name}:python' for name in sorted(others))}."
+                f"{setting} with {topology.name}, in which another program than the project's own in Python runs as "
+                f"{' and as '.join(sorted(others))}: the contract of such components has nothing of the kind; leave it "
+                f"out, or give implementation={','.join(f'{name}:python' for name in sorted(others))}."
             )
 
 
