@@ -144,7 +144,7 @@ func (d *documents) parse(ctx context.Context, text string) (*ast.QueryDocument,
 	if err != nil {
 		return nil, err
 	}
-	document, err := parser.ParseQuery(&ast.Source{Input: text})
+	document, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: text}, mostTokens)
 	if err == nil && len(document.Operations)+len(document.Fragments) == 0 {
 		err = gqlerror.Errorf("Unexpected <EOF>.")
 	}
@@ -152,6 +152,9 @@ func (d *documents) parse(ctx context.Context, text string) (*ast.QueryDocument,
 		return document, words.check(document)
 	}
 	mistake := gqlerror.WrapIfUnwrapped(err)
+	if strings.Contains(mistake.Message, "exceeded token limit") {
+		return nil, exhausted("the document has more than %d tokens, which is the limit", mostTokens)
+	}
 	mistake.Message = "Syntax Error: " + strings.ReplaceAll(mistake.Message, `"`, "'")
 	return nil, gqlerror.List{mistake}
 }

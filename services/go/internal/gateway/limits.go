@@ -25,10 +25,10 @@ func exhausted(format string, values ...any) error {
 	return shoperr.New(shoperr.ResourceExhausted, "", format, values...)
 }
 
-// tokens is what the words of a document tell, up to the first that is none.
+// tokens is what the words of a document tell, up to the first that is none, and the most that a document may have.
 type tokens struct {
-	count, dollars, aliases, nesting int
-	longNumber                       *lexer.Token
+	dollars, aliases, nesting int
+	longNumber                *lexer.Token
 }
 
 func scan(text string) (tokens, error) {
@@ -38,15 +38,12 @@ func scan(text string) (tokens, error) {
 	}
 	var t tokens
 	words, depth, parentheses := lexer.New(&ast.Source{Input: text}), 0, 0
-	for t.count <= mostTokens {
+	for range mostTokens {
 		token, err := words.ReadToken()
 		if err != nil || token.Kind == lexer.EOF {
 			break
 		}
-		t.count++
 		switch token.Kind {
-		case lexer.Comment:
-			t.count--
 		case lexer.Dollar:
 			t.dollars++
 		case lexer.Colon:
@@ -72,9 +69,6 @@ func scan(text string) (tokens, error) {
 	}
 	if t.nesting > mostNesting {
 		return t, exhausted("the document is nested too deeply to be measured; the limit is a depth of %d", mostDepth)
-	}
-	if t.count > mostTokens {
-		return t, exhausted("the document has more than %d tokens, which is the limit", mostTokens)
 	}
 	return t, nil
 }

@@ -1,0 +1,101 @@
+"""The gateway in Go refuses the same documents as the one in Python before it calls anybody, by the same limits."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from hypothesis import HealthCheck, Phase, given, settings
+from test_costly_documents import HONEST, REPEATED, documents
+from test_limits import REFUSED
+
+from conforming import Conforming
+from graphql_gateway.cost import MOST_COST, CostModel
+from graphql_gateway.schema import build_schema
+from provision import golang
+from shop.errors import ResourceExhausted, ShopError
+from shop.platform.graphql.documents import prepare
+from shop.platform.graphql.errors import RequestError
+from shop.platform.graphql.internals import core_schema
+
+pytestmark = pytest.mark.integration
+SCHEMA = core_schema(build_schema(updates=False))
+RUNS, INVALID = "it runs", "it is not valid"
+FIXED = [*HONEST, *[query for query, _ in REFUSED], *[repeat(n) for repeat in REPEATED.values() for n in (1, 10, 100)]]
+CLOSED = "grpc://127.0.0.1:1"
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    folder = tmp_path_factory.mktemp("go")
+    key = folder / "public.pem"
+    pem = Ed25519PrivateKey.generate().public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    key.write_bytes(pem)
+    env = {f"SHOP_PEER_{name}": CLOSED for name in ("PRODUCT", "ORDER", "USER", "PAYMENT")}
+    argv = (str(golang.build_service("graphql-gateway")),)
+    program = Conforming("graphql-gateway", argv, ("http",))
+    with (
+        program.started("http", {**env, "SHOP_JWT_PUBLIC_KEY_FILE": str(key)}, folder) as address,
+        httpx.Client(base_url=f"http://{address}", trust_env=False) as client,
+    ):
+        yield client
+
+
+def verdict(text: str) -> str:
+    """What the gateway in Python says of a document whose variables have no values."""
+    try:
+        prepared = prepare(SCHEMA, text, CostModel)
+        assert prepared.cost is not None
+        cost = prepared.cost.of(prepared.operation(None), {})
+    except ResourceExhausted as error:
+        return error.message
+    except RequestError as error:
+        return of_invalid(error.errors[0].message)
+    except ShopError:
+        return INVALID
+    limit = f"the operation has a cost of {cost}; the limit is {MOST_COST}; ask for fewer items (`first`) or fields"
+    return RUNS if cost <= MOST_COST else limit
+
+
+def verdict_in_go(gateway: httpx.Client, text: str) -> str:
+    """What the gateway in Go says of it."""
+    response = gateway.post("/graphql", json={"query": text}, headers={"accept": "application/graphql-response+json"})
+    answer = response.json()
+    first = answer.get("errors", [{"extensions": {"code": ""}}])[0]
+    if first["extensions"]["code"] == "RESOURCE_EXHAUSTED":
+        return str(first["message"])
+    return of_invalid(first["message"]) if response.status_code == 400 else RUNS
+
+
+def of_invalid(message: str) -> str:
+    """The libraries have words of their own, and look at the values of variables at other times."""
+    return RUNS if "has invalid value" in message else INVALID
+
+
+@pytest.mark.parametrize("text", FIXED, ids=range(len(FIXED)))
+def test_a_document_gets_the_same_verdict(gateway: httpx.Client, text: str) -> None:
+    assert verdict_in_go(gateway, text) == verdict(text)
+
+
+def test_documents_made_from_the_schema_get_the_same_verdict(gateway: httpx.Client) -> None:
+    verdicts = []
+
+    @settings(
+        max_examples=int(os.environ.get("COSTLY_DOCUMENTS", "100")),
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(documents())
+    def is_the_same(text: str) -> None:
+        verdicts.append(verdict(text))
+        assert verdict_in_go(gateway, text) == verdicts[-1]
+
+    is_the_same()
+    assert {RUNS, INVALID} < set(verdicts), "the documents are too much alike"
