@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"net"
 	"time"
 
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
@@ -17,6 +18,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/resolver/dns"
 	"google.golang.org/grpc/resolver/manual"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -39,6 +41,7 @@ const (
 	pingLimit    = 5 * time.Second
 	firstPause   = 100 * time.Millisecond // before a lost connection is made again
 	longestPause = time.Second
+	lookUpEvery  = time.Second // a name whose addresses may have changed
 	noSideEffect = descriptorpb.MethodOptions_NO_SIDE_EFFECTS
 )
 
@@ -52,6 +55,7 @@ type Services struct {
 
 // Connect prepares to call the services; each is connected with its first call.
 func Connect(peers map[string]config.Peer, tracing *telemetry.Tracing) (*Services, error) {
+	dns.SetMinResolutionInterval(lookUpEvery)
 	dialer := dialer{peers: peers, tracing: tracing}
 	services := &Services{
 		Product: productv1.NewProductServiceClient(dialer.to("product", productv1.File_shop_product_v1_product_proto)),
@@ -80,7 +84,7 @@ func (d *dialer) to(name string, contract protoreflect.FileDescriptor) *grpc.Cli
 		) error {
 			return Restore(invoke(ctx, method, request, answer, c, o...), name)
 		}),
-		grpc.WithDefaultServiceConfig(serviceConfig(contract.Services().Get(0), len(peer.Addresses) > 1)),
+		grpc.WithDefaultServiceConfig(serviceConfig(contract.Services().Get(0), peer)),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(mostReceived)),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingEvery, Timeout: pingLimit, PermitWithoutStream: true}),
 		grpc.WithConnectParams(grpc.ConnectParams{
@@ -90,7 +94,7 @@ func (d *dialer) to(name string, contract protoreflect.FileDescriptor) *grpc.Cli
 		grpc.WithNoProxy(),
 		grpc.WithAuthority(peer.Addresses[0]),
 	}
-	target := "passthrough:///" + peer.Addresses[0]
+	target := "dns:///" + peer.Addresses[0] // which takes an address as it is
 	if peer.Socket != "" {
 		target = "unix:" + peer.Socket
 	} else if len(peer.Addresses) > 1 {
@@ -110,7 +114,7 @@ func (d *dialer) to(name string, contract protoreflect.FileDescriptor) *grpc.Cli
 }
 
 // serviceConfig says that calls that change nothing are tried again, and how replicas share the calls.
-func serviceConfig(service protoreflect.ServiceDescriptor, several bool) string {
+func serviceConfig(service protoreflect.ServiceDescriptor, peer config.Peer) string {
 	type object = map[string]any
 	var reads []object
 	for index := range service.Methods().Len() {
@@ -127,9 +131,12 @@ func serviceConfig(service protoreflect.ServiceDescriptor, several bool) string 
 		"methodConfig":    []object{{"name": reads, "retryPolicy": retries}},
 		"retryThrottling": object{"maxTokens": 100, "tokenRatio": 0.1},
 	}
-	if several {
+	host, _, _ := net.SplitHostPort(peer.Addresses[0])
+	if several := len(peer.Addresses) > 1; peer.Socket == "" && (several || net.ParseIP(host) == nil) { // a name may be many
 		told["loadBalancingConfig"] = []object{{"round_robin": object{}}}
-		told["healthCheckConfig"] = object{"serviceName": service.FullName()}
+		if several {
+			told["healthCheckConfig"] = object{"serviceName": service.FullName()}
+		}
 	}
 	text, err := json.Marshal(told)
 	if err != nil { // only for values that JSON does not have

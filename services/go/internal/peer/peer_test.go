@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"hopwise/services/internal/config"
 	"hopwise/services/internal/shoperr"
 	"hopwise/services/internal/stubs/productv1"
 )
@@ -48,7 +49,7 @@ func TestOnlyWhatChangesNothingIsTriedAgain(t *testing.T) {
 		`"retryPolicy":{"backoffMultiplier":2,"initialBackoff":"0.05s","maxAttempts":3,"maxBackoff":"0.4s",` +
 		`"retryableStatusCodes":["UNAVAILABLE"]}}],"retryThrottling":{"maxTokens":100,"tokenRatio":0.1}}`
 	service := productv1.File_shop_product_v1_product_proto.Services().Get(0)
-	if got := serviceConfig(service, true); got != want {
+	if got := serviceConfig(service, config.Peer{Addresses: []string{"127.0.0.1:1", "127.0.1.1:1"}}); got != want {
 		t.Errorf("got %s", got)
 	}
 }
