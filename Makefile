@@ -167,6 +167,10 @@ prove-queues: setup ## Hold event loops for known times and check that the budge
 prove-account: setup ## Turn the event loops' account on and off in a running shop, and show what it costs, about 45 min
 	@$(RUN) -m experiment prove account $(options)
 
+.PHONY: prove-conformance
+prove-conformance: setup ## Seed a fault into each of 48 copies of our programs and check that conformance fails for all of them, about 5 min
+	@$(RUN) -m experiment prove conformance $(options)
+
 .PHONY: prove-resume
 prove-resume: setup ## Kill an experiment kills=10 times at random moments, resume it, and check that nothing was lost
 	@$(RUN) -m experiment prove resume $(options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
+from conforming import conforming, gateway_over
 from graphql_gateway.app import build_app
-from memory_shop import MemoryShop
+from memory_shop import Data, MemoryShop
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
 from shop.platform.access.rules import Authenticator
 from shop.platform.process.ending import Ending
@@ -28,6 +29,11 @@ class GatewayClient:
     http: httpx.AsyncClient
     signer: TokenSigner
     shop: MemoryShop
+    is_program: bool = False
+
+    def says(self, message: str, expected: str) -> bool:
+        """Whether an error of a document says what it should; each library has words of its own for that."""
+        return expected in message or (self.is_program and message != "")
 
     def token(self, kind: str, number: int = 1) -> str:
         return self.signer.sign(Principal(kind, number))  # type: ignore[arg-type]
@@ -69,30 +75,65 @@ class GatewayClient:
         return first["extensions"]["code"], first["extensions"].get("field", ""), first["message"]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keeps the tests that say something of the program that is tested, if there is one."""
+    if program := conforming():
+        items[:] = [item for item in items if program.is_reached_by(item)]
+
+
 @pytest.fixture(scope="session")
 def key() -> Ed25519PrivateKey:
     return Ed25519PrivateKey.generate()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def signer(key: Ed25519PrivateKey) -> TokenSigner:
     return TokenSigner(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
 
 
-@pytest.fixture
-def verifier(key: Ed25519PrivateKey) -> TokenVerifier:
-    return TokenVerifier(key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
+@pytest.fixture(scope="session")
+def public_pem(key: Ed25519PrivateKey) -> bytes:
+    return key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
 
 
 @pytest.fixture
-def shop(signer: TokenSigner) -> MemoryShop:
-    return MemoryShop.demo(sign=lambda user_id: signer.sign(Principal("customer", user_id)))
+def verifier(public_pem: bytes) -> TokenVerifier:
+    return TokenVerifier(public_pem)
+
+
+@pytest.fixture(scope="session")
+def shared_shop(signer: TokenSigner) -> MemoryShop:
+    return MemoryShop(sign=lambda user_id: signer.sign(Principal("customer", user_id)))
 
 
 @pytest.fixture
-async def gateway(shop: MemoryShop, signer: TokenSigner, verifier: TokenVerifier) -> AsyncIterator[GatewayClient]:
-    async with serving(build_app(shop.clients, Authenticator(verifier), ending=Ending())) as http:
-        yield GatewayClient(http, signer, shop)
+def shop(shared_shop: MemoryShop) -> MemoryShop:
+    """The demo data, as nobody has changed it."""
+    shared_shop.fill(Data.demo())
+    shared_shop.record.calls.clear()
+    shared_shop.record.on_call = None
+    return shared_shop
+
+
+@pytest.fixture(scope="session")
+def program(
+    shared_shop: MemoryShop, public_pem: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str | None]:
+    """URL of the program that is tested in place of the application in this process; None for the application."""
+    file = tmp_path_factory.mktemp("gateway") / "public.pem"
+    file.write_bytes(public_pem)
+    with gateway_over(shared_shop, file) as url:
+        yield url
+
+
+@pytest.fixture
+async def gateway(
+    shop: MemoryShop, signer: TokenSigner, verifier: TokenVerifier, program: str | None
+) -> AsyncIterator[GatewayClient]:
+    app = build_app(shop.clients, Authenticator(verifier), ending=Ending())
+    http = serving(app) if program is None else httpx.AsyncClient(base_url=program, trust_env=False)
+    async with http:
+        yield GatewayClient(http, signer, shop, is_program=program is not None)
 
 
 @pytest.fixture

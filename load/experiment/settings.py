@@ -24,7 +24,17 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
     **{name: ("experiment.cli", name) for name in (*KINDS, "parity", "conformance", "report", "trace", "audit")},
     **{
         f"prove-{name}": ("experiment.cli", "prove", name)
-        for name in ("meetings", "observer", "siblings", "delays", "what-if", "queues", "account", "resume")
+        for name in (
+            "meetings",
+            "observer",
+            "siblings",
+            "delays",
+            "what-if",
+            "queues",
+            "account",
+            "conformance",
+            "resume",
+        )
     },
     "prove-statistics": ("experiment.cli", "prove", "coverage"),
     "prove-cache": ("chaos.prove_cache",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import timedelta
 
 import httpx
@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from fastapi import FastAPI
 from schemathesis.specs.openapi.schemas import OpenApiSchema
 
+from conforming import conforming, gateway_over
 from memory_shop import Data, MemoryShop
 from rest_gateway.app import build_app
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
@@ -36,6 +37,12 @@ def signer(signing_key: Ed25519PrivateKey) -> TokenSigner:
 @pytest.fixture(scope="session")
 def public_pem(signing_key: Ed25519PrivateKey) -> bytes:
     return signing_key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keeps the tests that say something of the program that is tested, if there is one."""
+    if program := conforming():
+        items[:] = [item for item in items if program.is_reached_by(item)]
 
 
 @pytest.fixture(scope="session")
@@ -76,8 +83,19 @@ def documented(installed: tuple[MemoryShop, FastAPI]) -> OpenApiSchema:
     return schemathesis.openapi.from_dict(document(installed[1]))
 
 
+@pytest.fixture(scope="session")
+def program(
+    installed: tuple[MemoryShop, FastAPI], public_pem: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str | None]:
+    """URL of the program that is tested in place of the application in this process; None for the application."""
+    key = tmp_path_factory.mktemp("gateway") / "public.pem"
+    key.write_bytes(public_pem)
+    with gateway_over(installed[0], key) as url:
+        yield url
+
+
 @pytest.fixture
-async def api(app: FastAPI, documented: OpenApiSchema) -> AsyncIterator[httpx.AsyncClient]:
+async def api(app: FastAPI, program: str | None, documented: OpenApiSchema) -> AsyncIterator[httpx.AsyncClient]:
     """A client that fails when an answer differs from the document."""
 
     async def conforms(response: httpx.Response) -> None:
@@ -88,8 +106,8 @@ async def api(app: FastAPI, documented: OpenApiSchema) -> AsyncIterator[httpx.As
             operation.validate_response(whole(response))
 
     async with httpx.AsyncClient(
-        transport=httpx.ASGITransport(app),
-        base_url="http://gateway",
+        transport=httpx.ASGITransport(app) if program is None else httpx.AsyncHTTPTransport(),
+        base_url=program or "http://gateway",
         event_hooks={"response": [conforms]},
         headers={"accept-encoding": "identity"},
     ) as client:

@@ -15,6 +15,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+from anyio.from_thread import start_blocking_portal
+
+from memory_shop import MemoryShop
 from mesh.components.shop_processes import CONTRACT
 from mesh.paths import RunFolder
 from mesh.supervisor.processes import Component, Supervisor
@@ -22,6 +26,11 @@ from mesh.supervisor.readiness import grpc_serving, http_ok, tcp
 from mesh.supervisor.signals import Interrupts
 
 VARIABLE = "HOPWISE_CONFORMANCE"
+REACHED_BY = {"order": "shop", "rest-gateway": "program", "graphql-gateway": "program"}
+"""The fixture by which tests reach a component, where it is not called as the component is."""
+INSIDE = {"statements", "traces", "spans", "caplog", "monkeypatch", "backends", "tell"}
+"""Fixtures of tests that look into a component's process, which they cannot where it is a program; and `tell`, as
+version 1 of the contract has no updates."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +41,19 @@ class Conforming:
         component: The component that it is.
         command: Its command line.
         protocols: The protocols that it is tested over.
+        start_s: How long it may take to answer, in seconds.
     """
 
     component: str
     command: tuple[str, ...]
     protocols: tuple[str, ...]
+    start_s: float = 30
+
+    def is_reached_by(self, item: pytest.Item) -> bool:
+        """Whether a test says something of the program, from outside, that every implementation must do."""
+        fixtures = set(getattr(item, "fixturenames", ()))
+        reaching = {REACHED_BY.get(self.component, self.component), "contracted"}
+        return bool(fixtures & reaching) and not fixtures & INSIDE and item.get_closest_marker("ours") is None
 
     @contextmanager
     def started(self, protocol: str, env: Mapping[str, str], folder: Path) -> Iterator[str]:
@@ -69,13 +86,38 @@ class Conforming:
             },
             ready=checks.get(protocol, http_ok(port, "/healthz")),
             command=shlex.join(self.command),
+            start_limit_s=self.start_s,
         )
         supervisor = Supervisor(RunFolder.of(port, folder), Interrupts())
         try:
             supervisor.start([component])
             yield address
+            for died in supervisor.ended():
+                raise died
         finally:
             supervisor.stop()
+
+
+@contextmanager
+def gateway_over(shop: MemoryShop, public_key: Path) -> Iterator[str | None]:
+    """The gateway that is tested, over services in memory that this process serves over gRPC.
+
+    Args:
+        shop: The services.
+        public_key: File of the key that verifies tokens.
+
+    Yields:
+        The gateway's URL; None if no program is tested.
+    """
+    program = conforming()
+    if program is None:
+        yield None
+        return
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(shop.serving()) as address:
+        peers = {f"SHOP_PEER_{name}": f"grpc://{address}" for name in ("PRODUCT", "ORDER", "USER", "PAYMENT")}
+        env = {"SHOP_JWT_PUBLIC_KEY_FILE": str(public_key), **peers}
+        with program.started("http", env, public_key.parent) as place:
+            yield f"http://{place}"
 
 
 def conforming(environ: Mapping[str, str] = os.environ) -> Conforming | None:
@@ -84,4 +126,4 @@ def conforming(environ: Mapping[str, str] = os.environ) -> Conforming | None:
     if not told:
         return None
     read = json.loads(told)
-    return Conforming(read["component"], tuple(read["command"]), tuple(read["protocols"]))
+    return Conforming(read["component"], tuple(read["command"]), tuple(read["protocols"]), read["start_s"])

@@ -11,6 +11,7 @@ import pytest
 
 from shop.platform.graphql.graphiql import FETCHED, GraphiQL
 
+pytestmark = pytest.mark.ours
 HTML = {"accept": "text/html,*/*;q=0.8"}
 
 

@@ -109,7 +109,9 @@ INVALID = [
     ({"query": "fragment f on Product { id }"}, "Fragment 'f' is never used"),
     ({"query": "{ produkt }"}, "Cannot query field 'produkt'"),
     ({"query": "{ product { id } }"}, "of type 'ID!' is required"),
-    ({"query": "subscription { notifications { position } }"}, "use /graphql/stream"),
+    pytest.param(
+        {"query": "subscription { notifications { position } }"}, "use /graphql/stream", marks=pytest.mark.ours
+    ),
     ({"query": "query a { __typename } query b { __typename }"}, "operationName is needed: a, b"),
     (
         {"query": "query a { __typename }", "operationName": "c"},
@@ -124,7 +126,7 @@ INVALID = [
 ]
 
 
-@pytest.mark.parametrize(("body", "message"), INVALID, ids=[case[1] for case in INVALID])
+@pytest.mark.parametrize(("body", "message"), INVALID, ids=str)
 async def test_requests_that_cannot_run(gateway: Any, body: dict[str, Any], message: str) -> None:
     for accept, status in (("application/json", 200), ("*/*", 200), (f"{RESPONSE_JSON}, application/json;q=0.9", 400)):
         response = await gateway.post(body, accept=accept)
@@ -132,7 +134,7 @@ async def test_requests_that_cannot_run(gateway: Any, body: dict[str, Any], mess
         answer = response.json()
         assert "data" not in answer or answer["data"] is None
         assert answer["errors"][0]["extensions"]["code"] == "INVALID_ARGUMENT"
-        assert message in answer["errors"][0]["message"]
+        assert gateway.says(answer["errors"][0]["message"], message)
 
 
 async def test_the_newer_media_type_is_given_to_whoever_accepts_it(gateway: Any) -> None:
@@ -160,6 +162,7 @@ async def test_large_bodies_are_refused(gateway: Any) -> None:
     assert response.status_code == 413
 
 
+@pytest.mark.ours
 @pytest.mark.parametrize("length", ["9" * 30, "9" * 5000])
 async def test_lengths_beyond_all_bounds_are_too_large(gateway: Any, length: str) -> None:
     headers = {"content-type": "application/json", "content-length": length}
@@ -168,6 +171,7 @@ async def test_lengths_beyond_all_bounds_are_too_large(gateway: Any, length: str
     assert response.status_code == 413
 
 
+@pytest.mark.ours
 async def test_a_body_that_does_not_come_is_given_up(gateway: Any) -> None:
     async def stalled() -> Any:
         yield b'{"query": '
@@ -182,6 +186,7 @@ async def test_a_body_that_does_not_come_is_given_up(gateway: Any) -> None:
     assert error["message"] == "the body did not arrive in time; send it faster or allow more time"
 
 
+@pytest.mark.ours
 async def test_a_body_that_breaks_off_is_a_bad_request(gateway: Any) -> None:
     messages = iter([{"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.disconnect"}])
     answered = []
@@ -213,7 +218,7 @@ async def test_texts_that_grow_in_lower_case_are_values_like_others(gateway: Any
     assert response.status_code == 400
     error = response.json()["errors"][0]
     assert error["extensions"]["code"] == "INVALID_ARGUMENT"
-    assert "\u0130@\u0130" in error["message"]
+    assert gateway.says(error["message"], "\u0130@\u0130")
 
 
 async def test_numbers_beyond_all_bounds_are_refused(gateway: Any) -> None:
@@ -222,13 +227,13 @@ async def test_numbers_beyond_all_bounds_are_refused(gateway: Any) -> None:
         body = json.dumps({"query": query, "variables": {"n": 0}}).replace('"n": 0', f'"n": {"1" * digits}')
         response = await gateway.http.post("/graphql", content=body, headers={"content-type": "application/json"})
         assert response.json()["errors"][0]["extensions"]["code"] == "INVALID_ARGUMENT"
-        assert message in response.json()["errors"][0]["message"]
+        assert gateway.says(response.json()["errors"][0]["message"], message)
 
 
 async def test_long_names_are_not_repeated_in_full(gateway: Any) -> None:
     response = await gateway.post({"query": "{" + "a" * 10_000 + "}"})
 
-    assert response.json()["errors"][0]["message"].startswith("Cannot query field 'aaaa")
+    assert gateway.says(response.json()["errors"][0]["message"], "Cannot query field 'aaaa")
     assert len(response.content) < 2_000
 
 

@@ -11,6 +11,7 @@ import os
 import time
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +24,7 @@ MOST_CPU_S = 0.25
 RESPONSE_JSON = "application/graphql-response+json"
 
 
+@pytest.mark.ours
 def test_random_requests_are_answered_quickly_and_never_with_a_server_error(gateway: Any) -> None:
     app, ran = gateway.http._transport.app, 0
     tokens = {"": None, **{kind: f"Bearer {gateway.token(kind)}".encode() for kind in ("customer", "partner")}}

@@ -36,6 +36,7 @@ async def tasks_of(request: Coroutine[Any, Any, Any]) -> int:
     return started
 
 
+@pytest.mark.ours
 @pytest.mark.parametrize(
     "query",
     [

@@ -28,12 +28,21 @@ from mesh.description.switch_values import implementations
 from mesh.description.topology import BUILT_IN, PYTHON, Program
 from mesh.paths import ROOT
 
-TESTS = ROOT / "services" / "tests" / "integration"
+SERVICES, CHECKOUT = "services/tests/integration", "services/tests/integration/checkout"
 SUITES: Mapping[str, tuple[str, ...]] = {
-    "product": ("test_contract.py", "test_product_catalogue.py", "test_product_stock.py"),
-    "user": ("test_user_accounts.py", "test_logins.py", "test_email_addresses.py"),
+    "product": (f"{SERVICES}/test_product_catalogue.py", f"{SERVICES}/test_product_stock.py"),
+    "user": (*(f"{SERVICES}/test_{suite}.py" for suite in ("user_accounts", "logins", "email_addresses")),),
+    "order": (f"{CHECKOUT}/test_checkout.py", f"{CHECKOUT}/test_orders.py"),
+    "payment": (f"{SERVICES}/test_payments.py",),
+    "rest-gateway": ("rest-gateway/tests/unit",),
+    "graphql-gateway": ("graphql-gateway/tests/unit",),
 }
-"""The tests that a component must pass, whatever it is written in."""
+"""The tests that a component must pass beside those of `CONTRACT`, whatever it is written in."""
+CONTRACT = f"{SERVICES}/contract"
+SET_UP = (f"{CONTRACT}/test_set_up.py",)
+"""What is asked first: a program that it does not hold for would only wait in all other tests."""
+START_S = 30.0
+"""How long a program may take to answer."""
 PROTOCOLS = ("grpc", "rest", "graphql", "thrift")
 VARIABLE = "HOPWISE_CONFORMANCE"
 """What tells the tests which program they test (services/tests/conforming.py)."""
@@ -48,13 +57,15 @@ class Law:
     """What one test says, over all of its cases.
 
     Attributes:
-        suite: The file of tests.
+        file: The file of its test.
+        suite: What the file is called in a table.
         says: What must hold, as the test is named.
         cases: How many cases were tried.
         failed: The cases in which it does not hold, each with the first line of why.
         skipped: How many cases were left out.
     """
 
+    file: str
     suite: str
     says: str
     cases: int = 0
@@ -88,11 +99,15 @@ def conformance_command(
         asked = tuple(dict.fromkeys(map(str.strip, protocols.split(","))))
         if unknown := sorted(set(asked) - set(PROTOCOLS)):
             raise UsageError(f"protocols={protocols}: {', '.join(unknown)} is unknown; valid: {', '.join(PROTOCOLS)}")
-        laws = laws_of(run_suites(name, argv, asked))
+        laws = laws_of(run_suites(name, argv, asked, SET_UP))
+        if not any(law.failed for law in laws):
+            laws += laws_of(run_suites(name, argv, asked, [CONTRACT, *SUITES[name]]))
         if as_json:
             typer.echo(json.dumps([asdict(law) | {"verdict": law.verdict} for law in laws], indent=2))
         else:
             console().print(rendered([conformance_table(name, argv, laws)]))
+        for law in (law for law in laws if law.failed):
+            typer.echo(f"{name}: '{law.says}' fails ({law.file}): {law.failed[0]}", err=True)
         raise SystemExit(1 if any(law.failed for law in laws) else 0)
 
 
@@ -123,19 +138,26 @@ def program_of(component: str, command: str, implementation: str) -> tuple[str, 
     return component, [shutil.which(argv[0]) or argv[0], *argv[1:]]
 
 
-def run_suites(component: str, argv: Sequence[str], protocols: Sequence[str]) -> ElementTree.Element:
-    """Runs a component's tests, which show their progress; returns their results as JUnit's XML.
+def run_suites(
+    component: str, argv: Sequence[str], protocols: Sequence[str], suites: Sequence[str]
+) -> ElementTree.Element:
+    """Runs tests of a component, which show their progress; returns their results as JUnit's XML.
+
+    Args:
+        component: The component.
+        argv: The command line that runs it.
+        protocols: Protocols that it is tested over.
+        suites: Files and folders of tests, or single ones, as pytest names them.
 
     Raises:
         UsageError: They could not be run.
     """
-    told = {"component": component, "command": list(argv), "protocols": list(protocols)}
+    told = {"component": component, "command": list(argv), "protocols": list(protocols), "start_s": START_S}
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder, "results.xml")
         arguments = ["-q", "-n0", "--no-header", "--no-summary", f"--junitxml={results}", "-o", "junit_family=xunit1"]
-        suites = [str(TESTS / suite) for suite in SUITES[component]]
         subprocess.run(  # noqa: S603 - our own tests
-            [sys.executable, "-m", "pytest", *arguments, *suites],
+            [sys.executable, "-m", "pytest", *arguments, *(str(ROOT / suite) for suite in suites)],
             cwd=ROOT,
             env={**os.environ, VARIABLE: json.dumps(told)},
             stdout=sys.stderr,
@@ -154,7 +176,8 @@ def laws_of(results: ElementTree.Element) -> list[Law]:
         suite = case.get("file") or case.get("classname", "").replace(".", "/")
         name, _, parameters = case.get("name", "").partition("[")
         says = re.sub(r"^test_", "", name).replace("_", " ")
-        law = laws.setdefault((suite, says), Law(Path(suite).stem.removeprefix("test_").replace("_", " "), says))
+        file = str(Path(suite).relative_to(ROOT)) if Path(suite).is_absolute() else suite
+        law = laws.setdefault((file, says), Law(file, Path(file).stem.removeprefix("test_").replace("_", " "), says))
         law.cases += 1
         broken = [*case.iter("failure"), *case.iter("error")]
         if broken:

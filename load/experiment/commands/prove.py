@@ -14,6 +14,7 @@ import typer
 from experiment.arguments import checked_seed, whole_number, workload_file
 from experiment.blocks import expected_s
 from experiment.commands.options import RunName, Topologies, console, reported_errors
+from experiment.commands.prove_conformance import prove_conformance_command
 from experiment.generator.shopload import BINARY, Shopload
 from experiment.plan.arms_in_blocks import MOST_BLOCKS, Plan
 from experiment.plan.resume import take_up
@@ -50,6 +51,7 @@ MOST_KILLED_BLOCKS = 10
 
 app = typer.Typer(no_args_is_help=True, help=__doc__)
 app.add_typer(simulations)
+app.command("conformance")(prove_conformance_command)
 
 
 def _begun(resume: str, planned: Callable[[], Plan]) -> tuple[ResultsFolder, Plan]:

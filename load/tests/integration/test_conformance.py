@@ -1,28 +1,148 @@
-"""What `make conformance` says of a program that does not conform."""
+"""What `make conformance` says of programs that do not conform, and whether it notices seeded faults."""
 
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
+from experiment.commands import conformance
+from experiment.commands.conformance import Law, laws_of, run_suites
+from experiment.proofs.conformance import copy_with, prove_conformance
+from experiment.proofs.seeded_faults import CALLS, FAULTS, SET_UP, Fault
+
 pytestmark = pytest.mark.integration
 LIMIT_S = 300
+READ = 'product = await self._store.get(identifier(product_id, "id"))'
 
 
-def test_a_program_that_only_fails_fails_every_test() -> None:
-    asked = ["--component", "user", "--command", "/bin/sh -c 'echo no such table >&2; exit 3'", "--json"]
-    done = subprocess.run(
-        [sys.executable, "-m", "experiment", "conformance", *asked],
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-        check=False,
-    )
+@pytest.fixture(autouse=True)
+def nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Fails a test that leaves a process running: all that it starts inherit a variable of its own."""
+    mark = f"MARK={tmp_path}"
+    monkeypatch.setenv("PATH", f"{os.environ['PATH']}:{mark}")
+    yield
+    monkeypatch.undo()
+    left = [path for path in Path("/proc").glob("[0-9]*/environ") if mark in read(path)]
+    assert not left, [read(path.with_name("cmdline")) for path in left]
+
+
+def read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode(errors="replace")
+    except OSError:  # it has ended meanwhile, or is another user's
+        return ""
+
+
+def conformance_of(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "experiment", "conformance", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--command", "./nobody"], "there is no program ./nobody that can be executed"),
+        (["--component", "edge"], "valid: product, user, order, payment, rest-gateway, graphql-gateway"),
+        (["--protocols", "smoke"], "smoke is unknown; valid: grpc"),
+        (["--command", "x", "--implementation", "product:go"], "give one of them"),
+    ],
+)
+def test_what_cannot_be_tested_is_named(arguments: Sequence[str], said: str) -> None:
+    done = conformance_of(*arguments)
+    assert done.returncode == 2, done.stderr
+    assert said in " ".join(done.stderr.split())
+
+
+def test_a_program_that_only_fails_is_not_tried_any_further() -> None:
+    command = "/bin/sh -c 'echo error: no such table >&2; exit 3'"
+    done = conformance_of("--component", "rest-gateway", "--command", command, "--json")
     assert done.returncode == 1, done.stderr
     laws = json.loads(done.stdout)
     assert {law["verdict"] for law in laws} == {"FAILS"}
-    (why, *_) = laws[0]["failed"]
-    assert "user (command: /bin/sh -c 'echo no such table >&2; exit 3') ended while it was starting" in why
+    assert {law["file"] for law in laws} == {SET_UP}
+    assert f"rest-gateway (command: {command}) ended with exit code 3 in place of serving" in done.stderr
+    assert "no such table" in done.stderr
+    assert f"rest-gateway: 'answers until ctrl c and ends with exit code 0' fails ({SET_UP})" in done.stderr
+
+
+def judged(argv: Sequence[str], *laws: tuple[str, str]) -> list[Law]:
+    return laws_of(run_suites("product", argv, ["grpc"], [f"{suite}::test_{law}" for suite, law in laws]))
+
+
+def test_a_program_that_answers_too_late_is_named_with_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conformance, "START_S", 1)
+    (law,) = judged(["/bin/sleep", "1000"], (SET_UP, "answers_until_ctrl_c_and_ends_with_exit_code_0"))
+    assert "product (command: /bin/sleep 1000) did not answer its health check within 1 s" in law.failed[0]
+
+
+@pytest.mark.parametrize(
+    ("law", "file", "before", "after", "said"),
+    [
+        (
+            (SET_UP, "answers_until_ctrl_c_and_ends_with_exit_code_0"),
+            "shop/platform/process/lifecycle.py",
+            "loop.add_signal_handler(number, stop.set)",
+            "loop.add_signal_handler(number, str)",
+            "did not end within 10 s of the signal",
+        ),
+        (
+            (SET_UP, "answers_until_ctrl_c_and_ends_with_exit_code_0"),
+            "shop/platform/config.py",
+            'CONTRACT = "1"',
+            'CONTRACT = "2"',
+            "SHOP_CONTRACT is 1; valid: 2",
+        ),
+        (
+            (CALLS, "many_calls_and_clients_leave_nothing_open"),
+            "shop/product/service.py",
+            READ,
+            f'self.__dict__.setdefault("kept", []).append(open("/dev/null"))\n        {READ}',
+            "open files",
+        ),
+        (
+            (CALLS, "many_calls_and_clients_leave_nothing_open"),
+            "shop/product/service.py",
+            READ,
+            f'__import__("threading").Timer(600, print).start()\n        {READ}',
+            "threads: ",
+        ),
+        (
+            (CALLS, "many_calls_and_clients_leave_nothing_open"),
+            "shop/product/service.py",
+            READ,
+            f'self.__dict__["calls"] = self.__dict__.get("calls", 0) + 1\n        if self.__dict__["calls"] > 50:\n'
+            f'            print("error: no more", file=__import__("sys").stderr, flush=True)\n'
+            f'            __import__("os")._exit(7)\n        {READ}',
+            "died during a test, with exit code 7; it said: error: no more",
+        ),
+    ],
+    ids=["never ends", "another version", "files", "threads", "dies"],
+)
+def test_a_program_that_misbehaves_is_named_with_what_it_did(
+    law: tuple[str, str], file: str, before: str, after: str, said: str
+) -> None:
+    with copy_with(Fault("product", said, file, before, after, *law)) as folder:
+        argv = ["/usr/bin/env", f"PYTHONPATH={folder}", sys.executable, "-m", "shop.product"]
+        (found,) = judged(argv, law)
+    why = " ".join(found.failed)
+    assert said in why, why
+    if "open files" not in said and "threads" not in said:
+        assert f"product (command: {shlex.join(argv)})" in why
+
+
+CHOSEN = ("everybody may add products", "a checkout takes another amount", "items are read one by one")
+"""Faults that every change is tried with, one of a component's each; `make prove-conformance` has all."""
+
+
+def test_conformance_fails_for_seeded_faults_and_holds_without_one() -> None:
+    faults = [fault for fault in FAULTS if fault.says in CHOSEN]
+    assert len(faults) == len(CHOSEN)
+    for tried in prove_conformance(faults):
+        assert tried.ok, tried

@@ -83,6 +83,7 @@ async def test_a_large_body_is_refused_by_its_length(api: httpx.AsyncClient) -> 
     assert answer.json()["detail"] == "the body is too large; at most 65536 bytes are valid"
 
 
+@pytest.mark.ours
 async def test_a_large_body_without_a_length_is_refused_while_it_comes(api: httpx.AsyncClient) -> None:
     sent = 0
 
@@ -98,6 +99,7 @@ async def test_a_large_body_without_a_length_is_refused_while_it_comes(api: http
     assert sent <= MOST_BYTES // 1024 + 2
 
 
+@pytest.mark.ours
 async def test_a_body_that_does_not_come_runs_into_the_deadline(api: httpx.AsyncClient) -> None:
     async def stalled() -> AsyncIterator[bytes]:
         yield b"{"

@@ -38,7 +38,9 @@ OPERATIONS = [
 
 
 @pytest.fixture(scope="module")
-def contract(public_pem: bytes) -> OpenApiSchema:
+def contract(public_pem: bytes, program: str | None) -> OpenApiSchema:
+    if program:
+        return schemathesis.openapi.from_dict(DOCUMENT)
     shop = MemoryShop.demo(products=20, users=5, regulars=2)
     return schemathesis.openapi.from_asgi(
         "/openapi.json", build_app(shop.clients, Authenticator(TokenVerifier(public_pem)), ending=Ending())
@@ -48,8 +50,10 @@ def contract(public_pem: bytes) -> OpenApiSchema:
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
 @pytest.mark.parametrize("label", OPERATIONS)
 def test_no_request_breaks_the_contract(
-    contract: OpenApiSchema, signer: TokenSigner, label: str, mode: GenerationMode
+    contract: OpenApiSchema, program: str | None, signer: TokenSigner, label: str, mode: GenerationMode
 ) -> None:
+    if program and "/notifications" in label:
+        pytest.skip("there with `updates=on`, which the contract for programs leaves out")
     operation = contract.find_operation_by_label(label)
     assert operation is not None
     headers = {"authorization": f"Bearer {signer.sign(Principal('partner', 1))}"}
@@ -64,6 +68,6 @@ def test_no_request_breaks_the_contract(
     )
     @given(case=operation.as_strategy(generation_mode=mode))
     def requests_of(case: schemathesis.Case) -> None:
-        case.call_and_validate(headers=headers, checks=CHECKS)
+        case.call_and_validate(base_url=program, headers=headers, checks=CHECKS)
 
     requests_of()

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 
+@pytest.mark.ours
 async def test_the_page_needs_nothing_from_elsewhere(api: httpx.AsyncClient) -> None:
     page = await api.get("/docs")
 
@@ -29,6 +30,7 @@ async def test_the_page_needs_nothing_from_elsewhere(api: httpx.AsyncClient) -> 
         ("favicon-32x32.png", "image/png"),
     ],
 )
+@pytest.mark.ours
 async def test_its_parts_have_their_types(api: httpx.AsyncClient, name: str, media_type: str) -> None:
     answer = await api.get(f"/docs/{name}")
 

@@ -45,6 +45,7 @@ def test_an_unknown_command_names_the_valid_ones(capsys: pytest.CaptureFixture[s
     assert "valid: none to serve, or openapi" in capsys.readouterr().err
 
 
+@pytest.mark.ours
 async def test_it_is_served(api: httpx.AsyncClient) -> None:
     assert (await api.get("/openapi.json")).text == COMMITTED.read_text()
 

@@ -23,6 +23,8 @@ PEER_SCHEMES = ("grpc", "http", "graphql", "thrift", "thrift-json")
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 SWITCH = ("on", "off")
 STORES = ("postgres", "memory")
+CONTRACT = "1"
+"""Version of what a component is told and does; a program in place of ours is told which one is asked of it."""
 DEFAULT_POOL = 8
 LARGEST_POOL = 200
 DEFAULT_CACHE_BOUND_MS = 60_000
@@ -144,6 +146,7 @@ class ServiceConfig:
         peers = {name: _peer(env, name) for name in PEERS if env.get(f"SHOP_PEER_{name.upper()}")}
         sockets = {name: _socket(env, name) for name in PEERS if env.get(f"SHOP_SOCKET_{name.upper()}")}
         page_token_key = _value(env, "SHOP_PAGE_TOKEN_KEY")
+        _choice(env, "SHOP_CONTRACT", (CONTRACT,), CONTRACT)
         return cls(
             component=_choice(env, "SHOP_COMPONENT", COMPONENTS, None),
             instance=env.get("SHOP_INSTANCE") or None,

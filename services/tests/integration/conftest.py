@@ -13,13 +13,14 @@ import pytest
 
 from conforming import conforming
 from shop.clients.connect import connect
-from shop.clients.ports import Clients, ProductClient, UserClient
+from shop.clients.ports import Clients, PaymentClient, ProductClient, UserClient
 from shop.database.documents import documents_table
 from shop.database.seed import copy_table
 from shop.money import Money
 from shop.order import bootstrap as order_bootstrap
 from shop.payment import bootstrap as payment_bootstrap
 from shop.platform.config import ServiceConfig
+from shop.platform.process.beside import beside
 from shop.platform.serve import servers
 from shop.product import bootstrap as product_bootstrap
 from shop.user import bootstrap as user_bootstrap
@@ -57,9 +58,7 @@ def _makes_sense(item: pytest.Function) -> bool:
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
     fixtures = set(item.fixturenames)
     if CONFORMING is not None:
-        # Those that do not reach the program say nothing of it: the suite of the contract has `settings`.
-        reaches = bool(fixtures & {CONFORMING.component, "settings"})
-        return reaches and parameters.get("protocol", "grpc") in CONFORMING.protocols
+        return CONFORMING.is_reached_by(item) and parameters.get("protocol", "grpc") in CONFORMING.protocols
     return parameters.get("protocol") not in (MEMORY, CACHED) or ("store" in fixtures and not fixtures & TABLES)
 
 
@@ -103,21 +102,40 @@ def served_fixture() -> Callable[..., Any]:
 
 
 @asynccontextmanager
-async def running(name: str, protocol: str, config: ServiceConfig, folder: Path) -> AsyncIterator[Clients]:
-    """A service on the tests' database, and clients of which the one of this service is connected."""
+async def started(protocol: str, config: ServiceConfig, folder: Path, *, ours: bool = False) -> AsyncIterator[str]:
+    """A service on its database: the program that is tested, or ours in this process; gives its callers' address."""
+    name = config.component
     async with AsyncExitStack() as stack:
-        if CONFORMING is not None and CONFORMING.component == name:
+        if CONFORMING is not None and CONFORMING.component == name and not ours:
             env = {
                 "SHOP_DATABASE_URL": config.database_url or "",
                 "SHOP_DATABASE_POOL": str(config.database_pool),
                 "SHOP_JWT_PRIVATE_KEY_FILE": config.jwt_private_key_file or "",
+                **{f"SHOP_PEER_{peer.upper()}": address for peer, address in config.peers.items()},
             }
-            place = stack.enter_context(CONFORMING.started(protocol, env, folder))
-            address = f"{PROTOCOLS[protocol]}://{place}"
-        else:
-            service = await stack.enter_async_context(BOOTSTRAPS[name].bootstrap(config))
-            address = await stack.enter_async_context(served(name, protocol, service))
-        yield await stack.enter_async_context(connect({name: address}, "test"))
+            yield f"{PROTOCOLS[protocol]}://{stack.enter_context(CONFORMING.started(protocol, env, folder))}"
+            return
+        service = await stack.enter_async_context(BOOTSTRAPS[name].bootstrap(config))
+        if isinstance(service, order_bootstrap.OrderParts):
+            await stack.enter_async_context(beside(service.recovery.run()))
+            service = service.service
+        yield await stack.enter_async_context(served(name, protocol, service))
+
+
+@pytest.fixture(scope="session", name="started")
+def started_fixture() -> Callable[..., Any]:
+    """Starts a service as `started` does; for tests in folders of their own."""
+    return started
+
+
+@asynccontextmanager
+async def running(protocol: str, config: ServiceConfig, folder: Path) -> AsyncIterator[Clients]:
+    """A service on the tests' database, and clients of which the one of this service is connected."""
+    async with (
+        started(protocol, config, folder) as address,
+        connect({config.component: address}, "test") as clients,
+    ):
+        yield clients
 
 
 @pytest.fixture(scope="session")
@@ -140,7 +158,7 @@ async def product(
     config = ServiceConfig(
         component="product", database_url=role_url("product"), database_pool=4, store=store, cache_url=cache_url
     )
-    async with running("product", protocol, config, tmp_path_factory.mktemp("product")) as clients:
+    async with running(protocol, config, tmp_path_factory.mktemp("product")) as clients:
         yield clients.product
 
 
@@ -162,8 +180,18 @@ async def user(
         cache_url=cache_url,
         jwt_private_key_file=str(keys.private_file),
     )
-    async with running("user", protocol, config, tmp_path_factory.mktemp("user")) as clients:
+    async with running(protocol, config, tmp_path_factory.mktemp("user")) as clients:
         yield clients.user
+
+
+@pytest.fixture(scope="module")
+async def payment(
+    protocol: str, store: str, role_url: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[PaymentClient]:
+    """A client of the payment service, which the tests of a module share."""
+    config = ServiceConfig(component="payment", database_url=role_url("payment"), database_pool=4, store=store)
+    async with running(protocol, config, tmp_path_factory.mktemp("payment")) as clients:
+        yield clients.payment
 
 
 @pytest.fixture

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack
+from collections.abc import Callable
 from itertools import count
 from typing import Any
 
 import pytest
 
-from shop.clients.connect import connect
-from shop.clients.ports import Clients, PaymentClient
+from shop.clients.ports import PaymentClient
 from shop.errors import FailedPrecondition, InvalidArgument, NotFound, PaymentDeclined, ShopError
 from shop.money import Money
-from shop.payment import bootstrap as payment_bootstrap
-from shop.platform.config import ServiceConfig
 from shop.values.payment import PaymentStatus
 
 pytestmark = pytest.mark.integration
@@ -24,19 +20,6 @@ AMOUNT = Money(1_999, "EUR")
 NOWHERE = 2**62
 USER = 17
 ORDERS = count(1)
-
-
-@pytest.fixture(scope="module")
-async def payment(
-    protocol: str, store: str, served: Callable[..., Any], role_url: Callable[[str], str]
-) -> AsyncIterator[PaymentClient]:
-    """A client of the payment service; every test runs over each protocol."""
-    config = ServiceConfig(component="payment", database_url=role_url("payment"), database_pool=4, store=store)
-    async with AsyncExitStack() as stack:
-        service = await stack.enter_async_context(payment_bootstrap.bootstrap(config))
-        address = await stack.enter_async_context(served("payment", protocol, service))
-        clients: Clients = await stack.enter_async_context(connect({"payment": address}, "test"))
-        yield clients.payment
 
 
 @pytest.fixture

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 from memory_shop.data import DEMO_PASSWORD, Data, checkout_id
 from memory_shop.notifications import MemoryNotifications
 from memory_shop.record import Record
 from shop.clients.ports import Clients
+from shop.notification.grpc import register as notification_register
 from shop.notification.service import NotificationService
 from shop.order.background import Background
+from shop.order.grpc import register as order_register
 from shop.order.memory import MemoryCancellations, MemoryCheckouts, MemoryOrders
 from shop.order.sagas.cancellation import CancellationSaga
 from shop.order.sagas.checkout import CheckoutSaga
 from shop.order.service import OrderService
 from shop.payment.bank import SimulatedBank
 from shop.payment.domain import StoredPayment
+from shop.payment.grpc import register as payment_register
 from shop.payment.memory import MemoryPayments
 from shop.payment.service import PaymentService
 from shop.platform.access.jwt import Principal
+from shop.platform.access.rules import Authenticator, NoVerifier
+from shop.platform.grpc.server import grpc_server
+from shop.product.grpc import register as product_register
 from shop.product.memory import MemoryProductStore
 from shop.product.service import ProductService
+from shop.user.grpc import register as user_register
 from shop.user.memory import MemoryUserStore
 from shop.user.service import UserService
 
@@ -55,11 +63,13 @@ class Recorded:
     Args:
         record: Gets the calls.
         service: Returns the service.
+        served: Whether it is called by what serves it, to which streams give rows by the chunk.
     """
 
-    def __init__(self, record: Record, service: Callable[[], Any]) -> None:
+    def __init__(self, record: Record, service: Callable[[], Any], *, served: bool = False) -> None:
         self._record = record
         self._service = service
+        self._served = served
 
     def __getattr__(self, method: str) -> Callable[..., Any]:
         async def call(*args: Any, **kwargs: Any) -> Any:
@@ -69,7 +79,7 @@ class Recorded:
         async def stream(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
             await self._record.note(method)
             async for rows in getattr(self._service(), method)(*args, **kwargs):
-                for row in rows:
+                for row in [rows] if self._served else rows:
                     yield row
 
         async def watch(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
@@ -98,13 +108,30 @@ class MemoryShop:
         self.record = Record()
         self._signer = Signer(sign)
         self.fill(data or Data())
-        self.clients = Clients(
-            product=Recorded(self.record, lambda: self._product),  # type: ignore[arg-type]
-            user=Recorded(self.record, lambda: self._user),  # type: ignore[arg-type]
-            order=Recorded(self.record, lambda: self._order),  # type: ignore[arg-type]
-            payment=Recorded(self.record, lambda: self._payment),  # type: ignore[arg-type]
-            notification=Recorded(self.record, lambda: self._notification),  # type: ignore[arg-type]
-        )
+        self.clients = Clients(**{name: Recorded(self.record, service) for name, service in self._services().items()})  # type: ignore[arg-type]
+
+    def _services(self) -> dict[str, Callable[[], Any]]:
+        """Gives each service by its name; another one after each `fill`."""
+        return {
+            "product": lambda: self._product,
+            "user": lambda: self._user,
+            "order": lambda: self._order,
+            "payment": lambda: self._payment,
+            "notification": lambda: self._notification,
+        }
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[str]:
+        """Serves all services over gRPC, each call recorded, for as long as the context lasts; gives the address."""
+        registers = [product_register, user_register, order_register, payment_register, notification_register]
+        services = self._services()
+
+        def register(server: Any) -> list[str]:
+            each = zip(registers, services.values(), strict=True)
+            return [name for add, one in each for name in add(server, Recorded(self.record, one, served=True))]  # type: ignore[arg-type]
+
+        async with grpc_server("127.0.0.1:0", register, Authenticator(NoVerifier(), trusts_inside=True)) as address:
+            yield address
 
     @classmethod
     def demo(

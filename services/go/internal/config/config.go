@@ -21,6 +21,7 @@ const (
 	// DefaultPageTokenKey is no secret: it keeps clients from building page tokens of their own.
 	DefaultPageTokenKey = "hopwise page tokens"
 
+	contract    = "1" // the version of docs/system/your-component.md
 	unixScheme  = "unix:"
 	longestPath = 107 // of a Unix domain socket
 	defaultPool = 8
@@ -104,6 +105,7 @@ func Read(component string, kind Kind, getenv func(string) string) (Config, erro
 		c.TelemetryFile = filepath.Join(folder, or(c.Instance, c.Component)+".json")
 	}
 	r.choice("SHOP_STORE", "postgres", "postgres")
+	r.choice("SHOP_CONTRACT", contract, contract)
 	for _, name := range unserved {
 		if getenv(name) != "" && getenv(name) != "off" && getenv(name) != "0" {
 			r.fail("%s is set, and this implementation of %s has nothing of the kind; leave it out", name, component)

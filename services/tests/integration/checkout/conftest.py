@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
@@ -16,7 +16,6 @@ import pytest
 from shop.clients.connect import connect
 from shop.clients.ports import Clients
 from shop.database.audit import Finding, audit
-from shop.order import bootstrap as order_bootstrap
 from shop.order.background import Background
 from shop.order.postgres_orders import PostgresOrders
 from shop.order.postgres_sagas import Driver, PostgresCancellations, PostgresCheckouts
@@ -27,7 +26,6 @@ from shop.order.service import OrderService
 from shop.payment import bootstrap as payment_bootstrap
 from shop.platform.config import ServiceConfig
 from shop.platform.database.pool import Database, connect_database
-from shop.platform.process.beside import beside
 from shop.product import bootstrap as product_bootstrap
 from shop.user import bootstrap as user_bootstrap
 from shop.values.order import CheckoutLine, Order
@@ -150,51 +148,32 @@ async def backends(shared_trial: Trial, keys: Any) -> AsyncIterator[Backends]:
         yield Backends(shared_trial, product, user, payment, database)
 
 
-@asynccontextmanager
-async def running_shop(
-    trial: Trial, keys: Any, served: Callable[[str, Any], Any], store: str = "postgres"
-) -> AsyncIterator[Clients]:
-    """All four services, and clients of them."""
-    async with AsyncExitStack() as stack:
-        peers: dict[str, str] = {}
-        for name, bootstrap in (
-            ("product", product_bootstrap.bootstrap),
-            ("user", user_bootstrap.bootstrap),
-            ("payment", payment_bootstrap.bootstrap),
-            ("order", order_bootstrap.bootstrap),
-        ):
-            config = ServiceConfig(
-                component=name,
-                listen_grpc="127.0.0.1:0",
-                database_url=trial.role_url(name),
-                database_pool=4,
-                store=store,
-                jwt_private_key_file=str(keys.private_file),
-                peers=dict(peers),
-            )
-            started = await stack.enter_async_context(bootstrap(config))
-            service = started
-            if isinstance(started, order_bootstrap.OrderParts):
-                service = started.service
-                await stack.enter_async_context(beside(started.recovery.run()))
-            peers[name] = await stack.enter_async_context(served(name, service))
-        yield await stack.enter_async_context(connect(peers, "test"))
-
-
 @pytest.fixture(scope="module")
 async def shop(
     protocol: str,
     store: str,
-    served: Callable[..., Any],
+    started: Callable[..., Any],
     shared_trial: Trial,
     keys: Any,
     counted_statements: Counter[str],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[Clients]:
     """The four services over one protocol, which the tests of a module share; every test runs over each."""
-    async with running_shop(
-        shared_trial, keys, lambda name, service: served(name, protocol, service), store
-    ) as clients:
-        yield clients
+    async with AsyncExitStack() as stack:
+        peers: dict[str, str] = {}
+        for name in ("product", "user", "payment", "order"):
+            config = ServiceConfig(
+                component=name,
+                listen_grpc="127.0.0.1:0",
+                database_url=shared_trial.role_url(name),
+                database_pool=4,
+                store=store,
+                jwt_private_key_file=str(keys.private_file),
+                peers=dict(peers) if name == "order" else {},
+            )
+            service = started(protocol, config, tmp_path_factory.mktemp(name))
+            peers[name] = await stack.enter_async_context(service)
+        yield await stack.enter_async_context(connect(peers, "test"))
 
 
 # Users of the pool that checkouts may change: each test takes its own, so that keys do not meet.

@@ -1,0 +1,52 @@
+"""`prove conformance`: whether conformance notices seeded faults."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from experiment.commands.options import console, reported_errors
+from experiment.proofs.conformance import Tried, faults_of, prove_conformance
+from hops.commands.prove import give
+from hops.elements.table import Column, Table, table_of, words
+from mesh.description.options import Json
+
+
+def prove_conformance_command(
+    component: Annotated[str, typer.Option(help="Component whose faults are seeded; by default, all.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Seed faults into copies of our programs, one each; fails unless conformance fails for every copy."""
+    with reported_errors():
+        faults = faults_of(component)
+        typer.echo(f"{len(faults)} faults, about {len(faults) // 10 + 1} min", err=True)
+        results = prove_conformance(faults)
+        proof = {"holds": all(one.ok for one in results), "rows": [asdict(one) for one in results]}
+        give(proof, [faults_table(results)], as_json=as_json, console=console())
+
+
+def faults_table(results: Sequence[Tried]) -> Table:
+    """What conformance says of each copy."""
+    seeded = [one for one in results if one.why or not one.ok]
+    missed = sum(not one.ok for one in results)
+    verdict = f"{missed} copies are not judged as they should be" if missed else f"it fails for all {len(seeded)}"
+    return table_of(
+        "seeded_faults",
+        f"What conformance says of copies with a fault each: {verdict}",
+        results,
+        [
+            (Column("component", numeric=False), lambda one: words(one.component)),
+            (Column("fault of the copy", numeric=False), lambda one: words(one.says)),
+            (Column("law", numeric=False), lambda one: words(one.law)),
+            (Column("conformance", numeric=False), lambda one: words(_says(one))),
+        ],
+        heads=2,
+    )
+
+
+def _says(one: Tried) -> str:
+    said = f"fails: {one.why}" if one.fails else "holds"
+    return said if one.ok else f"WRONG: {said}"

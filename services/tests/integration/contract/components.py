@@ -1,0 +1,239 @@
+"""The components that a program may be, each as one row: what the laws of the contract ask of it."""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+from shop.platform.access.rules import Access
+
+from .doors import SERVICES, Door, GrpcDoor, HttpDoor
+
+NOWHERE = 2**62
+GATEWAYS = ("rest-gateway", "graphql-gateway")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What the database holds for one test: one of each, of one customer."""
+
+    product: int
+    user: int
+    order: int
+    payment: int
+    checkout: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of a component.
+
+    Attributes:
+        name: Its method.
+        content: What it says of the rows.
+    """
+
+    name: str
+    content: Callable[[Rows], Any]
+
+
+@dataclass(frozen=True)
+class Contracted:
+    """A component as the contract has it.
+
+    Attributes:
+        component: Its name.
+        read: Reads one thing.
+        missing: Reads one that does not exist.
+        wrong: A call with an argument out of range, and the field that is named for it.
+        held: A change that waits for the row of `table` as long as that is locked.
+        table: The row that it waits for.
+        served: Name of the SERVER span of `read`.
+        below: What is below it: each span's name and kind; of a read's children those that every implementation has.
+        access: Whom each method admits; gateways are asked for every operation in suites of their own.
+        owned: Calls that show or change what belongs to the customer, and what another customer is told.
+    """
+
+    component: str
+    read: Call
+    missing: Call
+    wrong: tuple[Call, str]
+    held: Call
+    table: tuple[str, str]
+    served: str
+    below: Mapping[str, str]
+    access: Mapping[str, Access]
+    owned: tuple[tuple[Call, str], ...] = ()
+
+    @property
+    def is_gateway(self) -> bool:
+        """Whether it is called over HTTP, with tokens, and has no data of its own."""
+        return self.component in GATEWAYS
+
+    @property
+    def listens(self) -> str:
+        """The variable that says where it listens."""
+        return "SHOP_LISTEN_HTTP" if self.is_gateway else "SHOP_LISTEN_GRPC"
+
+    @property
+    def peers(self) -> tuple[str, ...]:
+        """The services that it calls."""
+        return tuple(SERVICES) if self.is_gateway else ("product", "user", "payment") * (self.component == "order")
+
+    def door(self, target: str) -> Door:
+        """Where it is called."""
+        return HttpDoor(target) if self.is_gateway else GrpcDoor(target, self.component)
+
+
+def of_service(name: str, *, reads: str, id_in: str, **row: Any) -> Contracted:
+    """A service whose method `reads` gives one thing by its id, `id_in` of the rows."""
+    return Contracted(
+        name,
+        read=Call(reads, lambda rows: {"id": getattr(rows, id_in)}),
+        missing=Call(reads, lambda _: {"id": NOWHERE}),
+        wrong=(Call(reads, lambda _: {"id": 0}), "id"),
+        served=f"{SERVICES[name].full_name}/{reads}",
+        **row,
+    )
+
+
+def of_gateway(name: str, server: str, **row: Any) -> Contracted:
+    """A gateway, which deletes a product where a change is asked for."""
+    below = {"shop.product.v1.ProductService/GetProduct": "CLIENT"}
+    if name == "graphql-gateway":
+        below = {"shop.product.v1.ProductService/BatchGetProducts": "CLIENT"}
+    return Contracted(name, served=server, below=below, table=("shop_product.product", "product"), access={}, **row)
+
+
+def node(kind: str, number: int) -> str:
+    """A global id of GraphQL."""
+    return base64.b64encode(f"{kind}:{number}".encode()).decode()
+
+
+def document(text: str, *ids: tuple[str, str]) -> Callable[[Rows], str]:
+    """A document that names things of the rows by their global ids: each as its type, and which of the rows."""
+    return lambda rows: text % tuple(node(kind, getattr(rows, which)) for kind, which in ids)
+
+
+OPEN, TOKEN, PARTNER, INSIDE = Access.EVERYBODY, Access.CALLER, Access.PARTNER, Access.INTERNAL
+COMPONENTS = {
+    row.component: row
+    for row in (
+        of_service(
+            "product",
+            reads="GetProduct",
+            id_in="product",
+            held=Call("DeleteProduct", lambda rows: {"id": rows.product}),
+            table=("shop_product.product", "product"),
+            below={"pool.acquire": "INTERNAL", "SELECT product": "CLIENT"},
+            access={
+                **dict.fromkeys(("GetProduct", "BatchGetProducts", "ListProducts", "BatchListReviews"), OPEN),
+                **dict.fromkeys(("StreamProductRows", "GetDocument", "StreamDocument"), OPEN),
+                **dict.fromkeys(("CreateProduct", "UpdateProduct", "DeleteProduct"), PARTNER),
+                **dict.fromkeys(("ReserveStock", "ConfirmReservation", "ReleaseReservation"), INSIDE),
+            },
+        ),
+        of_service(
+            "user",
+            reads="GetUser",
+            id_in="user",
+            held=Call("DeleteUser", lambda rows: {"id": rows.user}),
+            table=("shop_user.account", "user"),
+            below={"pool.acquire": "INTERNAL", "SELECT account": "CLIENT"},
+            access={
+                **dict.fromkeys(("Login", "CreateUser"), OPEN),
+                **dict.fromkeys(("GetUser", "UpdateUser", "DeleteUser"), TOKEN),
+                **dict.fromkeys(("BatchGetUsers", "ListUsers"), PARTNER),
+            },
+            owned=((Call("GetUser", lambda rows: {"id": rows.user}), "PERMISSION_DENIED"),),
+        ),
+        of_service(
+            "order",
+            reads="GetOrder",
+            id_in="order",
+            held=Call("UpdateOrderStatus", lambda rows: {"id": rows.order, "status": "ORDER_STATUS_SHIPPED"}),
+            table=("shop_order.orders", "order"),
+            below={"pool.acquire": "INTERNAL", "SELECT orders": "CLIENT"},
+            access={
+                **dict.fromkeys(("Checkout", "GetOrder", "ListOrdersByUser", "CancelOrder"), TOKEN),
+                **dict.fromkeys(("BatchGetOrders", "UpdateOrderStatus", "StreamOrderLines"), PARTNER),
+            },
+            owned=(
+                (Call("GetOrder", lambda rows: {"id": rows.order}), "NOT_FOUND"),
+                (Call("CancelOrder", lambda rows: {"id": rows.order}), "NOT_FOUND"),
+                (Call("ListOrdersByUser", lambda rows: {"userId": rows.user}), "PERMISSION_DENIED"),
+            ),
+        ),
+        of_service(
+            "payment",
+            reads="GetPayment",
+            id_in="payment",
+            held=Call("VoidPayment", lambda rows: {"checkoutId": rows.checkout}),
+            table=("shop_payment.payment", "payment"),
+            below={"pool.acquire": "INTERNAL", "SELECT payment": "CLIENT"},
+            access={
+                **dict.fromkeys(("AuthorizePayment", "CapturePayment", "VoidPayment"), INSIDE),
+                **dict.fromkeys(("GetPayment", "BatchGetPaymentsByOrder"), TOKEN),
+            },
+            owned=((Call("GetPayment", lambda rows: {"id": rows.payment}), "NOT_FOUND"),),
+        ),
+        of_gateway(
+            "rest-gateway",
+            "GET /v1/products/{product_id}",
+            read=Call("GET", lambda rows: f"/v1/products/{rows.product}"),
+            missing=Call("GET", lambda _: f"/v1/products/{NOWHERE}"),
+            wrong=(Call("GET", lambda _: "/v1/products?page_size=1001"), "page_size"),
+            held=Call("DELETE", lambda rows: f"/v1/products/{rows.product}"),
+            owned=(
+                (Call("GET", lambda rows: f"/v1/orders/{rows.order}"), "NOT_FOUND"),
+                (Call("GET", lambda rows: f"/v1/payments/{rows.payment}"), "NOT_FOUND"),
+                (Call("GET", lambda rows: f"/v1/users/{rows.user}"), "PERMISSION_DENIED"),
+            ),
+        ),
+        of_gateway(
+            "graphql-gateway",
+            "POST /graphql",
+            read=Call("graphql", document('{ product(id: "%s") { title } }', ("Product", "product"))),
+            missing=Call("graphql", lambda _: f'{{ product(id: "{node("Product", 999_999_999)}") {{ title }} }}'),
+            wrong=(Call("graphql", lambda _: "{ products(first: 1001) { edges { cursor } } }"), "first"),
+            held=Call(
+                "graphql",
+                document('mutation { deleteProduct(input: {id: "%s"}) { deletedId } }', ("Product", "product")),
+            ),
+            owned=(
+                (Call("graphql", document('{ order(id: "%s") { status } }', ("Order", "order"))), "NOT_FOUND"),
+                (Call("graphql", document('{ user(id: "%s") { email } }', ("User", "user"))), "PERMISSION_DENIED"),
+            ),
+        ),
+    )
+}
+
+
+def insert_rows(admin: psycopg.Connection) -> Rows:
+    """Adds a product, and a customer with an order that is paid and another one."""
+
+    def add(table: str, **values: Any) -> int:
+        names, places = ", ".join(values), ", ".join(f"%({name})s" for name in values)
+        row = admin.execute(f"INSERT INTO {table} ({names}) VALUES ({places}) RETURNING id".encode(), values).fetchone()
+        assert row is not None
+        return int(row[0])
+
+    checkout = str(uuid.uuid4())
+    price = {"currency": "EUR"}
+    product = add(
+        "shop_product.product", title="Tea", description="", category="contract", price_minor=100, stock=1, **price
+    )
+    place = {"recipient": "Ada", "street": "Street 1", "city": "City", "postal_code": "1", "country_code": "DE"}
+    user = add("shop_user.account", email=f"{checkout}@example.com", name="Ada", password_hash="", **place)
+    when = {"placed_at": "2026-01-02T03:04:05Z", "checkout_id": checkout, "user_id": user, **price}
+    order = add("shop_order.orders", status="CONFIRMED", total_minor=100, **when)
+    second = add("shop_order.orders", status="CONFIRMED", total_minor=100, **when | {"checkout_id": str(uuid.uuid4())})
+    for one in (order, second):
+        add("shop_order.order_line", order_id=one, line_number=1, product_id=product, quantity=1, unit_price_minor=100)
+    payment = add("shop_payment.payment", order_id=order, status="CAPTURED", amount_minor=100, **when)
+    return Rows(product, user, order, payment, checkout)

@@ -1,0 +1,249 @@
+"""The program that is tested, as a process, with our own services beside it where it calls some."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+import psycopg
+import pytest
+from anyio.from_thread import start_blocking_portal
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
+
+from conforming import conforming
+from mesh.components.shop_processes import CONTRACT, module_of
+from shop.platform.access.jwt import Principal, TokenSigner
+from shop.platform.config import ServiceConfig
+
+from .components import COMPONENTS, Contracted, Rows, insert_rows
+from .doors import Door, Headers
+
+PROGRAM = conforming()
+START_S, STOP_S = PROGRAM.start_s if PROGRAM else 30, 10
+"""How long a component may take to answer, and to end."""
+Start = Callable[..., contextlib.AbstractContextManager["Running"]]
+
+
+@pytest.fixture(scope="module", params=COMPONENTS if PROGRAM is None else [PROGRAM.component])
+def contracted(request: pytest.FixtureRequest) -> Contracted:
+    """The component that the program is; every law is tried with each of ours, or with the one that is named."""
+    return COMPONENTS[request.param]
+
+
+@pytest.fixture(scope="session")
+def peers(
+    role_url: Callable[[str], str],
+    started: Callable[..., Any],
+    keys: Any,
+    session_traces: Any,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[dict[str, str]]:
+    """The addresses of our own services, in this process."""
+    folder, addresses = tmp_path_factory.mktemp("peers"), dict[str, str]()
+    with start_blocking_portal() as portal, contextlib.ExitStack() as stack:
+        for name in ("product", "user", "payment", "order"):
+            config = ServiceConfig(
+                component=name,
+                listen_grpc="127.0.0.1:0",
+                database_url=role_url(name),
+                database_pool=2,
+                jwt_private_key_file=str(keys.private_file),
+                peers=dict(addresses) if name == "order" else {},
+            )
+            service = portal.wrap_async_context_manager(started("grpc", config, folder, ours=True))
+            addresses[name] = stack.enter_context(service)
+        yield addresses
+
+
+@pytest.fixture(scope="module")
+def told(
+    contracted: Contracted, role_url: Callable[[str], str], keys: Any, request: pytest.FixtureRequest
+) -> dict[str, str]:
+    """What the program is told at least, but for where it listens."""
+    name = contracted.component
+    told = {
+        "SHOP_COMPONENT": name,
+        "SHOP_CONTRACT": CONTRACT,
+        "SHOP_JWT_PUBLIC_KEY_FILE": str(keys.public_file),
+    }
+    if not contracted.is_gateway:
+        told |= {"SHOP_DATABASE_URL": role_url(name), "SHOP_DATABASE_POOL": "2"}
+    if name == "user":
+        told["SHOP_JWT_PRIVATE_KEY_FILE"] = str(keys.private_file)
+    addresses = request.getfixturevalue("peers") if contracted.peers else {}
+    return told | {f"SHOP_PEER_{peer.upper()}": addresses[peer] for peer in contracted.peers}
+
+
+@pytest.fixture
+def settings(contracted: Contracted, told: dict[str, str], free_address: str) -> dict[str, str]:
+    """What a program is told that this test starts."""
+    return told | {contracted.listens: free_address}
+
+
+@dataclass
+class Running:
+    """The program as a process of its own.
+
+    Attributes:
+        component: The component that it is.
+        command: Its command line.
+        process: The process.
+        door: Where it is called.
+        target: The address of that.
+    """
+
+    component: str
+    command: tuple[str, ...]
+    process: subprocess.Popen[str]
+    door: Door
+    target: str
+
+    def wait_until_serving(self) -> None:
+        """Returns once it answers; fails with what it said if it ends instead, or if it answers too late."""
+        until = time.monotonic() + START_S
+        while not self.door.serves():
+            if self.process.poll() is not None:
+                self.fail(f"ended with exit code {self.process.returncode} in place of serving")
+            if time.monotonic() > until:
+                self.fail(f"did not answer its health check within {START_S} s")
+            time.sleep(0.02)
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> str:
+        """What it says before it ends, well, once told to stop."""
+        self.process.send_signal(number)
+        return self.ended()
+
+    def ended(self) -> str:
+        """What it said when it has ended well; fails if it has not."""
+        try:
+            _, said = self.process.communicate(timeout=STOP_S)
+        except subprocess.TimeoutExpired:
+            self.fail(f"did not end within {STOP_S} s of the signal")
+        if self.process.returncode:
+            self.fail(f"ended with exit code {self.process.returncode} after the signal: {said}")
+        return said
+
+    def fail(self, what: str) -> None:
+        """Fails the test, naming component and command, with the end of what the program said."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        with contextlib.suppress(ValueError):  # its output has been read
+            what = f"{what}; it said: {self.process.communicate()[1][-2000:].strip() or 'nothing'}"
+        pytest.fail(f"{self.component} (command: {shlex.join(self.command)}) {what}", pytrace=False)
+
+
+@pytest.fixture(scope="module")
+def start(contracted: Contracted) -> Start:
+    """Starts the program with these settings; it and all that it started are killed at the end."""
+    ours = (sys.executable, "-m", module_of(contracted.component))
+    command = PROGRAM.command if PROGRAM else ours
+
+    @contextlib.contextmanager
+    def running(settings: Mapping[str, str], stdin: int = subprocess.DEVNULL) -> Iterator[Running]:
+        process = subprocess.Popen(
+            command,
+            env={"PATH": os.environ["PATH"], **settings},
+            stdin=stdin,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        target = settings.get(contracted.listens) or "127.0.0.1:9"
+        door = contracted.door(target)
+        try:
+            yield Running(contracted.component, command, process, door, target)
+        finally:
+            door.close()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            if process.stderr:
+                process.stderr.close()
+
+    return running
+
+
+@pytest.fixture(scope="module")
+def shared(
+    contracted: Contracted, start: Start, told: dict[str, str], free_addresses: Callable[[], str]
+) -> Iterator[Running]:
+    """The program, which the tests of a module share."""
+    with start(told | {contracted.listens: free_addresses()}) as program:
+        program.wait_until_serving()
+        yield program
+
+
+@pytest.fixture
+def serving(shared: Running) -> Iterator[Running]:
+    """The program, answering; it must live to the end of the test."""
+    yield shared
+    if shared.process.poll() is not None:
+        shared.fail(f"died during a test, with exit code {shared.process.returncode}")
+
+
+@pytest.fixture
+def rows(admin: psycopg.Connection) -> Rows:
+    """Things in the database that only this test uses."""
+    return insert_rows(admin)
+
+
+@pytest.fixture
+def bearer(keys: Any) -> Callable[..., Headers]:
+    """Gives the header of a token of a kind and number."""
+    signer = TokenSigner(keys.private_pem)
+    return lambda kind, number=1, **how: {"authorization": f"Bearer {signer.sign(Principal(kind, number), **how)}"}
+
+
+@pytest.fixture
+def allowed(contracted: Contracted, bearer: Callable[..., Headers]) -> Headers:
+    """Headers of a caller who may do everything: of a partner, or nothing where the call comes from inside."""
+    return bearer("partner") if contracted.is_gateway else {}
+
+
+class Collector:
+    """An OTLP receiver that keeps the spans that it takes, by name."""
+
+    def __init__(self) -> None:
+        self.spans: list[Any] = []
+        self.resources: list[dict[str, str]] = []
+        handler = grpc.unary_unary_rpc_method_handler(
+            self._take,
+            request_deserializer=ExportTraceServiceRequest.FromString,
+            response_serializer=ExportTraceServiceResponse.SerializeToString,
+        )
+        self.server = grpc.server(ThreadPoolExecutor(1))
+        service = "opentelemetry.proto.collector.trace.v1.TraceService"
+        self.server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(service, {"Export": handler})])
+        self.url = f"http://127.0.0.1:{self.server.add_insecure_port('127.0.0.1:0')}"
+
+    def _take(self, request: ExportTraceServiceRequest, _: object) -> ExportTraceServiceResponse:
+        for process in request.resource_spans:
+            self.resources.append({one.key: one.value.string_value for one in process.resource.attributes})
+            self.spans += [span for scope in process.scope_spans for span in scope.spans]
+        return ExportTraceServiceResponse()
+
+    def named(self, name: str) -> list[Any]:
+        """The spans of this name, in the order of their starts."""
+        return sorted((span for span in self.spans if span.name == name), key=lambda span: span.start_time_unix_nano)
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    made = Collector()
+    made.server.start()
+    yield made
+    made.server.stop(0)

@@ -1,0 +1,134 @@
+"""How a component is called from outside, whatever protocol it speaks: a call, and what it is answered with."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import grpc
+import httpx
+import pytest
+from google.protobuf import message_factory
+from google.protobuf.json_format import ParseDict
+from google.rpc.error_details_pb2 import ErrorInfo
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_status import rpc_status
+
+from mesh.supervisor.readiness import http_ok, http_ok_at
+from shop.stubs import order_pb2, payment_pb2, product_pb2, user_pb2
+
+LIMIT_S = 20
+SERVICES = {
+    module.DESCRIPTOR.package.split(".")[1]: next(iter(module.DESCRIPTOR.services_by_name.values()))
+    for module in (product_pb2, order_pb2, user_pb2, payment_pb2)
+}
+"""The contract of each service."""
+Headers = Mapping[str, str]
+NONE: Headers = {}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a call is answered with.
+
+    Attributes:
+        code: Code of the error; empty if there is none.
+        field: The field at fault, if the error names one.
+        body: The answer itself: a message, the messages of a stream, or what JSON says.
+    """
+
+    code: str = ""
+    field: str = ""
+    body: Any = None
+
+
+class Door(Protocol):
+    """Where a component is called."""
+
+    def serves(self) -> bool:
+        """Whether it answers its health check well; False as well if nothing answers."""
+
+    def ask(self, name: str, content: Any, headers: Headers = NONE) -> Answer:
+        """Makes a call.
+
+        Args:
+            name: Method of the call.
+            content: What it says, in the protocol's own form.
+            headers: Headers beside it.
+        """
+
+    def close(self) -> None:
+        """Ends its connections."""
+
+
+class GrpcDoor:
+    """A service over gRPC; the content is the request's fields, or bytes that are sent as they are."""
+
+    def __init__(self, target: str, component: str) -> None:
+        self.service = SERVICES[component]
+        options = (
+            ("grpc.enable_http_proxy", 0),
+            ("grpc.default_authority", component),
+            ("grpc.use_local_subchannel_pool", 1),
+        )
+        self.channel = grpc.insecure_channel(target, options=options)
+
+    def serves(self) -> bool:
+        with contextlib.suppress(grpc.RpcError):
+            answer = health_pb2_grpc.HealthStub(self.channel).Check(health_pb2.HealthCheckRequest(), timeout=1)
+            return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
+        return False
+
+    def ask(self, name: str, content: Any, headers: Headers = NONE) -> Answer:
+        method = self.service.methods_by_name[name]
+        request, answers = map(message_factory.GetMessageClass, (method.input_type, method.output_type))
+        sent = content if isinstance(content, bytes) else ParseDict(content, request()).SerializeToString()
+        kind = self.channel.unary_stream if method.server_streaming else self.channel.unary_unary
+        call = kind(f"/{self.service.full_name}/{name}", None, answers.FromString)
+        try:
+            answer = call(sent, metadata=tuple(headers.items()), timeout=LIMIT_S)
+            return Answer(body=list(answer) if method.server_streaming else answer)
+        except grpc.RpcError as error:
+            status, info = rpc_status.from_call(error), ErrorInfo()
+            if status is None or not status.details or not status.details[0].Unpack(info) or info.domain != "hopwise":
+                pytest.fail(f"{name} fails without an ErrorInfo of the domain hopwise: {error}")
+            return Answer(info.reason, info.metadata.get("field", ""))
+
+    def close(self) -> None:
+        self.channel.close()
+
+
+class HttpDoor:
+    """A gateway over HTTP; `name` is the method and the content a path, or `name` is "graphql" and it is a document."""
+
+    def __init__(self, target: str) -> None:
+        path = target.removeprefix("unix:") if target.startswith("unix:") else None
+        self._answers = http_ok_at(Path(path), "/healthz") if path else None
+        self._target = target
+        self.client = httpx.Client(
+            base_url="http://gateway" if path else f"http://{target}",
+            transport=httpx.HTTPTransport(uds=path),
+            trust_env=False,
+            timeout=LIMIT_S,
+        )
+
+    def serves(self) -> bool:
+        return self._answers() if self._answers else http_ok(int(self._target.rpartition(":")[2]), "/healthz")()
+
+    def ask(self, name: str, content: Any, headers: Headers = NONE) -> Answer:
+        if name == "graphql":
+            answer = self.client.post("/graphql", json={"query": content}, headers=dict(headers)).json()
+            first = (answer.get("errors") or [{}])[0].get("extensions", {})
+            return Answer(first.get("code", ""), first.get("field", ""), answer)
+        response = self.client.request(name, content, headers=dict(headers))
+        said = response.json() if response.content else {}
+        if response.is_success:
+            return Answer(body=said)
+        assert response.headers["content-type"].startswith("application/problem+json"), response.text
+        return Answer(said["code"], (said.get("errors") or [{}])[0].get("field", ""), said)
+
+    def close(self) -> None:
+        self.client.close()

@@ -1,0 +1,211 @@
+"""What calls of a component meet, whatever it is written in: who may, what is wrong, how long, what stays behind."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from google.protobuf.descriptor import MethodDescriptor
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+
+from shop.platform import page_token
+from shop.platform.access.rules import Access
+from shop.platform.config import EDGE_MARK
+from shop.platform.deadline import DEADLINE_HEADER
+
+from .components import Contracted, Rows, insert_rows
+from .conftest import Running, Start
+from .doors import LIMIT_S, Door, GrpcDoor, Headers
+from .test_process import ended, lock, wait_for_a_lock
+
+pytestmark = pytest.mark.integration
+OUTSIDE = {EDGE_MARK: "1"}
+EDGE = "spiffe://cluster.local/ns/default/sa/edge"
+REFUSALS = {"UNAUTHENTICATED", "PERMISSION_DENIED"}
+KEPT = 8
+"""Files and threads more than before that many calls may leave: what grows with them is more."""
+Bearer = Callable[..., Headers]
+
+
+@pytest.fixture
+def over_grpc(serving: Running) -> GrpcDoor:
+    """A service's own door."""
+    if not isinstance(serving.door, GrpcDoor):
+        pytest.skip("a gateway's operations have suites of their own")
+    return serving.door
+
+
+def methods(door: GrpcDoor) -> Iterator[MethodDescriptor]:
+    yield from door.service.methods
+
+
+def test_health_and_reflection_name_the_service(over_grpc: GrpcDoor) -> None:
+    for name in ("", over_grpc.service.full_name):
+        request = health_pb2.HealthCheckRequest(service=name)
+        answer = health_pb2_grpc.HealthStub(over_grpc.channel).Check(request, timeout=LIMIT_S)
+        assert answer.status == health_pb2.HealthCheckResponse.SERVING
+    ask = reflection_pb2.ServerReflectionRequest(list_services="")
+    reflection = reflection_pb2_grpc.ServerReflectionStub(over_grpc.channel)
+    answers = reflection.ServerReflectionInfo(iter([ask]), timeout=LIMIT_S)
+    listed = [one.name for answer in answers for one in answer.list_services_response.service]
+    assert over_grpc.service.full_name in listed
+
+
+def test_bytes_that_are_no_message_are_refused_by_every_method(over_grpc: GrpcDoor) -> None:
+    for method in methods(over_grpc):
+        assert over_grpc.ask(method.name, b"\xff\xff\xff").code == "INVALID_ARGUMENT", method.name
+
+
+def test_an_empty_request_is_answered_by_every_method(over_grpc: GrpcDoor) -> None:
+    for method in methods(over_grpc):
+        assert over_grpc.ask(method.name, {}).code in ("", "INVALID_ARGUMENT", "UNAUTHENTICATED"), method.name
+
+
+def test_every_method_admits_whom_it_should(over_grpc: GrpcDoor, contracted: Contracted, bearer: Bearer) -> None:
+    customer, partner = OUTSIDE | dict(bearer("customer")), OUTSIDE | dict(bearer("partner"))
+    bad = [OUTSIDE | {"authorization": "Bearer x.y.z"}, OUTSIDE | dict(bearer("partner", ttl_s=-60))]
+    for method in methods(over_grpc):
+
+        def refused(headers: Headers, name: str = method.name) -> str:
+            # What is wrong with a request is said to those who are admitted only; a wrong password is its own matter.
+            code = over_grpc.ask(name, b"\xff" if name == "Login" else {}, headers).code
+            return code if code in REFUSALS else ""
+
+        access = contracted.access[method.name]
+        nobody = {Access.EVERYBODY: "", Access.INTERNAL: "PERMISSION_DENIED"}.get(access, "UNAUTHENTICATED")
+        assert [refused(headers) for headers in (OUTSIDE, *bad)] == [nobody] * 3, method.name
+        if access in (Access.PARTNER, Access.INTERNAL):
+            assert refused(customer) == "PERMISSION_DENIED", method.name
+        assert refused(partner) == ("PERMISSION_DENIED" if access is Access.INTERNAL else ""), method.name
+        assert refused({}) == "", f"{method.name}, from inside"
+
+
+def test_what_belongs_to_a_customer_is_nobody_else_s(
+    serving: Running, contracted: Contracted, rows: Rows, bearer: Bearer
+) -> None:
+    if not contracted.owned:
+        pytest.skip(f"nothing of {contracted.component} belongs to a customer")
+    for call, refusal in contracted.owned:
+        for number, code in ((rows.user + 1_000, refusal), (rows.user, "")):
+            headers = OUTSIDE | dict(bearer("customer", number))
+            answer = serving.door.ask(call.name, call.content(rows), headers)
+            assert answer.code == code, f"{call.name} by {'its owner' if not code else 'another customer'}: {answer}"
+
+
+def test_with_certificates_the_identity_tells_inside_from_outside(
+    start: Start, settings: dict[str, str], contracted: Contracted, rows: Rows, allowed: Headers
+) -> None:
+    def by(identity: str) -> Headers:
+        return {"x-forwarded-client-cert": f'Hash=00;Subject="CN=x, O=y";URI={identity}'}
+
+    read = contracted.read
+    inside = next((name for name, access in contracted.access.items() if access is not Access.EVERYBODY), "")
+    with start(settings | {"SHOP_EDGE_IDENTITY": EDGE}) as program:
+        program.wait_until_serving()
+        for nobody in ({}, by("spiffe://elsewhere/ns/default/sa/order"), OUTSIDE):
+            answer = program.door.ask(read.name, read.content(rows), {**allowed, **nobody})
+            assert answer.code == "UNAUTHENTICATED", answer
+        if inside:
+            assert program.door.ask(inside, {}, by(EDGE)).code in REFUSALS
+            assert program.door.ask(inside, {}, by(EDGE.replace("edge", "order"))).code not in REFUSALS
+        mesh = by(EDGE if contracted.is_gateway else EDGE.replace("edge", "order"))
+        assert program.door.ask(read.name, read.content(rows), {**allowed, **mesh}).code == ""
+
+
+def test_a_port_in_use_ends_it(start: Start, told: dict[str, str], contracted: Contracted, serving: Running) -> None:
+    code, said = ended(start, told | {contracted.listens: serving.target})
+    assert code == 1, said
+    assert serving.target in said
+    assert serving.door.serves()
+
+
+def test_errors_have_their_code_and_field(
+    serving: Running, contracted: Contracted, rows: Rows, allowed: Headers
+) -> None:
+    call, field = contracted.wrong
+    wrong = serving.door.ask(call.name, call.content(rows), allowed)
+    assert (wrong.code, wrong.field) == ("INVALID_ARGUMENT", field)
+    missing = contracted.missing
+    assert serving.door.ask(missing.name, missing.content(rows), allowed).code == "NOT_FOUND"
+
+
+LISTS = {
+    "product": ("ListProducts", "ListProducts:contract", {"category": "contract"}, "products", "product"),
+    "user": ("ListUsers", "ListUsers", {}, "users", "user"),
+    "order": ("ListOrdersByUser", "ListOrdersByUser:%s", {}, "orders", "order"),
+}
+"""Of services with lists: the method, the scope of its tokens, its filter, and what it lists."""
+
+
+def test_a_page_that_another_implementation_began_goes_on(
+    over_grpc: GrpcDoor, contracted: Contracted, admin: psycopg.Connection, rows: Rows
+) -> None:
+    if contracted.component not in LISTS:
+        pytest.skip(f"{contracted.component} has no lists")
+    name, scope, asked, listed, which = LISTS[contracted.component]
+    if which == "order":
+        scope, asked = scope % rows.user, {"userId": rows.user}
+    insert_rows(admin)
+    first = over_grpc.ask(name, {"pageSize": 1, **asked}).body
+    (seen,) = (one.id for one in getattr(first, listed))
+    assert page_token.decode(first.next_page_token, scope) == seen
+    again = over_grpc.ask(name, {"pageSize": 1, "pageToken": page_token.encode(scope, seen), **asked}).body
+    assert [one.id for one in getattr(again, listed)] not in ([], [seen])
+    for made_up in ("bm9wZQ", first.next_page_token + "x", page_token.encode("another", seen)):
+        assert over_grpc.ask(name, {"pageToken": made_up, **asked}).code == "INVALID_PAGE_TOKEN"
+
+
+def test_work_ends_with_the_time_that_the_edge_waits(
+    serving: Running, contracted: Contracted, admin: psycopg.Connection, rows: Rows, allowed: Headers
+) -> None:
+    held = contracted.held
+    with admin.transaction():
+        lock(admin, contracted, rows)
+        for _ in range(3):  # more often than there are connections
+            late = serving.door.ask(held.name, held.content(rows), {**allowed, DEADLINE_HEADER: "400"})
+            assert late.code == "DEADLINE_EXCEEDED"
+        wait_for_a_lock(admin, waiting=False)
+    assert serving.door.ask(held.name, held.content(rows), allowed).code == ""
+
+
+def test_many_calls_and_clients_leave_nothing_open(
+    serving: Running, contracted: Contracted, rows: Rows, allowed: Headers
+) -> None:
+    read, missing = contracted.read, contracted.missing
+
+    def use(door: Door, calls: int) -> None:
+        for _ in range(calls):
+            assert door.ask(read.name, read.content(rows), allowed).code == ""
+            assert door.ask(missing.name, missing.content(rows), allowed).code == "NOT_FOUND"
+
+    use(serving.door, 50)
+    files, threads = held_by(serving.process.pid)
+    for _ in range(4 * KEPT):
+        newcomer = contracted.door(serving.target)
+        use(newcomer, 3)
+        newcomer.close()
+    use(serving.door, 5 * KEPT)
+    for _ in range(100):
+        more_files, more_threads = held_by(serving.process.pid)
+        if more_files <= files + KEPT and more_threads <= threads + KEPT:
+            return
+        use(serving.door, 1)
+    raise AssertionError(f"open files: {files} before, {more_files} after; threads: {threads}, {more_threads}")
+
+
+def held_by(pid: int) -> tuple[int, int]:
+    """Open files and threads of a process and all that it has started."""
+    counts = [(len(os.listdir(f"/proc/{one}/fd")), len(os.listdir(f"/proc/{one}/task"))) for one in family(pid)]
+    return sum(files for files, _ in counts), sum(threads for _, threads in counts)
+
+
+def family(pid: int) -> list[int]:
+    """A process, and those that it has started."""
+    children = [
+        int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()
+    ]
+    return [pid, *(one for child in children for one in family(child))]

@@ -1,0 +1,146 @@
+"""Start and end of a component, whatever it is written in (docs/system/your-component.md)."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from .components import Contracted, Rows
+from .conftest import START_S, Running, Start
+from .doors import LIMIT_S, Door, Headers
+
+pytestmark = pytest.mark.integration
+WRONG = [
+    ("SHOP_LISTEN_*", ""),
+    ("SHOP_LISTEN_*", "nowhere"),
+    ("SHOP_COMPONENT", "somebody-else"),
+    ("SHOP_DATABASE_URL", ""),
+    ("SHOP_DATABASE_POOL", "none"),
+    ("SHOP_EDGE_IDENTITY", "edge"),
+    ("SHOP_JWT_PUBLIC_KEY_FILE", "/no/file"),
+    ("SHOP_JWT_PRIVATE_KEY_FILE", ""),
+    ("SHOP_PEER_ORDER", ""),
+    ("SHOP_PEER_ORDER", "nowhere"),
+]
+OF_SERVICES, OF_GATEWAYS = ("SHOP_DATABASE_URL", "SHOP_DATABASE_POOL"), ("SHOP_PEER_ORDER",)
+
+
+def ended(start: Start, settings: dict[str, str]) -> tuple[int, str]:
+    """The exit code of a program that cannot start, and what it said."""
+    with start(settings) as program:
+        try:
+            _, said = program.process.communicate(timeout=START_S)
+        except subprocess.TimeoutExpired:
+            program.fail(f"did not end within {START_S} s, as it should with what it was told")
+        return program.process.returncode, said
+
+
+def test_waits_for_the_end_of_its_standard_input(
+    start: Start, settings: dict[str, str], contracted: Contracted
+) -> None:
+    if contracted.is_gateway:
+        pytest.skip("a gateway is not told to wait: it has no database")
+    with start(settings | {"SHOP_AWAIT_STDIN": "on"}, stdin=subprocess.PIPE) as program:
+        time.sleep(0.5)
+        assert program.process.poll() is None
+        assert not program.door.serves()
+        assert program.process.stdin is not None
+        program.process.stdin.close()
+        program.process.stdin = None
+        program.wait_until_serving()
+
+
+def test_listens_on_a_socket_and_takes_the_place_of_a_stale_one(
+    start: Start, settings: dict[str, str], contracted: Contracted, tmp_path: Path
+) -> None:
+    path = tmp_path / "c.sock"
+    with socket.socket(socket.AF_UNIX) as stale:
+        stale.bind(str(path))
+    with start(settings | {contracted.listens: f"unix:{path}"}) as program:
+        program.wait_until_serving()
+
+
+@pytest.mark.parametrize(("variable", "value"), WRONG)
+def test_a_wrong_setting_is_named(
+    start: Start, settings: dict[str, str], contracted: Contracted, variable: str, value: str
+) -> None:
+    variable = contracted.listens if variable == "SHOP_LISTEN_*" else variable
+    if variable in (OF_SERVICES if contracted.is_gateway else OF_GATEWAYS):
+        pytest.skip(f"{contracted.component} is not told {variable}")
+    if variable == "SHOP_JWT_PRIVATE_KEY_FILE" and contracted.component != "user":
+        pytest.skip("only user signs tokens")
+    code, said = ended(start, settings | {variable: value})
+    assert (code, variable in said) == (2, True), (code, said)
+    assert [line for line in said.splitlines() if line.startswith("error:")], said
+
+
+def test_a_database_that_is_not_there_ends_it_without_a_word_of_the_password(
+    start: Start, settings: dict[str, str], contracted: Contracted
+) -> None:
+    if contracted.is_gateway:
+        pytest.skip("a gateway has no database")
+    url = settings["SHOP_DATABASE_URL"]
+    code, said = ended(start, settings | {"SHOP_DATABASE_URL": f"{url.rpartition('/')[0]}/not_yet"})
+    assert code == 1, said
+    assert "not_yet" in said
+    assert url.partition("@")[0].rpartition(":")[2] not in said
+
+
+def test_a_call_under_way_is_answered_although_the_process_stops(
+    start: Start,
+    settings: dict[str, str],
+    contracted: Contracted,
+    admin: psycopg.Connection,
+    rows: Rows,
+    allowed: Headers,
+) -> None:
+    with start(settings) as program, ThreadPoolExecutor(1) as other:
+        program.wait_until_serving()
+        with admin.transaction():
+            lock(admin, contracted, rows)
+            held = contracted.held
+            call = other.submit(program.door.ask, held.name, held.content(rows), allowed)
+            wait_for_a_lock(admin)
+            program.process.send_signal(signal.SIGTERM)
+            wait_until_leaving(program, contracted.door(program.target))
+        assert call.result(timeout=LIMIT_S).code == ""
+        program.door.close()
+        program.ended()
+
+
+def wait_until_leaving(program: Running, newcomer: Door) -> None:
+    """Returns once a new client is told, in whatever way, to go elsewhere."""
+    until = time.monotonic() + LIMIT_S
+    while newcomer.serves():
+        assert time.monotonic() < until, f"{program.component} goes on serving new clients after SIGTERM"
+        time.sleep(0.02)
+    newcomer.close()
+
+
+def lock(admin: psycopg.Connection, contracted: Contracted, rows: Rows) -> None:
+    """Locks the row that the component's held call waits for, until the transaction ends."""
+    table, which = contracted.table
+    admin.execute(f"SELECT FROM {table} WHERE id = %s FOR UPDATE".encode(), [getattr(rows, which)])
+
+
+def waits(admin: psycopg.Connection) -> bool:
+    """Whether a statement waits for a lock."""
+    return admin.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone() is not None
+
+
+def wait_for_a_lock(admin: psycopg.Connection, *, waiting: bool = True) -> None:
+    """Returns once a statement waits for a lock, or none does any more."""
+    pause = threading.Event()
+    for _ in range(LIMIT_S * 20):
+        if waits(admin) == waiting:
+            return
+        pause.wait(0.05)
+    raise AssertionError("nothing waits for a lock" if waiting else "a statement goes on waiting for a lock")

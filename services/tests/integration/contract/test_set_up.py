@@ -1,0 +1,28 @@
+"""What is looked at first of a program: without it, no other law can be tried."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from mesh.components.shop_processes import CONTRACT
+
+from .conftest import Start
+from .test_process import ended
+
+pytestmark = pytest.mark.integration
+
+
+def test_speaks_this_version_of_the_contract_and_no_other(start: Start, settings: dict[str, str]) -> None:
+    later = str(int(CONTRACT) + 1)
+    code, said = ended(start, settings | {"SHOP_CONTRACT": later})
+    assert (code, "SHOP_CONTRACT" in said) == (2, True), (
+        f"with SHOP_CONTRACT={later} it should end with 2: {code}, {said}"
+    )
+
+
+def test_answers_until_ctrl_c_and_ends_with_exit_code_0(start: Start, settings: dict[str, str]) -> None:
+    with start(settings) as program:
+        program.wait_until_serving()
+        assert "Traceback" not in program.stop(signal.SIGINT)

@@ -1,0 +1,101 @@
+"""The spans that a component leaves, and its account of them: what hop budgets are made of."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .components import Contracted, Rows
+from .conftest import Collector, Start
+from .doors import Headers
+
+pytestmark = pytest.mark.integration
+TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+KINDS = {1: "INTERNAL", 2: "SERVER", 3: "CLIENT"}
+
+
+def test_a_sampled_request_leaves_its_spans_and_an_account(
+    start: Start,
+    settings: dict[str, str],
+    contracted: Contracted,
+    collector: Collector,
+    tmp_path: Path,
+    rows: Rows,
+    allowed: Headers,
+) -> None:
+    name = contracted.component
+    traced = {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
+        "SHOP_INSTANCE": f"{name}-2",
+        "SHOP_TRIAL": "t1",
+        "SHOP_TOPOLOGY": "mine",
+        "SHOP_TELEMETRY_FOLDER": str(tmp_path),
+        "SHOP_DELAY_US": "1500",
+    }
+    with start(settings | traced) as program:
+        program.wait_until_serving()
+        for flag, call in (("01", contracted.read), ("00", contracted.read), ("01", contracted.missing)):
+            headers = {**allowed, "traceparent": f"00-{TRACE}-{CALLER}-{flag}"}
+            program.door.ask(call.name, call.content(rows), headers)
+        program.stop()
+    assert len(collector.named(contracted.served)) == 2, "one of each sampled request, and none of the other"
+    served, missing = collector.named(contracted.served)
+    assert (KINDS[served.kind], served.trace_id.hex(), served.parent_span_id.hex()) == ("SERVER", TRACE, CALLER)
+    assert "error.type" not in attributes(served)
+    if not contracted.is_gateway:
+        assert attributes(missing)["error.type"] == "NOT_FOUND"
+    assert missing.status.code != missing.status.STATUS_CODE_ERROR, "what is the caller's fault is no error of a server"
+    assert attributes(served)["shop.injected_delay_ms"] == 1.5
+    assert attributes(served)["shop.injected_delay_took_ms"] >= 1.5
+    own = {span.span_id: span for span in collector.spans}
+    for below, kind in contracted.below.items():
+        child, _ = collector.named(below)
+        assert KINDS[child.kind] == kind, below
+        assert root_of(child, own) is served, f"{below} is not below {contracted.served}"
+        if below.startswith("SELECT"):
+            assert attributes(child)["db.system.name"] == "postgresql"
+    told = {"service.name": name, "service.instance.id": f"{name}-2", "shop.trial": "t1", "shop.topology": "mine"}
+    assert all(told.items() <= of.items() for of in collector.resources)
+    account = json.loads((tmp_path / f"{name}-2.json").read_text())
+    left = len(collector.spans)
+    assert (account["recorded"], account["exported"], account["lost"]) == (left, left, 0)
+    assert all(account["cost_ns"][kind] > 0 for kind in {"SERVER", *contracted.below.values()})
+
+
+def test_whoever_is_called_gets_the_caller_s_span(
+    start: Start,
+    settings: dict[str, str],
+    contracted: Contracted,
+    collector: Collector,
+    session_traces: Any,
+    rows: Rows,
+    allowed: Headers,
+) -> None:
+    if not contracted.is_gateway:
+        pytest.skip(f"a read of {contracted.component} calls nobody")
+    session_traces.clear()
+    with start(settings | {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url}) as program:
+        program.wait_until_serving()
+        headers = {**allowed, "traceparent": f"00-{TRACE}-{CALLER}-01"}
+        program.door.ask(contracted.read.name, contracted.read.content(rows), headers)
+        program.stop()
+    (called,) = contracted.below
+    (client,) = collector.named(called)
+    (server,) = [span for span in session_traces.all() if span.name == called]
+    assert f"{server.context.trace_id:032x}" == TRACE
+    assert f"{server.parent.span_id:016x}" == client.span_id.hex()
+
+
+def root_of(span: Any, known: dict[bytes, Any]) -> Any:
+    """The highest of the component's own spans above one."""
+    while span.parent_span_id in known:
+        span = known[span.parent_span_id]
+    return span
+
+
+def attributes(span: Any) -> dict[str, Any]:
+    """A span's attributes, by name."""
+    return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in span.attributes}
