@@ -28,6 +28,7 @@ SETTINGS_prove-delays := hops sizes blocks seed resume
 SETTINGS_prove-what-if := hops sizes blocks seed resume
 SETTINGS_prove-queues := blocks seed resume
 SETTINGS_prove-account := topologies pairs seed
+SETTINGS_prove-conformance := component
 SETTINGS_prove-resume := kills blocks seed
 SETTINGS_prove-statistics := experiments seed
 SETTINGS_prove-cache := races kills seed
@@ -325,7 +326,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? parity reuse on Whether clients keep connections, or off, open one for each request: on or off.
 #? parity persisted on Whether clients send GraphQL documents by their hashes, or off, as texts in each request: on or off.
 #? parity client_cache off Whether clients keep answers, and ask whether they have changed: off or on.
-#? conformance component product Component that is tested: product or user.
+#? conformance component product Component that is tested: product or user or order or payment or rest-gateway or graphql-gateway.
 #? conformance command - Command that runs it, such as './product --verbose'; by default, the project's own.
 #? conformance implementation - In place of a command, a component of the project in another language: product:go.
 #? conformance protocols grpc Protocols that it is tested over, of grpc, rest, graphql, thrift.
@@ -357,6 +358,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? prove-account topologies rest,hybrid Topologies, comma-separated names or paths.
 #? prove-account pairs 2000 Pairs of slots of 0.3 s, 10 to 10000.
 #? prove-account seed 1 Seed of the tape and of the order in each pair.
+#? prove-conformance component - Component whose faults are seeded; by default, all.
 #? prove-resume kills 10 Number of kills, 1 to 100.
 #? prove-resume blocks 3 Number of blocks, 1 to 10.
 #? prove-resume seed 1 Seed of the kill times, the tape and the trial order.

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiment.commands.conformance import HOLDS, laws_of, run_suites
 from experiment.errors import UsageError
+from experiment.parity.conformance import HOLDS, laws_of, run_suites
 from experiment.proofs.seeded_faults import FAULTS, Fault
 from mesh.components.shop_processes import module_of
 from mesh.paths import ROOT

@@ -91,7 +91,7 @@ FAULTS: Sequence[Fault] = (
             "{reservation.id} was released; choose",
             'if False:\n        raise FailedPrecondition(f"reservation {reservation.id} was released; choose',
             STOCK,
-            "release_before_reservation_wins",
+            "released_reservation_is_not_reserved_or_confirmed_again",
         ),
         (
             "everybody may add products",

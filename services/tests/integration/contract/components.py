@@ -56,6 +56,7 @@ class Contracted:
         served: Name of the SERVER span of `read`.
         below: What is below it: each span's name and kind; of a read's children those that every implementation has.
         access: Whom each method admits; gateways are asked for every operation in suites of their own.
+        calling: A call that makes calls, and the names of those; None where there is none.
         owned: Calls that show or change what belongs to the customer, and what another customer is told.
     """
 
@@ -68,6 +69,7 @@ class Contracted:
     served: str
     below: Mapping[str, str]
     access: Mapping[str, Access]
+    calling: tuple[Call, tuple[str, ...]] | None = None
     owned: tuple[tuple[Call, str], ...] = ()
 
     @property
@@ -102,12 +104,19 @@ def of_service(name: str, *, reads: str, id_in: str, **row: Any) -> Contracted:
     )
 
 
-def of_gateway(name: str, server: str, **row: Any) -> Contracted:
-    """A gateway, which deletes a product where a change is asked for."""
-    below = {"shop.product.v1.ProductService/GetProduct": "CLIENT"}
-    if name == "graphql-gateway":
-        below = {"shop.product.v1.ProductService/BatchGetProducts": "CLIENT"}
-    return Contracted(name, served=server, below=below, table=("shop_product.product", "product"), access={}, **row)
+def of_gateway(name: str, served: str, *, read: Call, reads_by: str, **row: Any) -> Contracted:
+    """A gateway, which reads a product by a method of that service, and deletes one where a change is asked for."""
+    called = f"{SERVICES['product'].full_name}/{reads_by}"
+    return Contracted(
+        name,
+        read=read,
+        served=served,
+        below={called: "CLIENT"},
+        calling=(read, (called,)),
+        table=("shop_product.product", "product"),
+        access={},
+        **row,
+    )
 
 
 def node(kind: str, number: int) -> str:
@@ -163,6 +172,24 @@ COMPONENTS = {
                 **dict.fromkeys(("Checkout", "GetOrder", "ListOrdersByUser", "CancelOrder"), TOKEN),
                 **dict.fromkeys(("BatchGetOrders", "UpdateOrderStatus", "StreamOrderLines"), PARTNER),
             },
+            calling=(
+                Call(
+                    "Checkout",
+                    lambda rows: {
+                        "userId": rows.user,
+                        "lines": [{"productId": rows.product, "quantity": 1}],
+                        "paymentToken": "tok_ok",
+                        "idempotencyKey": "key",
+                    },
+                ),
+                (
+                    "shop.user.v1.UserService/GetUser",
+                    "shop.product.v1.ProductService/ReserveStock",
+                    "shop.product.v1.ProductService/ConfirmReservation",
+                    "shop.payment.v1.PaymentService/AuthorizePayment",
+                    "shop.payment.v1.PaymentService/CapturePayment",
+                ),
+            ),
             owned=(
                 (Call("GetOrder", lambda rows: {"id": rows.order}), "NOT_FOUND"),
                 (Call("CancelOrder", lambda rows: {"id": rows.order}), "NOT_FOUND"),
@@ -185,6 +212,7 @@ COMPONENTS = {
         of_gateway(
             "rest-gateway",
             "GET /v1/products/{product_id}",
+            reads_by="GetProduct",
             read=Call("GET", lambda rows: f"/v1/products/{rows.product}"),
             missing=Call("GET", lambda _: f"/v1/products/{NOWHERE}"),
             wrong=(Call("GET", lambda _: "/v1/products?page_size=1001"), "page_size"),
@@ -198,6 +226,7 @@ COMPONENTS = {
         of_gateway(
             "graphql-gateway",
             "POST /graphql",
+            reads_by="BatchGetProducts",
             read=Call("graphql", document('{ product(id: "%s") { title } }', ("Product", "product"))),
             missing=Call("graphql", lambda _: f'{{ product(id: "{node("Product", 999_999_999)}") {{ title }} }}'),
             wrong=(Call("graphql", lambda _: "{ products(first: 1001) { edges { cursor } } }"), "first"),

@@ -25,6 +25,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 
 from conforming import conforming
 from mesh.components.shop_processes import CONTRACT, module_of
+from mesh.supervisor.processes import guarded
 from shop.platform.access.jwt import Principal, TokenSigner
 from shop.platform.config import ServiceConfig
 
@@ -154,7 +155,7 @@ def start(contracted: Contracted) -> Start:
     @contextlib.contextmanager
     def running(settings: Mapping[str, str], stdin: int = subprocess.DEVNULL) -> Iterator[Running]:
         process = subprocess.Popen(
-            command,
+            guarded(command, signal.SIGKILL),
             env={"PATH": os.environ["PATH"], **settings},
             stdin=stdin,
             stdout=subprocess.DEVNULL,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -170,6 +171,17 @@ def test_work_ends_with_the_time_that_the_edge_waits(
             assert late.code == "DEADLINE_EXCEEDED"
         wait_for_a_lock(admin, waiting=False)
     assert serving.door.ask(held.name, held.content(rows), allowed).code == ""
+
+
+def test_a_body_that_does_not_come_is_given_up(serving: Running, contracted: Contracted) -> None:
+    if not contracted.is_gateway:
+        pytest.skip("a message of gRPC is there as a whole")
+    path = "/graphql" if contracted.component == "graphql-gateway" else "/v1/sessions"
+    host, _, port = serving.target.rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=LIMIT_S) as client:
+        headers = f"host: gateway\r\ncontent-type: application/json\r\ncontent-length: 9\r\n{DEADLINE_HEADER}: 300"
+        client.sendall(f"POST {path} HTTP/1.1\r\n{headers}\r\n\r\n{{".encode())
+        assert client.recv(1000).startswith(b"HTTP/1.1 408 ")
 
 
 def test_many_calls_and_clients_leave_nothing_open(

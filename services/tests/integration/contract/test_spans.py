@@ -74,19 +74,21 @@ def test_whoever_is_called_gets_the_caller_s_span(
     rows: Rows,
     allowed: Headers,
 ) -> None:
-    if not contracted.is_gateway:
-        pytest.skip(f"a read of {contracted.component} calls nobody")
+    if contracted.calling is None:
+        pytest.skip(f"{contracted.component} calls nobody")
+    call, called = contracted.calling
     session_traces.clear()
     with start(settings | {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url}) as program:
         program.wait_until_serving()
         headers = {**allowed, "traceparent": f"00-{TRACE}-{CALLER}-01"}
-        program.door.ask(contracted.read.name, contracted.read.content(rows), headers)
+        assert program.door.ask(call.name, call.content(rows), headers).code == ""
         program.stop()
-    (called,) = contracted.below
-    (client,) = collector.named(called)
-    (server,) = [span for span in session_traces.all() if span.name == called]
-    assert f"{server.context.trace_id:032x}" == TRACE
-    assert f"{server.parent.span_id:016x}" == client.span_id.hex()
+    for name in called:
+        (client,) = collector.named(name)
+        (server,) = [span for span in session_traces.all() if span.name == name]
+        assert (KINDS[client.kind], client.trace_id.hex()) == ("CLIENT", TRACE), name
+        assert f"{server.context.trace_id:032x}" == TRACE, name
+        assert f"{server.parent.span_id:016x}" == client.span_id.hex(), name
 
 
 def root_of(span: Any, known: dict[bytes, Any]) -> Any:

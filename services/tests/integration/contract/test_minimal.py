@@ -1,0 +1,56 @@
+"""The two minimal components of docs/system/your-component.md do what that page says of them."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from mesh.paths import ROOT
+from provision import golang
+
+from .conftest import Collector
+from .doors import LIMIT_S, GrpcDoor
+
+pytestmark = pytest.mark.integration
+TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+
+
+@pytest.mark.parametrize("language", ["Python", "Go"])
+def test_a_minimal_component_is_ready_leaves_a_span_and_ends(language: str, free_address: str) -> None:
+    python = [sys.executable, str(ROOT / "docs" / "example" / "minimal_component.py")]
+    command = python if language == "Python" else [str(golang.build_service("minimal"))]
+    collector = Collector()
+    collector.server.start()
+    env = {
+        "SHOP_COMPONENT": "product",
+        "SHOP_CONTRACT": "1",
+        "SHOP_LISTEN_GRPC": free_address,
+        "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
+    }
+    other = env | {"SHOP_CONTRACT": "2"}
+    refused = subprocess.run(command, env=other, capture_output=True, timeout=LIMIT_S, check=False)
+    assert (refused.returncode, b"error: SHOP_CONTRACT" in refused.stderr) == (2, True)
+    with subprocess.Popen(command, env=env, stderr=subprocess.PIPE) as process:
+        door = GrpcDoor(free_address, "product")
+        try:
+            until = time.monotonic() + LIMIT_S
+            while not door.serves() and time.monotonic() < until and process.poll() is None:
+                time.sleep(0.05)
+            assert door.serves()
+            call = door.channel.unary_unary("/shop.product.v1.ProductService/GetProduct")
+            for flag in ("00", "01"):
+                answer = call.future(b"", metadata=(("traceparent", f"00-{TRACE}-{CALLER}-{flag}"),), timeout=LIMIT_S)
+                assert answer.code().name == "UNIMPLEMENTED"
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(timeout=LIMIT_S) == 0
+        finally:
+            process.kill()
+            door.close()
+            collector.server.stop(0)
+    (span,) = collector.spans
+    assert span.name == "shop.product.v1.ProductService/GetProduct"
+    assert (span.kind, span.trace_id.hex(), span.parent_span_id.hex()) == (span.SPAN_KIND_SERVER, TRACE, CALLER)
