@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from experiment.commands.options import console, reported_errors
-from experiment.proofs.conformance import Tried, faults_of, prove_conformance
+from experiment.proofs.conformance import NO_FAULT, Tried, faults_of, prove_conformance
 from hops.commands.prove import give
 from hops.elements.table import Column, Table, table_of, words
 from mesh.description.options import Json
@@ -30,7 +30,7 @@ def prove_conformance_command(
 
 def faults_table(results: Sequence[Tried]) -> Table:
     """What conformance says of each copy."""
-    seeded = [one for one in results if one.why or not one.ok]
+    seeded = [one for one in results if one.says != NO_FAULT]
     missed = sum(not one.ok for one in results)
     verdict = f"{missed} copies are not judged as they should be" if missed else f"it fails for all {len(seeded)}"
     return table_of(
@@ -40,13 +40,13 @@ def faults_table(results: Sequence[Tried]) -> Table:
         [
             (Column("component", numeric=False), lambda one: words(one.component)),
             (Column("fault of the copy", numeric=False), lambda one: words(one.says)),
-            (Column("law", numeric=False), lambda one: words(one.law)),
             (Column("conformance", numeric=False), lambda one: words(_says(one))),
+            (Column("by the law", numeric=False), lambda one: words(one.law)),
         ],
         heads=2,
     )
 
 
 def _says(one: Tried) -> str:
-    said = f"fails: {one.why}" if one.fails else "holds"
+    said = "fails" if one.fails else "holds"
     return said if one.ok else f"WRONG: {said}"

@@ -49,7 +49,7 @@ def test_waits_for_the_end_of_its_standard_input(
     if contracted.is_gateway:
         pytest.skip("a gateway is not told to wait: it has no database")
     with start(settings | {"SHOP_AWAIT_STDIN": "on"}, stdin=subprocess.PIPE) as program:
-        time.sleep(0.5)
+        time.sleep(1.5)
         assert program.process.poll() is None
         assert not program.door.serves()
         assert program.process.stdin is not None
