@@ -19,7 +19,7 @@ pytestmark = pytest.mark.integration
 AMOUNT = Money(1_999, "EUR")
 NOWHERE = 2**62
 USER = 17
-ORDERS = count(1)
+ORDERS = count(1_000_000)
 
 
 @pytest.fixture
