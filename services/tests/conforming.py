@@ -42,12 +42,14 @@ class Conforming:
         command: Its command line.
         protocols: The protocols that it is tested over.
         start_s: How long it may take to answer, in seconds.
+        stop_s: How long it may take to end, in seconds.
     """
 
     component: str
     command: tuple[str, ...]
     protocols: tuple[str, ...]
     start_s: float = 30
+    stop_s: float = 10
 
     def is_reached_by(self, item: pytest.Item) -> bool:
         """Whether a test says something of the program, from outside, that every implementation must do."""
@@ -126,4 +128,4 @@ def conforming(environ: Mapping[str, str] = os.environ) -> Conforming | None:
     if not told:
         return None
     read = json.loads(told)
-    return Conforming(read["component"], tuple(read["command"]), tuple(read["protocols"]), read["start_s"])
+    return Conforming(**{**read, "command": tuple(read["command"]), "protocols": tuple(read["protocols"])})

@@ -30,8 +30,8 @@ CONTRACT = tuple(f"{SERVICES}/contract/test_{suite}.py" for suite in ("process",
 """The laws that are the same for every component."""
 SET_UP = (f"{SERVICES}/contract/test_set_up.py",)
 """What is asked first: a program that it does not hold for would only wait in all other tests."""
-START_S = 30.0
-"""How long a program may take to answer."""
+START_S, STOP_S = 30, 10
+"""How long a program may take to answer, and to end."""
 PROTOCOLS = ("grpc", "rest", "graphql", "thrift")
 VARIABLE = "HOPWISE_CONFORMANCE"
 """What tells the tests which program they test (services/tests/conforming.py)."""
@@ -81,7 +81,8 @@ def run_suites(
     Raises:
         UsageError: They could not be run.
     """
-    told = {"component": component, "command": list(argv), "protocols": list(protocols), "start_s": START_S}
+    limits = {"start_s": START_S, "stop_s": STOP_S}
+    told = {"component": component, "command": list(argv), "protocols": list(protocols), **limits}
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder, "results.xml")
         arguments = ["-q", "-n0", "--no-header", "--no-summary", f"--junitxml={results}", "-o", "junit_family=xunit1"]

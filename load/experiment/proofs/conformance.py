@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,23 +53,17 @@ def faults_of(component: str) -> list[Fault]:
     return [fault for fault in FAULTS if component in ("", fault.component)]
 
 
-def prove_conformance(faults: Sequence[Fault], tried: Callable[[Tried], None] = lambda _: None) -> list[Tried]:
-    """Runs each fault's law against a copy with the fault, and all those laws against a copy without one.
-
-    Args:
-        faults: The faults.
-        tried: Told of each copy that has been tried.
-    """
+def prove_conformance(faults: Sequence[Fault]) -> list[Tried]:
+    """Runs each fault's law against a copy with the fault, and all those laws against a copy without one."""
     results = []
     for component in dict.fromkeys(fault.component for fault in faults):
         own = [fault for fault in faults if fault.component == component]
-        for fault in (None, *own):
-            results.append(_try(component, fault, own if fault is None else [fault]))
-            tried(results[-1])
+        results += [tried_with(component, None, own), *(tried_with(component, fault, [fault]) for fault in own)]
     return results
 
 
-def _try(component: str, fault: Fault | None, of: Sequence[Fault]) -> Tried:
+def tried_with(component: str, fault: Fault | None, of: Sequence[Fault]) -> Tried:
+    """Runs the laws of faults against a copy of a component with one fault, or with none."""
     wanted = list(dict.fromkeys(f"{one.suite}::test_{one.law}" for one in of))
     with copy_with(fault) as folder:
         argv = ["/usr/bin/env", f"PYTHONPATH={folder}", sys.executable, "-m", module_of(component)]

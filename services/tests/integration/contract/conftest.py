@@ -33,7 +33,7 @@ from .components import COMPONENTS, Contracted, Rows, insert_rows
 from .doors import Door, Headers
 
 PROGRAM = conforming()
-START_S, STOP_S = PROGRAM.start_s if PROGRAM else 30, 10
+START_S, STOP_S = (PROGRAM.start_s, PROGRAM.stop_s) if PROGRAM else (30, 10)
 """How long a component may take to answer, and to end."""
 Start = Callable[..., contextlib.AbstractContextManager["Running"]]
 
