@@ -6,8 +6,9 @@ import importlib
 import os
 import time
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiment.errors import UsageError
@@ -37,6 +38,23 @@ TRIAL_OVERHEAD_S = 6.0
 """Seconds of a trial that are neither warm-up nor load: starting, parity, collecting, stopping. A first guess."""
 
 
+@dataclass(frozen=True, slots=True)
+class Makers:
+    """What makes that which trials need.
+
+    Attributes:
+        tapes: Makes the tapes that all trials share.
+        system: Makes what a trial runs on.
+    """
+
+    tapes: Callable[[Shopload, Plan, Path, Path], Tapes] = make_tapes
+    system: Callable[..., Any] = system_of
+
+
+THE_SHOP = Makers()
+"""What trials of the shop need."""
+
+
 class Blocks:
     """The blocks of an experiment, and their trials.
 
@@ -44,11 +62,12 @@ class Blocks:
         plan: The experiment; once a first stage has decided, with all its blocks.
     """
 
-    def __init__(self, plan: Plan, folder: ResultsFolder, ports: Ports, run: RunTrial) -> None:
+    def __init__(self, plan: Plan, folder: ResultsFolder, ports: Ports, run: RunTrial, makers: Makers = THE_SHOP) -> None:
         self.plan = plan
         self._folder = folder
         self._ports = ports
         self._run = run
+        self._makers = makers
         self._say = Progress()
         self._checked: set[str] = set()
         self._durations_s: list[float] = []
@@ -148,7 +167,7 @@ class Blocks:
         began = datetime.now(UTC)
         arm, name = planned.arm, trial_name(self._folder.final.name, planned.name)
         trial = self._run(
-            system_of(arm.topology, arm.switches, self._ports, name, data=Data(self.plan.scale, DATA_SEED)),
+            self._makers.system(arm.topology, arm.switches, self._ports, name, data=Data(self.plan.scale, DATA_SEED)),
             self._shopload,
             self._tapes,
             arm,
@@ -163,7 +182,7 @@ class Blocks:
     def _same_tapes(self) -> Tapes:
         folder = self._folder.path
         where = folder / "tapes"
-        tapes = make_tapes(self._shopload, self.plan, folder / WORKLOAD, where)
+        tapes = self._makers.tapes(self._shopload, self.plan, folder / WORKLOAD, where)
         noted = where / "sha256.json"
         if not noted.is_file():
             write_json(noted, tapes.shas())

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from experiment.blocks import WORKLOAD, Blocks, RunTrial
+from experiment.blocks import THE_SHOP, WORKLOAD, Blocks, Makers, RunTrial
 from experiment.plan.arms_in_blocks import PLAN, Plan
 from experiment.plan.closed_loop import ClosedLoop
 from experiment.plan.mix import require_fitting
@@ -45,7 +45,13 @@ def begin(plan: Plan, results: Path) -> ResultsFolder:
 
 
 def run_plan(
-    plan: Plan, folder: ResultsFolder, ports: Ports, *, retry: int = 0, run: RunTrial = run_trial
+    plan: Plan,
+    folder: ResultsFolder,
+    ports: Ports,
+    *,
+    retry: int = 0,
+    run: RunTrial = run_trial,
+    makers: Makers = THE_SHOP,
 ) -> tuple[Summary, Path]:
     """Runs every trial of a plan that is not finished yet, then computes and publishes the results.
 
@@ -64,7 +70,7 @@ def run_plan(
         path = folder.publish()
         return cast("Summary", read_document(path / SUMMARY)), path
 
-    return run_trials(plan, folder, ports, conclude=conclude, retry=retry, run=run)
+    return run_trials(plan, folder, ports, conclude=conclude, retry=retry, run=run, makers=makers)
 
 
 def run_trials(
@@ -75,6 +81,7 @@ def run_trials(
     conclude: Callable[[], T],
     retry: int = 0,
     run: RunTrial = run_trial,
+    makers: Makers = THE_SHOP,
 ) -> T:
     """Runs every trial of a plan that is not finished yet, puts their rows together, and draws a conclusion from them.
 
@@ -85,6 +92,7 @@ def run_trials(
         conclude: Called once all rows, the manifest and the trials' records are in the folder; publishes the folder.
         retry: How often a trial that is SUSPECT is repeated; every attempt is kept, the last one counts.
         run: Runs one trial.
+        makers: What makes that which the trials need.
 
     Returns:
         The conclusion.
@@ -95,7 +103,7 @@ def run_trials(
     """
     blocks = None
     try:
-        blocks = Blocks(plan, folder, ports, run)
+        blocks = Blocks(plan, folder, ports, run, makers)
         blocks.run_all(retry)
         blocks.gather()
         return conclude()

@@ -50,6 +50,10 @@ GROUPS = {
             "compare-runs decide trace parity audit",
         ),
     ),
+    "own": Group(
+        "Load your own target",
+        {"load": ("experiment.cli:app", "Send HTTP, GraphQL and gRPC journeys of a file to it, in an open loop")},
+    ),
     "run": Group("Run it", _of("mesh.cli:app", "up status down topologies manifests compose")),
     "prove": Group(
         "Prove figures",

@@ -154,6 +154,11 @@ def _parameters(of: dict[str, tuple[Any, Any]]) -> list[inspect.Parameter]:
 def _carry_out(plan: Plan, folder: ResultsFolder, *, retry: int, as_json: bool) -> None:
     _announce(plan)
     summary, path = run_plan(plan, folder, load_ports(os.environ), retry=retry)
+    show(summary, path, as_json=as_json)
+
+
+def show(summary: Summary, path: Path, *, as_json: bool) -> None:
+    """Shows what a run found, or its summary as it is, and ends the program if it is SUSPECT or too wide."""
     if as_json:
         options.print_file(path / SUMMARY)
     else:

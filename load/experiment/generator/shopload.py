@@ -78,6 +78,7 @@ class Shopload:
         pool: str = "",
         payload: str = DEFAULT_PAYLOAD,
         without: str = "",
+        steps: bool = False,
     ) -> Tape:
         """Makes a tape.
 
@@ -91,11 +92,12 @@ class Shopload:
             pool: `parity` for the parameters that are kept for the parity check; empty for the load's own.
             payload: Size of the documents that journeys read; one other than the default needs a workload that does.
             without: Kind of journey to leave out, the others as they are; empty for none.
+            steps: Whether the workload file is one of steps, of a target that is not the shop.
 
         Raises:
             UsageError: The workload is not valid; the message is the generator's.
         """
-        arguments = ["tape", "--workload", str(workload), "--out", str(out), "--seed", str(seed)]
+        arguments = ["tape", "--steps" if steps else "--workload", str(workload), "--out", str(out), "--seed", str(seed)]
         arguments += ["--rate", f"{rate:g}", "--duration", f"{duration_s:g}s", "--scale", str(scale)]
         size = "" if payload == DEFAULT_PAYLOAD else payload
         for name, value in (("--pool", pool), ("--payload", size), ("--without", without)):
@@ -103,9 +105,10 @@ class Shopload:
         made = json.loads(self._run(arguments, timeout_s=60).splitlines()[-1])
         return Tape(out, made["sha256"], int(made["journeys"]), seed)
 
-    def sample(self, tape: Tape, target: Path, out: Path) -> list[dict[str, Any]]:
-        """Sends a tape's journeys one after another and returns their canonical answers."""
+    def sample(self, tape: Tape, target: Path, out: Path, *, each: bool = False) -> list[dict[str, Any]]:
+        """Sends a tape's journeys, or the first of each kind, one after another and returns their canonical answers."""
         arguments = ["sample", "--tape", str(tape.path), "--target", str(target), "--out", str(out)]
+        arguments += ["--each"] if each else []
         self._run(arguments, timeout_s=GRACE_S + 6.0 * tape.journeys)
         return [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
 

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from experiment.generator.shopload import Load, Shopload, stop
 from experiment.trial.resources import CLIENT, Resources, ResourceSampler
+from mesh.description.switches import Switches
 from mesh.runtime import Runtime
 
 WATCH_S = 0.25
@@ -30,6 +31,24 @@ class Sender(Protocol):
         """
 
 
+class Loaded(Protocol):
+    """What a generator on this machine needs to know of a system."""
+
+    @property
+    def target(self) -> Path:
+        """File that names the generator's target."""
+
+    @property
+    def switches(self) -> Switches:
+        """The switches that it runs with."""
+
+    def pids(self) -> Mapping[str, list[int]]:
+        """The processes of each component on this machine."""
+
+    def check(self) -> None:
+        """Checks that it still runs."""
+
+
 @dataclass(frozen=True, slots=True)
 class LocalSender:
     """Sends loads from this machine.
@@ -40,7 +59,7 @@ class LocalSender:
         meanwhile: What to do to the system from the begin of a replay on.
     """
 
-    system: Runtime
+    system: Loaded
     shopload: Shopload
     meanwhile: Callable[[], None] = lambda: None
 

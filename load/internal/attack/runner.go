@@ -16,6 +16,7 @@ import (
 	"hopwise/load/internal/record"
 	"hopwise/load/internal/session"
 	"hopwise/load/internal/shopdata"
+	"hopwise/load/internal/steps"
 	"hopwise/load/internal/target"
 	"hopwise/load/internal/telemetry"
 )
@@ -27,6 +28,7 @@ type Runner struct {
 	Sessions  *session.Sessions
 	Tracing   *telemetry.Tracing                 // nil if nothing is traced
 	Cache     map[target.Channel]*exchange.Cache // of each channel's customers; empty if they keep no answers
+	Steps     *steps.Plan                        // of a target that is not the shop; nil for the shop
 	Scale     shopdata.Scale
 	Timeout   time.Duration // of one journey, from its start
 
@@ -43,7 +45,11 @@ type driver struct {
 
 // NewRunner returns a runner with the driver that each channel on the tape needs.
 func NewRunner(t target.Target, entries []journey.Entry) (*Runner, error) {
-	r := &Runner{urgent: t.Urgent, apart: journey.Name(t.Apart), drivers: map[target.Channel]driver{}, Cache: map[target.Channel]*exchange.Cache{}}
+	plan, err := stepsOf(t)
+	if err != nil {
+		return nil, err
+	}
+	r := &Runner{Steps: plan, urgent: t.Urgent, apart: journey.Name(t.Apart), drivers: map[target.Channel]driver{}, Cache: map[target.Channel]*exchange.Cache{}}
 	if t.Apart != "" && !r.apart.Known() {
 		return nil, fmt.Errorf("apart: journey %q is unknown; journeys: %s", t.Apart, choice.List(journey.Names()))
 	}
@@ -54,7 +60,7 @@ func NewRunner(t target.Target, entries []journey.Entry) (*Runner, error) {
 			if err != nil {
 				return nil, err
 			}
-			channel = driver{journey.Driver{Protocol: at.Protocol, Plan: t.Plan, Texts: t.Texts}, at.URL}
+			channel = driver{journey.Driver{Protocol: at.Protocol, Plan: t.Plan, Texts: t.Texts, Steps: plan}, at.URL}
 			r.drivers[entry.Channel] = channel
 			if t.Cache {
 				r.Cache[entry.Channel] = exchange.NewCache()
@@ -65,6 +71,18 @@ func NewRunner(t target.Target, entries []journey.Entry) (*Runner, error) {
 		}
 	}
 	return r, nil
+}
+
+// stepsOf reads the steps of a target that is not the shop; nil for the shop.
+func stepsOf(t target.Target) (*steps.Plan, error) {
+	if t.Steps == "" {
+		return nil, nil
+	}
+	plan, err := steps.Read(t.Steps)
+	if err != nil {
+		return nil, err
+	}
+	return plan, plan.Toward(t.Endpoints)
 }
 
 // Prepare opens the connections and lets each driver prepare for the journeys that it will run.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -52,7 +53,10 @@ type sampleSummary struct {
 }
 
 func newSample(stderr *os.File) *cobra.Command {
-	var c common
+	var (
+		c    common
+		each bool
+	)
 	cmd := &cobra.Command{
 		Use:   "sample --tape FILE --target FILE --out FILE",
 		Short: "Sends a tape's journeys one after the other and writes their answers",
@@ -63,6 +67,7 @@ journey has the connections to itself, every byte that crosses them until they a
 	}
 	c.register(cmd)
 	cmd.Flags().StringVar(&c.out, "out", "", "file to write")
+	cmd.Flags().BoolVar(&each, "each", false, "send the first journey of each kind only")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := required(cmd, "out"); err != nil {
 			return err
@@ -72,12 +77,24 @@ journey has the connections to itself, every byte that crosses them until they a
 			return err
 		}
 		defer s.runner.Client.Close()
+		if each {
+			s.tape.Entries = firstOfEach(s.tape.Entries)
+		}
 		if err := s.prepare(cmd.Context()); err != nil {
 			return err
 		}
 		return runSample(cmd, stderr, s, c.out)
 	}
 	return cmd
+}
+
+func firstOfEach(entries []journey.Entry) (first []journey.Entry) {
+	for _, entry := range entries {
+		if !slices.ContainsFunc(first, func(e journey.Entry) bool { return e.Journey == entry.Journey && e.Channel == entry.Channel }) {
+			first = append(first, entry)
+		}
+	}
+	return first
 }
 
 func runSample(cmd *cobra.Command, stderr *os.File, s setup, out string) error {

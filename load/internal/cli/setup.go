@@ -76,14 +76,10 @@ func (c *common) load(cmd *cobra.Command) (s setup, err error) {
 	if s.target, err = target.Read(c.targetPath); err != nil {
 		return s, err
 	}
-	key, err := session.ReadKey(s.target.JWTPrivateKey)
-	if err != nil {
-		return s, err
-	}
 	if s.runner, err = attack.NewRunner(s.target, s.tape.Entries); err != nil {
 		return s, err
 	}
-	if s.runner.Sessions, err = session.Open(key, s.tape.Entries, time.Now()); err != nil {
+	if s.runner.Sessions, err = sessions(s); err != nil {
 		return s, err
 	}
 	c.connections = c.shard.Share(cmp.Or(c.connections, s.target.Connections, defaultConnections))
@@ -93,6 +89,21 @@ func (c *common) load(cmd *cobra.Command) (s setup, err error) {
 	s.runner.Scale = s.tape.Header.Scale
 	s.runner.Timeout = c.timeout
 	return s, nil
+}
+
+// sessions opens those that the shop's customers hold; nil for another target, whose steps the tape must be of.
+func sessions(s setup) (*session.Sessions, error) {
+	if steps := s.runner.Steps; steps != nil {
+		if s.tape.Header.Steps != steps.SHA256 {
+			return nil, fmt.Errorf("tape %s was not made of the steps of %s; make it again", s.tape.SHA256, steps.File)
+		}
+		return nil, nil
+	}
+	key, err := session.ReadKey(s.target.JWTPrivateKey)
+	if err != nil {
+		return nil, err
+	}
+	return session.Open(key, s.tape.Entries, time.Now())
 }
 
 // prepare readies the target for the first journey, within a limit.

@@ -9,6 +9,7 @@ import (
 	"hopwise/load/internal/choice"
 	"hopwise/load/internal/journey"
 	"hopwise/load/internal/shopdata"
+	"hopwise/load/internal/steps"
 	"hopwise/load/internal/tape"
 	"hopwise/load/internal/workload"
 )
@@ -31,11 +32,11 @@ type tapeSummary struct {
 
 func newTape() *cobra.Command {
 	var (
-		workloadPath, out, pool, payload, without string
-		seed                                      uint64
-		rate                                      float64
-		duration                                  time.Duration
-		scale                                     int64
+		workloadPath, stepsPath, out, pool, payload, without string
+		seed                                                 uint64
+		rate                                                 float64
+		duration                                             time.Duration
+		scale                                                int64
 	)
 	cmd := &cobra.Command{
 		Use:   "tape --workload FILE --rate N --duration T --out FILE",
@@ -48,6 +49,7 @@ and one line per journey, each a JSON object. A summary with the file's SHA-256 
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&workloadPath, "workload", "", "workload file (YAML)")
+	flags.StringVar(&stepsPath, "steps", "", "file of the steps of a target that is not the shop, in place of --workload")
 	flags.Uint64Var(&seed, "seed", 1, "seed of all random choices")
 	flags.Float64Var(&rate, "rate", 20, "mean journeys per second")
 	flags.DurationVar(&duration, "duration", 20*time.Second, "length of the tape")
@@ -57,16 +59,20 @@ and one line per journey, each a JSON object. A summary with the file's SHA-256 
 	flags.StringVar(&without, "without", "", "kind of journey to leave out; all others are those of the whole tape, at their times")
 	flags.StringVar(&out, "out", "", "tape file to write")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := required(cmd, "workload", "out"); err != nil {
+		needed := []string{"workload", "out"}
+		if stepsPath != "" {
+			needed[0] = "steps"
+		}
+		if err := required(cmd, needed...); err != nil {
 			return err
 		}
-		w, err := workload.Load(workloadPath)
+		w, plan, err := journeysOf(workloadPath, stepsPath)
 		if err != nil {
 			return badInput{err}
 		}
 		t, err := tape.Build(tape.Spec{
 			Workload: w, Seed: seed, Rate: rate, Duration: duration, Scale: shopdata.Scale(scale), Pool: shopdata.Pool(pool),
-			Payload: shopdata.Payload(payload), Without: journey.Name(without),
+			Payload: shopdata.Payload(payload), Without: journey.Name(without), Steps: plan,
 		})
 		if err != nil {
 			return badInput{err}
@@ -77,6 +83,18 @@ and one line per journey, each a JSON object. A summary with the file's SHA-256 
 		return printJSON(cmd.OutOrStdout(), summarise(t, out))
 	}
 	return cmd
+}
+
+// journeysOf reads a workload, or that of the steps of a target that is not the shop.
+func journeysOf(workloadPath, stepsPath string) (w workload.Workload, plan *steps.Plan, err error) {
+	if stepsPath == "" {
+		w, err = workload.Load(workloadPath)
+		return w, nil, err
+	}
+	if plan, err = steps.Read(stepsPath); err == nil {
+		w, err = tape.WorkloadOf(plan)
+	}
+	return w, plan, err
 }
 
 func summarise(t *tape.Tape, path string) tapeSummary {

@@ -43,6 +43,7 @@ type Client struct {
 	reach         reach
 	tls           *tls.Config // nil for connections without TLS
 	caCertificate string      // file of the certificates that are trusted
+	own           *own        // nil for the shop
 	http          int         // version of the HTTP that channels without gRPC speak
 	fresh         bool        // whether each request has a connection of its own
 	transports    []transport // each opens its own connections to every address
@@ -69,7 +70,7 @@ func NewClient(t target.Target, connections int) (*Client, error) {
 type counts struct{ http, grpc int }
 
 func newClient(t target.Target, connections counts, meter *wire.Meter, over reach) (*Client, error) {
-	c := &Client{meter: meter, reach: over, entrances: map[string]*Entrance{}, caCertificate: t.CACertificate, http: t.HTTP, fresh: t.Fresh}
+	c := &Client{meter: meter, reach: over, entrances: map[string]*Entrance{}, caCertificate: t.CACertificate, http: t.HTTP, fresh: t.Fresh, own: ownOf(t)}
 	if c.fresh {
 		connections = counts{http: 1, grpc: 1} // which only show that the entrances answer
 	}
@@ -87,7 +88,7 @@ func newClient(t target.Target, connections counts, meter *wire.Meter, over reac
 			c.transports = append(c.transports, c.newTransport(t.HTTP, perTransport))
 		}
 	}
-	for _, entry := range t.Entry {
+	for _, entry := range t.Entries() {
 		if err := c.open(entry, connections.grpc); err != nil {
 			return nil, err
 		}
@@ -183,7 +184,15 @@ func (direct) Emulated() bool { return false }
 
 // dial opens a connection, which TLS comes on top of.
 func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	return c.meter.Dial(ctx, c.reach, network, address)
+	connection, err := c.meter.Dial(ctx, c.reach, network, address)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.own.check(address, connection.RemoteAddr()); err != nil {
+		_ = connection.Close()
+		return nil, err
+	}
+	return connection, nil
 }
 
 // transport returns what carries the next request, the transports in turn or one of its own, and what to do once the answer was read.
@@ -238,7 +247,11 @@ func (at *Entrance) connect(ctx context.Context) error {
 }
 
 func (at *Entrance) greet(ctx context.Context, transport transport, answers chan<- *http.Response) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.base.String()+"/healthz", nil)
+	method, path := http.MethodGet, "/healthz"
+	if at.client.own != nil {
+		method, path = http.MethodHead, "/" // which any server answers somehow, and which changes nothing
+	}
+	request, err := http.NewRequestWithContext(ctx, method, at.base.String()+path, nil)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"net/url"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -61,6 +62,12 @@ func (x *Exchange) priority() string {
 	}
 	return ""
 }
+
+// Toward has the requests that follow go to another entrance of the client; nothing may be under way.
+func (x *Exchange) Toward(url string) { x.at = x.at.client.At(url) }
+
+// Base returns the URL of the entrance that requests go to.
+func (x *Exchange) Base() *url.URL { return x.at.base }
 
 // Keep has answers kept, and asks for those that are whether they have changed; nil for neither.
 func (x *Exchange) Keep(c *Cache) { x.cache = c }

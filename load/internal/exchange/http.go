@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -24,6 +25,7 @@ type Request struct {
 	Route  string // path without identifiers, names the span: "/v1/orders/{id}"
 	Path   string
 	Query  url.Values
+	URI    string // path and query, escaped, in place of both; empty if these are given
 	Token  string // session token; empty if there is no session
 	Header map[string]string
 	Body   []byte // JSON; empty if there is no body
@@ -35,6 +37,8 @@ type Response struct {
 	Type   string // media type, without parameters
 	Body   []byte
 
+	Location string // where the answer leads, if its status says so
+
 	unchanged bool // the shop said so, and the rest is from the cache
 }
 
@@ -44,7 +48,7 @@ type Response struct {
 // answer broke off or cannot be decompressed, timeout if the context's deadline passed.
 func (x *Exchange) Do(ctx context.Context, r Request) (Response, error) {
 	x.begin()
-	call := x.trace.Call(r.Method, r.Route, r.Path)
+	call := x.trace.Call(r.Method, r.Route, cmp.Or(r.Path, r.Route))
 	way := x.at.client.follow(len(r.Body) > 0)
 	response, err := x.send(way.traced(ctx), r, call.Traceparent(), way)
 	status := response.Status
@@ -57,6 +61,14 @@ func (x *Exchange) Do(ctx context.Context, r Request) (Response, error) {
 
 func (x *Exchange) send(ctx context.Context, r Request, traceparent string, way *crossing) (Response, error) {
 	request := x.build(ctx, r, traceparent)
+	if r.URI != "" {
+		to, err := url.ParseRequestURI(r.URI)
+		if err != nil {
+			return Response{}, outcome.Failed(outcome.Client, "%s %s: %w", r.Method, r.Route, err)
+		}
+		to.Scheme, to.Host = x.at.base.Scheme, x.at.base.Host
+		request.URL = to
+	}
 	known, asks := x.cache.find(request)
 	if asks {
 		request.Header.Set("If-None-Match", known.tag)
@@ -75,7 +87,9 @@ func (x *Exchange) send(ctx context.Context, r Request, traceparent string, way 
 	defer answer.Body.Close()
 	way.answered()
 	x.status.Store(int64(answer.StatusCode))
-	response := Response{Status: answer.StatusCode, Type: mediaType(answer.Header.Get("Content-Type"))}
+	response := Response{
+		Status: answer.StatusCode, Type: mediaType(answer.Header.Get("Content-Type")), Location: answer.Header.Get("Location"),
+	}
 	raw, err := io.ReadAll(io.LimitReader(answer.Body, maxBody))
 	way.read()
 	x.sizes.in.Add(int64(len(raw)))

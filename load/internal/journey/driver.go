@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"hopwise/load/internal/choice"
 	"hopwise/load/internal/exchange"
@@ -11,6 +12,7 @@ import (
 	"hopwise/load/internal/rest"
 	"hopwise/load/internal/rpc"
 	"hopwise/load/internal/shop"
+	"hopwise/load/internal/steps"
 	"hopwise/load/internal/target"
 	"hopwise/load/internal/thriftrpc"
 	"hopwise/load/internal/transcoded"
@@ -20,13 +22,17 @@ import (
 type Driver struct {
 	Protocol target.Protocol
 	Plan     target.Plan
-	Texts    bool // whether GraphQL documents go as texts, none persisted
+	Steps    *steps.Plan // of a target that is not the shop
+	Texts    bool        // whether GraphQL documents go as texts, none persisted
 }
 
 // Check returns an error that lists the journeys which the protocol has if the channel sends one that it does not have.
 func (d Driver) Check(c target.Channel, name Name) error {
 	if d.serves(name) {
 		return nil
+	}
+	if d.Protocol == target.Steps {
+		return fmt.Errorf("the tape has the journey %q, which the steps have not; they have: %s", name, strings.Join(d.Steps.Names(), ", "))
 	}
 	served := slices.DeleteFunc(Names(), func(n Name) bool { return !d.serves(n) })
 	return fmt.Errorf("channel %q sends the journey %q, which the protocol %s does not have; it has: %s",
@@ -35,6 +41,8 @@ func (d Driver) Check(c target.Channel, name Name) error {
 
 func (d Driver) serves(name Name) bool {
 	switch d.Protocol {
+	case target.Steps:
+		return d.Steps.Has(string(name))
 	case target.RESTTranscoded:
 		return byName[name].transcoded
 	case target.Thrift, target.ThriftJSON:
@@ -43,9 +51,17 @@ func (d Driver) serves(name Name) bool {
 	return true
 }
 
-// Prepare does what is needed once before the first of the journeys; only GraphQL keeps anything between requests.
+// Prepare does what is needed once before the first of the journeys; GraphQL registers its documents, steps find the methods of gRPC.
 func (d Driver) Prepare(ctx context.Context, journeys []Name, open func() *exchange.Exchange) error {
-	if d.Protocol != target.GraphQL {
+	switch d.Protocol {
+	case target.Steps:
+		names := make([]string, len(journeys))
+		for i, name := range journeys {
+			names[i] = string(name)
+		}
+		return d.Steps.Prepare(ctx, names, open)
+	case target.GraphQL:
+	default:
 		return nil
 	}
 	for _, name := range journeys {
@@ -62,6 +78,10 @@ func (d Driver) Prepare(ctx context.Context, journeys []Name, open func() *excha
 
 // Run runs one journey and returns its answer in canonical form, not checked yet.
 func (d Driver) Run(ctx context.Context, e Entry, token string, x *exchange.Exchange) (Answer, error) {
+	if d.Protocol == target.Steps {
+		answer, err := d.Steps.Run(ctx, string(e.Journey), e.values(), x)
+		return stepsAnswer{answer}, err
+	}
 	j := byName[e.Journey]
 	if d.Protocol == target.GraphQL {
 		return j.graphQL(ctx, graphql.NewClient(x, token, d.Texts), e)

@@ -9,6 +9,7 @@ import (
 	"hopwise/load/internal/draw"
 	"hopwise/load/internal/shop"
 	"hopwise/load/internal/shopdata"
+	"hopwise/load/internal/steps"
 )
 
 // Params are the parameters of one journey; which of them are set depends on the journey.
@@ -22,6 +23,7 @@ type Params struct {
 	Lines          []shop.Item   `json:"lines,omitempty"`
 	IdempotencyKey string        `json:"idempotency_key,omitempty"`
 	Address        *shop.Address `json:"address,omitempty"`
+	Values         steps.Values  `json:"values,omitempty"` // variables of a target that is not the shop
 }
 
 // fieldOf is the place of each parameter in Params, by its name on the tape.

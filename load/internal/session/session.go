@@ -89,6 +89,7 @@ func sign(key crypto.PrivateKey, subject, role string, now time.Time) (string, e
 // Token returns the token that a journey is sent with; empty for visitors who need none.
 func (s *Sessions) Token(e journey.Entry) string {
 	switch {
+	case s == nil: // of a target that is not the shop
 	case e.Channel == target.Partner:
 		return s.partner
 	case asCustomer(e):

@@ -11,6 +11,7 @@ import (
 	"hopwise/load/internal/draw"
 	"hopwise/load/internal/journey"
 	"hopwise/load/internal/shopdata"
+	"hopwise/load/internal/steps"
 	"hopwise/load/internal/workload"
 )
 
@@ -32,6 +33,7 @@ type Spec struct {
 	Scale    shopdata.Scale
 	Pool     shopdata.Pool    // empty for the workload's
 	Payload  shopdata.Payload // size of the documents, for workloads with the journey document; empty for the default
+	Steps    *steps.Plan      // of a target that is not the shop; nil for the shop
 	Without  journey.Name     // kind of journey that is left out once all are drawn; empty for none
 }
 
@@ -96,7 +98,13 @@ func Build(s Spec) (*Tape, error) {
 		return nil, fmt.Errorf("rate %v over %v gives no journey at seed %d; raise one of them", s.Rate, s.Duration, s.Seed)
 	}
 	choose := chooser(s.Workload, s.Seed)
-	params := journey.NewDrawer(s.Seed, s.Scale, s.pool(), h.Payload, h.identity())
+	drawn := journey.NewDrawer(s.Seed, s.Scale, s.pool(), h.Payload, h.identity()).Draw
+	var rows *rows
+	if s.Steps != nil {
+		h.Steps = s.Steps.SHA256
+		rows = newRows(s.Steps, s.Seed, h.identity()+"/"+h.Steps)
+		drawn = rows.draw
+	}
 	t := &Tape{Header: h, Entries: make([]journey.Entry, 0, len(times))}
 	for i, at := range times {
 		share := choose()
@@ -105,11 +113,14 @@ func Build(s Spec) (*Tape, error) {
 			AtNs:    at,
 			Journey: share.Journey,
 			Channel: share.Channel,
-			Params:  params.Draw(share.Journey, int64(i)),
+			Params:  drawn(share.Journey, int64(i)),
 		}
 		if entry.Journey != s.Without {
 			t.Entries = append(t.Entries, entry)
 		}
+	}
+	if err := rows.check(); err != nil {
+		return nil, err
 	}
 	if len(t.Entries) == 0 {
 		return nil, fmt.Errorf("nothing is left of the tape without %s", s.Without)

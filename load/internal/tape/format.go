@@ -44,6 +44,7 @@ type Header struct {
 	Scale      shopdata.Scale   `json:"scale"`
 	Pool       shopdata.Pool    `json:"pool"`
 	Payload    shopdata.Payload `json:"payload,omitempty"` // empty if no document is read
+	Steps      string           `json:"steps,omitempty"`   // SHA-256 of the steps of a target that is not the shop; empty for the shop
 	Without    journey.Name     `json:"without,omitempty"` // the numbers of what was left out are missing
 	Journeys   int              `json:"journeys"`
 	BodySHA256 string           `json:"body_sha256"`
@@ -175,6 +176,9 @@ func check(e journey.Entry, before []journey.Entry, h Header) error {
 		return fmt.Errorf("a %s in a tape without it", h.Without)
 	case e.AtNs < last || e.AtNs >= h.DurationNs:
 		return fmt.Errorf("at_ns %d is not between %d and %d", e.AtNs, last, h.DurationNs)
+	}
+	if h.Steps != "" {
+		return e.Channel.Check() // whether there is such a journey, whoever reads the steps can say
 	}
 	if err := e.Journey.CheckSender(e.Channel); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
 	"os"
@@ -27,6 +28,7 @@ const (
 	GRPC           Protocol = "grpc"            // the services' gRPC APIs; the client composes
 	Thrift         Protocol = "thrift"          // framed Thrift straight to the services; the client composes
 	ThriftJSON     Protocol = "thrift-json"     // Thrift's TJSON over HTTP; the client composes
+	Steps          Protocol = "steps"           // what a file of steps says, to endpoints of their own
 )
 
 var protocols = []Protocol{GraphQL, REST, RESTServices, RESTTranscoded, GRPC, Thrift, ThriftJSON}
@@ -73,6 +75,9 @@ type Target struct {
 	Entry         map[Channel]Entry   `json:"entry"`
 	OTLP          string              `json:"otlp"` // host:port of an OTLP gRPC receiver; empty if there is none
 	JWTPrivateKey string              `json:"jwt_private_key"`
+	Steps         string              `json:"steps,omitempty"`          // file of the journeys of a target that is not the shop; empty for the shop
+	Endpoints     map[string]Entry    `json:"endpoints,omitempty"`      // that its steps go to, by name, in place of entry: rest or grpc
+	Mine          []string            `json:"mine,omitempty"`           // hosts that may be on another machine
 	CACertificate string              `json:"ca_certificate,omitempty"` // PEM file of the certificates that are trusted; empty for entries without TLS
 	Plan          Plan                `json:"plan,omitempty"`           // best if it is empty
 	Apart         string              `json:"apart,omitempty"`          // kind of journey whose requests name it to the edge, which has components for it alone; empty for none
@@ -142,7 +147,11 @@ func (t Target) check() error {
 	if t.HTTP == 3 && t.CACertificate == "" {
 		return fmt.Errorf("ca_certificate is missing; http is 3, which is always encrypted")
 	}
-	if t.JWTPrivateKey == "" {
+	if t.Steps != "" {
+		if err := t.checkEndpoints(); err != nil {
+			return err
+		}
+	} else if t.JWTPrivateKey == "" {
 		return fmt.Errorf("jwt_private_key is missing")
 	}
 	if err := choice.Check(cmp.Or(t.Plan, Best), plans, "plan", "plans"); err != nil {
@@ -177,11 +186,45 @@ func (t Target) check() error {
 			}
 			continue
 		}
-		if u, err := url.Parse(entry.URL); err != nil || u.Scheme != scheme || u.Host == "" || u.Path != "" {
+		if !entry.at(scheme) {
 			return fmt.Errorf("entry %s: url %q is not of the form %s://host:port, as it must be %s ca_certificate", channel, entry.URL, scheme, why)
 		}
 	}
 	return nil
+}
+
+// at says whether an entry is entered at a base URL of the scheme.
+func (e Entry) at(scheme string) bool {
+	u, err := url.Parse(e.URL)
+	return err == nil && u.Scheme == scheme && u.Host != "" && u.Path == ""
+}
+
+// checkEndpoints checks where the steps of a target go that is not the shop.
+func (t Target) checkEndpoints() error {
+	scheme := "http"
+	if t.CACertificate != "" {
+		scheme = "https"
+	}
+	if len(t.Endpoints) == 0 || t.HTTP == 3 {
+		return fmt.Errorf("steps need endpoints, over HTTP/1.1 or 2; there are %d, and http is %d", len(t.Endpoints), t.HTTP)
+	}
+	for name, endpoint := range t.Endpoints {
+		if err := choice.Check(endpoint.Protocol, []Protocol{REST, GRPC}, "protocol", "protocols"); err != nil {
+			return fmt.Errorf("endpoint %s: %w", name, err)
+		}
+		if !endpoint.at(scheme) {
+			return fmt.Errorf("endpoint %s: url %q is not of the form %s://host:port", name, endpoint.URL, scheme)
+		}
+	}
+	return nil
+}
+
+// Entries returns what is entered, by channels or by steps.
+func (t Target) Entries() []Entry {
+	if t.Steps != "" {
+		return slices.Collect(maps.Values(t.Endpoints))
+	}
+	return slices.Collect(maps.Values(t.Entry))
 }
 
 // services are those that a client of framed Thrift calls.
@@ -198,6 +241,9 @@ func (e Entry) checkServices() error {
 
 // EntryOf returns how a channel enters, or an error if the topology has no entry for it.
 func (t Target) EntryOf(c Channel) (Entry, error) {
+	if t.Steps != "" {
+		return Entry{Protocol: Steps, URL: t.Entries()[0].URL}, nil // where the first step goes, it says itself
+	}
 	entry, served := t.Entry[c]
 	if !served {
 		return Entry{}, fmt.Errorf("topology %q has no entry for the channel %q", t.Topology, c)
@@ -207,7 +253,7 @@ func (t Target) EntryOf(c Channel) (Entry, error) {
 
 // Speaks says whether a channel enters in the protocol.
 func (t Target) Speaks(p Protocol) bool {
-	for _, entry := range t.Entry {
+	for _, entry := range t.Entries() {
 		if entry.Protocol == p {
 			return true
 		}

@@ -121,6 +121,11 @@ func Load(path string) (Workload, error) {
 
 // Parse checks the text of a workload file; path is for messages only.
 func Parse(path string, text []byte) (Workload, error) {
+	return ParseFor(path, text, journey.Name.CheckSender)
+}
+
+// ParseFor is Parse for journeys that are not the shop's: sent says whether a channel may send one.
+func ParseFor(path string, text []byte, sent func(journey.Name, target.Channel) error) (Workload, error) {
 	if err := readable(path, text); err != nil {
 		return Workload{}, err
 	}
@@ -133,7 +138,7 @@ func Parse(path string, text []byte) (Workload, error) {
 	if err := decoder.Decode(&f); err != nil {
 		return Workload{}, syntaxError(path, err)
 	}
-	c := checker{path: path, tree: tree}
+	c := checker{path: path, tree: tree, sent: sent}
 	return c.check(f)
 }
 
@@ -149,6 +154,7 @@ func syntaxError(path string, err error) error {
 type checker struct {
 	path string
 	tree *ast.File
+	sent func(journey.Name, target.Channel) error
 }
 
 // fail names the file, the line of the value at fault (of its parent if it is absent) and the reason.
@@ -193,7 +199,7 @@ func (c checker) check(f file) (Workload, error) {
 	total := int64(0)
 	for i, m := range f.Mix {
 		here := fmt.Sprintf("$.mix[%d]", i)
-		if err := m.Journey.CheckSender(m.Channel); err != nil {
+		if err := c.sent(m.Journey, m.Channel); err != nil {
 			field := ".journey"
 			if m.Journey.Known() {
 				field = ".channel"

@@ -89,11 +89,15 @@ def line_of(text: str, path: Iterable[object]) -> int:
 
     Args:
         text: YAML that `load_yaml` has accepted.
-        path: Keys from the outermost mapping inwards.
+        path: Keys from the outermost mapping inwards; of a list, the place of an item, counted from 0.
     """
     node = yaml.compose(text, Loader=yaml.CSafeLoader)
     line = 1
     for wanted in path:
+        if isinstance(node, yaml.SequenceNode) and isinstance(wanted, int) and wanted < len(node.value):
+            node = node.value[wanted]
+            line = node.start_mark.line + 1
+            continue
         if not isinstance(node, yaml.MappingNode):
             break
         entry = next(((key, value) for key, value in node.value if key.value == str(wanted)), None)

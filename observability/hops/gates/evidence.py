@@ -42,6 +42,7 @@ def evidence_of(
     tape_exhausted: bool = False,
     late_customers: int | None = None,
     keepers: Container[str] = (),
+    of_the_shop: bool = True,
 ) -> Evidence:
     """Gathers the evidence of one replay.
 
@@ -67,6 +68,7 @@ def evidence_of(
         late_customers: Journeys of a warm visit that opened their customer's connections themselves; None without an
             emulated network, or on a first visit.
         keepers: Components that keep their data in the database: each request to them leaves a statement.
+        of_the_shop: Whether the shop was loaded.
     """
     ok = journeys.filter(pl.col("outcome") == "ok")
     ok_ms = ok["latency_ns"].to_numpy() / NS_PER_MS
@@ -99,6 +101,7 @@ def evidence_of(
         other_cores=other_cores,
         spans_dropped=spans_dropped,
         audited=audited,
+        of_the_shop=of_the_shop,
         traced=sampled > 0,
         traces_expected=sampled,
         traces_found=quality.traces,

@@ -76,6 +76,7 @@ class Evidence:
         tape_exhausted: Whether the tape ended before the time of a closed loop was over.
         late_customers: Journeys of a warm visit that opened their customer's connections themselves; None without an
             emulated network, or on a first visit, where all do.
+        of_the_shop: Whether the shop was loaded, whose data say what is right; of another target, its steps say that.
     """
 
     parity_mismatches: int | None
@@ -113,6 +114,7 @@ class Evidence:
     requests: float = 1.0
     spans_missing: int | None = None
     spans_outside: int | None = None
+    of_the_shop: bool = True
 
 
 NOT_AUDITED = "with store=memory, what a run changes is in the services' memory only, which no audit sees"
@@ -157,7 +159,12 @@ def left_out(evidence: Evidence) -> list[LeftOut]:
             gates.append(
                 LeftOut(name="spans_missing", reason="calls that failed and were made again leave other spans")
             )
-    if not evidence.audited:
+    if not evidence.of_the_shop:
+        gates += [
+            LeftOut(name="parity", reason="the target file says what each answer must be; one that is not has failed"),
+            LeftOut(name="invariants_broken", reason="nothing is known of the target's data"),
+        ]
+    elif not evidence.audited:
         gates.append(LeftOut(name="invariants_broken", reason=NOT_AUDITED))
     if not evidence.traced:
         names = TRACE_GATES if evidence.sidecars is None else (*TRACE_GATES, "bypassed_calls")

@@ -29,6 +29,7 @@ KINDS = {
     "rates": "rates",
     "isolate": "isolate",
     "studies": "studies",
+    "load": "load",
 }
 #: A line for each kind whose runs are one document, `<kind>.json`: its name, and its folder, which has a `report.py`.
 DOCUMENTS = {

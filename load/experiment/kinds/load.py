@@ -1,0 +1,169 @@
+"""`hopwise load`: targets that are not the shop under the shop's load."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from experiment.arguments import checked_seed, duration_s, number, whole_number
+from experiment.commands import in_blocks, options
+from experiment.errors import UsageError
+from experiment.own_target.addresses import require_mine
+from experiment.own_target.file import TargetFile, read_target
+from experiment.own_target.steps import steps_of
+from experiment.plan.arms_in_blocks import MOST_BLOCKS, PLAN, Arm, Plan
+from experiment.plan.networks import channel_networks
+from experiment.plan.profiles import Profile
+from experiment.plan.resume import take_up
+from experiment.results.folder import RESULTS, ResultsFolder, write_json
+from experiment.results.manifest import now
+from mesh.description.options import Json
+from mesh.description.ports import load_ports
+from mesh.description.switches import Switches
+from mesh.description.topology import Topology
+
+KIND = "load"
+HIGHEST_RATE = 10_000.0
+SHORTEST, LONGEST = "1s", "60m"
+
+
+def command(
+    given: typer.Context,
+    file: Annotated[str, typer.Argument(metavar="[TARGET.YAML]", help="Target file.")] = "",
+    rate: Annotated[str, typer.Option(help=f"Journeys a second, above 0 and at most {HIGHEST_RATE:,.0f}.")] = "20",
+    duration: Annotated[str, typer.Option(help=f"Length of the counted load, {SHORTEST} to {LONGEST}.")] = "20s",
+    warmup: Annotated[str, typer.Option(help=f"Length of the load before it, {SHORTEST} to {LONGEST}.")] = "4s",
+    blocks: Annotated[
+        str, typer.Option(help=f"Number of blocks, 1 to {MOST_BLOCKS}; each loads every target once.")
+    ] = "1",
+    seed: options.Seed = "1",
+    trace: Annotated[str, typer.Option(help="Share of journeys to trace, 0 to 1; needs otlp in the file.")] = "0",
+    target_is_mine: Annotated[
+        list[str] | None, typer.Option(help="Host on another machine that you may load; once for each.")
+    ] = None,
+    resume: in_blocks.Resume = "",
+    retry: in_blocks.Retry = "0",
+    as_json: Json = False,
+) -> None:
+    """Load a target of your own, as its file says. Exit code 3 if SUSPECT."""
+    with options.reported_errors():
+        repeats = whole_number("retry", retry, 0, in_blocks.MOST_RETRIES)
+        if resume:
+            in_blocks.refuse_beside_resume(given)
+            folder, plan = take_up(RESULTS, resume, KIND)
+        else:
+            if not file:
+                raise UsageError("give a target file, such as docs/example/target.yaml")
+            target = read_target(Path(file))
+            length = Profile(
+                KIND,
+                warmup_s=_seconds("warmup", warmup),
+                duration_s=_seconds("duration", duration),
+                rate=_rate(rate),
+                parity_samples=0,
+            )
+            plan = plan_of(
+                target,
+                length,
+                whole_number("blocks", blocks, 1, MOST_BLOCKS),
+                checked_seed(seed),
+                _share(trace, target),
+                sorted(target_is_mine or []),
+            )
+            folder = begin(plan, steps_of(target))
+        _carry_out(plan, folder, retry=repeats, as_json=as_json)
+
+
+def _seconds(name: str, given: str) -> int:
+    seconds = duration_s(name, given, SHORTEST, LONGEST)
+    if seconds != int(seconds):
+        raise UsageError(f"{name}={given} is not valid: give whole seconds, such as 20s")
+    return int(seconds)
+
+
+def _rate(given: str) -> float:
+    rate = number("rate", given)
+    if rate is None or not 0 < rate <= HIGHEST_RATE:
+        raise UsageError(f"rate={given} is out of range: give journeys a second, above 0 and at most {HIGHEST_RATE:g}")
+    return rate
+
+
+def _share(given: str, file: TargetFile) -> float:
+    share = number("trace", given)
+    if share is None or not 0 <= share <= 1:
+        raise UsageError(f"trace={given} is not a share from 0 to 1")
+    if share and not file.target.otlp:
+        raise UsageError(f"trace={given} needs otlp: host:port in {file.path}, a receiver of OTLP over gRPC")
+    return share
+
+
+def plan_of(
+    file: TargetFile, profile: Profile, blocks: int, seed: int, trace: float, mine: list[str]
+) -> Plan:
+    """The plan of a target file: an arm for each target.
+
+    Raises:
+        UsageError: A target is not on this machine, and nobody said that it may be loaded; or a network is unknown.
+    """
+    require_mine(file, mine)
+    target = file.target
+    switches = replace(
+        Switches(), edge="none", http=target.http, connections=target.connections, visit=target.visit, trace=trace
+    )
+    if networks := channel_networks(file.path):
+        switches = replace(switches, networks=dict(networks))
+    encrypted = any(url.split("://")[0] in ("https", "grpcs") for place in target.targets.values() for url in place.endpoints.values())
+    certificate = str(file.beside(target.ca_certificate).resolve()) if target.ca_certificate else ""
+    return Plan(
+        kind=KIND,
+        name=target.name,
+        arms=tuple(
+            Arm(name, Topology(name=name, about=target.about, entry={}, links={}), switches) for name in target.targets
+        ),
+        blocks=blocks,
+        profile=profile,
+        seed=seed,
+        workload=file.path,
+        about={
+            "workload": file.path.name,
+            "targets": {name: place.model_dump(mode="json") for name, place in target.targets.items()},
+            "sent": {
+                "mine": mine,
+                "otlp": target.otlp,
+                "ca_certificate": certificate or (ssl.get_default_verify_paths().cafile or "" if encrypted else ""),
+            },
+        },
+    )
+
+
+STEPS = "workload.yaml"
+
+
+def begin(plan: Plan, steps: dict[str, Any]) -> ResultsFolder:
+    """Makes the folder of a new run, with its plan and steps in it."""
+    folder = ResultsFolder.new(RESULTS, plan.name)
+    write_json(folder.path / STEPS, steps)
+    folder.write_json(PLAN, {**plan.as_document(), "began": now()})
+    return folder
+
+
+def _carry_out(plan: Plan, folder: ResultsFolder, *, retry: int, as_json: bool) -> None:
+    # What runs trials takes a second to import, which a wrong option should not have to wait for.
+    from experiment.blocks import Makers
+    from experiment.own_target.trial import OwnTarget, make_tapes, make_target, run_own_trial
+    from experiment.runner import run_plan
+
+    steps, targets = folder.path / STEPS, folder.path / "targets"
+    by_label = {arm.label: arm for arm in plan.arms}
+
+    def system(topology: Topology, _switches: Switches, _ports: object, trial: str, **_: object) -> OwnTarget:
+        return make_target(plan, steps, targets, by_label[topology.name], trial)
+
+    makers = Makers(tapes=make_tapes, system=system)
+    summary, path = run_plan(plan, folder, load_ports(os.environ), retry=retry, run=run_own_trial, makers=makers)
+    in_blocks.show(summary, path, as_json=as_json)

@@ -1,0 +1,245 @@
+"""The target file: where the targets are, and what their customers do, as people write it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from experiment.errors import UsageError
+from mesh.description.topology import LONGEST_NAME, Channel
+from mesh.description.yaml_lines import YamlError, line_of, load_yaml, read_yaml
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9]+([-_][A-Za-z0-9]+)*$", max_length=LONGEST_NAME)]
+Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+Pointer = Annotated[str, Field(pattern=r"^(/.*)?$")]
+"""A JSON Pointer (RFC 6901): `/items/0/id`; empty for the whole answer."""
+Port = Annotated[int, Field(ge=1, le=65535)]
+METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Place(_Part):
+    """One target.
+
+    Attributes:
+        endpoints: Base URL of each of its entrances, by name: `http://host:port`, or `grpc://host:port`; `https` and
+            `grpcs` with TLS.
+        ports: Ports of its other processes on this machine, whose CPU counts as the target's.
+    """
+
+    endpoints: Annotated[dict[Name, str], Field(min_length=1)]
+    ports: tuple[Port, ...] = ()
+
+
+class Table(_Part):
+    """A CSV file with a column for each variable.
+
+    Attributes:
+        file: Its path, from the target file on.
+        numbers: Columns whose values are numbers.
+        take: `once` gives each row to one journey of a tape, `again` begins anew after the last, `random` draws.
+    """
+
+    file: str
+    numbers: tuple[Variable, ...] = ()
+    take: Literal["once", "again", "random"] = "once"
+
+
+class Expect(_Part):
+    """What an answer must be.
+
+    Attributes:
+        status: HTTP statuses; any from 200 to 299 if empty.
+        code: Code of gRPC.
+        equal: Value at each pointer.
+        there: Pointers to what must be there.
+        absent: Pointers to what must not be there, or be null.
+    """
+
+    status: tuple[Annotated[int, Field(ge=100, le=599)], ...] = ()
+    code: str = "OK"
+    equal: dict[Pointer, Any] = Field(default_factory=dict)
+    there: tuple[Pointer, ...] = ()
+    absent: tuple[Pointer, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_status(cls, given: Any) -> Any:
+        if isinstance(given, dict) and isinstance(given.get("status"), int):
+            return {**given, "status": [given["status"]]}
+        return given
+
+
+class Step(_Part):
+    """One request: `http`, `graphql` or `grpc`.
+
+    Attributes:
+        http: Method and path: `GET /products/${id}?page=1`.
+        graphql: A document, which is sent with `variables` to `path`.
+        grpc: Full name of a unary method: `shop.v1.Products/Get`, sent with `message`.
+        name: Its name in messages; what it sends if empty.
+        at: Name of the endpoint; may be left out if only one fits.
+        body: JSON, or a text, of an HTTP request.
+        descriptors: Set of protobuf descriptors that has the method, a file from the target file on; the server is
+            asked by reflection if it is left out.
+        take: Variables that later steps get from the answer, each by a pointer.
+        ignore: Pointers to what of the answer is not the same each time.
+    """
+
+    http: Annotated[str, Field(pattern=rf"^({METHODS.replace(', ', '|')}) /[^\s#]*$")] | None = None
+    graphql: str | None = None
+    grpc: Annotated[str, Field(pattern=r"^[\w.]+/\w+$")] | None = None
+    name: str = ""
+    at: str = ""
+    headers: dict[str, str] = Field(default_factory=dict)
+    body: Any = None
+    path: Annotated[str, Field(pattern=r"^/[^\s#]*$")] = "/graphql"
+    variables: dict[str, Any] = Field(default_factory=dict)
+    message: dict[str, Any] = Field(default_factory=dict)
+    descriptors: str = ""
+    expect: Expect = Expect()
+    take: dict[Variable, Pointer] = Field(default_factory=dict)
+    ignore: tuple[Pointer, ...] = ()
+
+    @model_validator(mode="after")
+    def _is_one_of_three(self) -> Step:
+        if sum(one is not None for one in (self.http, self.graphql, self.grpc)) != 1:
+            raise ValueError("needs one of http, graphql and grpc, such as {http: GET /products/1}")
+        own = {"http": ("body",), "graphql": ("path", "variables"), "grpc": ("message", "descriptors")}
+        for kind, keys in own.items():
+            if getattr(self, kind) is None and (idle := [key for key in keys if key in self.model_fields_set]):
+                raise ValueError(f"{idle[0]} goes with {kind}")
+        return self
+
+
+class Journey(_Part):
+    """What one customer does.
+
+    Attributes:
+        weight: How often it comes, against the sum of all weights.
+        channel: By which its customer's network is chosen.
+        table: Name of the table of whose rows it takes one; empty for none.
+    """
+
+    steps: Annotated[tuple[Step, ...], Field(min_length=1)]
+    weight: Annotated[float, Field(ge=0, le=1e6)] = 1.0
+    channel: Channel = Channel.WEB
+    table: str = ""
+
+
+class Target(_Part):
+    """A target file.
+
+    Attributes:
+        name: Its name, which folders of results have.
+        about: One sentence about it.
+        targets: What is loaded, by name; several are compared.
+        journeys: What customers do, by name.
+        tables: Variables from CSV files, by name.
+        arrival: How customers arrive, as in a workload file.
+        networks: Each channel's network, as in a workload file.
+        visit: Whether customers' connections are open from an earlier visit.
+        http: Version that HTTP clients speak.
+        connections: Connections to each endpoint; over HTTP/1.1 no more requests are under way.
+        ca_certificate: PEM file of what is trusted, for `https` and `grpcs`; the system's if empty.
+        otlp: `host:port` of an OTLP receiver over gRPC, which gets the roots of traced journeys.
+    """
+
+    name: Name
+    targets: Annotated[dict[Name, Place], Field(min_length=1)]
+    journeys: Annotated[dict[Name, Journey], Field(min_length=1)]
+    about: str = ""
+    tables: dict[Name, Table] = Field(default_factory=dict)
+    arrival: dict[str, Any] = Field(default_factory=dict)
+    networks: Any = None
+    visit: Literal["warm", "first"] = "warm"
+    http: Literal[1, 2] = 1
+    connections: Annotated[int, Field(ge=1, le=1024)] = 16
+    ca_certificate: str = ""
+    otlp: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetFile:
+    """A target file that was read.
+
+    Attributes:
+        path: Where it is; its other files are named from there on.
+        text: What it says.
+        target: The same, checked.
+    """
+
+    path: Path
+    text: str
+    target: Target
+
+    def error(self, problem: str, *where: object) -> UsageError:
+        """What is wrong with it, with the line of what the keys lead to."""
+        return UsageError(f"{self.path}:{line_of(self.text, where)}: {'.'.join(map(str, where))}: {problem}")
+
+    def beside(self, name: str) -> Path:
+        """The path of a file that it names."""
+        return self.path.parent / Path(name).expanduser()
+
+
+def read_target(path: Path) -> TargetFile:
+    """Reads a target file.
+
+    Raises:
+        UsageError: It is no target file; names the line and what is wrong.
+    """
+    try:
+        text = read_yaml(path)
+        document = load_yaml(text, str(path))
+    except YamlError as error:
+        raise UsageError(str(error)) from error
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
+    if not isinstance(document, dict):
+        raise UsageError(f"{path}:1: must be a mapping with the keys name, targets and journeys")
+    try:
+        return TargetFile(path, text, Target.model_validate(document))
+    except ValidationError as error:
+        raise UsageError("\n".join(_explained(error, text, path))) from error
+
+
+def _explained(error: ValidationError, text: str, path: Path) -> Iterator[str]:
+    for item in error.errors():
+        where = [key for key in item["loc"] if key != "[key]"]
+        problem = item["msg"].removeprefix("Value error, ")
+        if item["type"] == "extra_forbidden":
+            problem = f"is not a key here; valid: {', '.join(_keys(where[:-1]))}"
+        elif item["type"] == "string_pattern_mismatch":
+            problem = f"{item['input']!r} is not valid{_EXAMPLES.get(str(where[-1]), '')}"
+        yield f"{path}:{line_of(text, where)}: {'.'.join(map(str, where))}: {problem}"
+
+
+_EXAMPLES = {
+    "http": f"; give a method ({METHODS}) and a path, such as GET /products/1",
+    "grpc": "; give package.Service/Method",
+    "path": "; give a path, such as /graphql",
+}
+
+
+def _keys(where: list[Any]) -> list[str]:
+    """The keys that are valid at a place of the file."""
+    kind: type[BaseModel] = Target
+    match where:
+        case ["targets", _]:
+            kind = Place
+        case ["tables", _]:
+            kind = Table
+        case ["journeys", _]:
+            kind = Journey
+        case ["journeys", _, "steps", _]:
+            kind = Step
+        case ["journeys", _, "steps", _, "expect"]:
+            kind = Expect
+    return list(kind.model_fields)

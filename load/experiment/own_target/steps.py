@@ -1,0 +1,176 @@
+"""From a target file to the steps that the load generator runs."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from experiment.own_target.addresses import SCHEMES, address_of
+from experiment.own_target.file import Step, Table, TargetFile
+from mesh.description.yaml_lines import line_of
+
+FORMAT = "hopwise-steps/1"
+"""As `load/internal/steps` reads it."""
+MOST_ROWS, MOST_BYTES = 200_000, 32 << 20
+_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
+
+
+def steps_of(file: TargetFile) -> dict[str, Any]:
+    """The document of the steps, with all that the target file's other files say.
+
+    Raises:
+        UsageError: Names do not fit each other, or a file is missing or wrong; names the line, the file and why.
+    """
+    target = file.target
+    speaks = _endpoints(file)
+    descriptors: dict[str, str] = {}
+    journeys = []
+    for name, journey in target.journeys.items():
+        if journey.table and journey.table not in target.tables:
+            known = ", ".join(target.tables) or "none"
+            raise file.error(f"there is no table {journey.table!r}; tables: {known}", "journeys", name, "table")
+        steps = [_step(file, speaks, name, place, step) for place, step in enumerate(journey.steps)]
+        for step in journey.steps:
+            if step.descriptors and step.descriptors not in descriptors:
+                raw = _bytes(file, step.descriptors, "journeys", name)
+                descriptors[step.descriptors] = base64.b64encode(raw).decode()
+        journeys.append({"name": name, "table": journey.table, "steps": steps})
+    return {
+        "format": FORMAT,
+        "name": target.name,
+        "file": file.path.name,
+        "workload": _workload(file),
+        "tables": {name: _table(file, name, table) for name, table in target.tables.items()},
+        "descriptors": descriptors,
+        "journeys": journeys,
+    }
+
+
+def _workload(file: TargetFile) -> dict[str, Any]:
+    target = file.target
+    mix = [
+        {"journey": name, "channel": journey.channel.value, "weight": journey.weight}
+        for name, journey in target.journeys.items()
+    ]
+    return {"name": target.name, **({"arrival": target.arrival} if target.arrival else {}), "mix": mix}
+
+
+def _endpoints(file: TargetFile) -> dict[str, str]:
+    """What each endpoint speaks, which is the same for all targets."""
+    speaks: dict[str, dict[str, str]] = {}
+    encrypted = set()
+    for name, place in file.target.targets.items():
+        where = "targets", name, "endpoints"
+        schemes = {one: address_of(file, url, *where, one).scheme for one, url in place.endpoints.items()}
+        encrypted |= {SCHEMES[scheme][0] for scheme in schemes.values()}
+        speaks[name] = {one: SCHEMES[scheme][1] for one, scheme in schemes.items()}
+    first, *others = speaks
+    for other in others:
+        if speaks[other] != speaks[first]:
+            raise file.error(f"has not the same endpoints as {first}, which all targets need", "targets", other)
+    if len(encrypted) > 1:
+        raise file.error("endpoints with TLS beside ones without are not supported; give all the same", "targets")
+    return speaks[first]
+
+
+def _step(file: TargetFile, speaks: Mapping[str, str], journey: str, place: int, step: Step) -> dict[str, Any]:
+    where = "journeys", journey, "steps", place
+    wanted = "grpc" if step.grpc else "rest"
+    fit = [name for name, spoken in speaks.items() if spoken == wanted]
+    at = step.at or (fit[0] if len(fit) == 1 else "")
+    if at not in fit:
+        asked = f"{step.at!r} is no" if step.at else "needs at: with an"
+        raise file.error(f"{asked} endpoint for {'gRPC' if step.grpc else 'HTTP'}; those are: {', '.join(fit) or 'none'}", *where)
+    document = {
+        "name": step.name or _told(step),
+        "line": line_of(file.text, where),
+        "at": at,
+        "headers": step.headers,
+        "status": list(step.expect.status),
+        "code": step.expect.code,
+        "equal": step.expect.equal,
+        "there": list(step.expect.there),
+        "absent": list(step.expect.absent),
+        "take": step.take,
+        "ignore": list(step.ignore),
+    }
+    return document | dict(_sent(step))
+
+
+def _told(step: Step) -> str:
+    if step.graphql is not None:
+        named = re.search(r"\b(query|mutation)\s+(\w+)", step.graphql)
+        return f"{named[1]} {named[2]}" if named else f"POST {step.path}"
+    return step.http or step.grpc or ""
+
+
+def _sent(step: Step) -> Iterator[tuple[str, Any]]:
+    if step.grpc is not None:
+        yield from {"rpc": step.grpc, "json": step.message, "descriptors": step.descriptors}.items()
+        return
+    if step.graphql is not None:
+        body: Any = {"query": step.graphql.replace("${", "$${"), "variables": step.variables}
+        yield from {"method": "POST", "path": step.path, "json": body}.items()
+        expected = [*step.expect.equal, *step.expect.there, *step.expect.absent]
+        if not any(pointer.startswith("/errors") for pointer in expected):
+            yield "absent", [*step.expect.absent, "/errors"]
+        return
+    method, _, path = (step.http or "").partition(" ")
+    yield from {"method": method, "path": path}.items()
+    if step.body is not None:
+        yield ("text" if isinstance(step.body, str) else "json"), step.body
+
+
+def _table(file: TargetFile, name: str, table: Table) -> dict[str, Any]:
+    where = "tables", name
+    try:
+        text = _bytes(file, table.file, *where).decode("utf-8-sig")
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise file.error(f"{table.file} is no CSV file in UTF-8: {error}", *where) from error
+    if not 2 <= len(rows) <= MOST_ROWS:
+        raise file.error(
+            f"{table.file} has {max(len(rows) - 1, 0)} rows below a line with the variables' names; give 1 to "
+            f"{MOST_ROWS:,}",
+            *where,
+        )
+    columns, *values = rows
+    if wrong := [column for column in columns if not re.fullmatch(r"[A-Za-z_]\w*", column, re.ASCII)]:
+        raise file.error(f"{table.file}: {wrong[0]!r} is no name of a variable: letters, digits, underscores", *where)
+    if unknown := set(table.numbers) - set(columns):
+        raise file.error(f"{table.file} has no column {min(unknown)}; columns: {', '.join(columns)}", *where, "numbers")
+    return {
+        "file": table.file,
+        "take": table.take,
+        "columns": columns,
+        "rows": [_row(file, name, table, columns, row, number) for number, row in enumerate(values, start=2)],
+    }
+
+
+def _row(file: TargetFile, name: str, table: Table, columns: list[str], row: list[str], number: int) -> list[Any]:
+    if len(row) != len(columns):
+        raise file.error(f"{table.file}: row {number} has {len(row)} values for {len(columns)} columns", "tables", name)
+    values: list[Any] = []
+    for column, value in zip(columns, row, strict=True):
+        if column in table.numbers and not _NUMBER.fullmatch(value):
+            raise file.error(f"{table.file}: row {number}: {column} {value!r} is not a number", "tables", name)
+        values.append(json.loads(value) if column in table.numbers else value)
+    return values
+
+
+def _bytes(file: TargetFile, name: str, *where: object) -> bytes:
+    path: Path = file.beside(name)
+    try:
+        with path.open("rb") as opened:
+            raw = opened.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise file.error(f"{name} cannot be read: {error.strerror}", *where) from error
+    if len(raw) > MOST_BYTES:
+        raise file.error(f"{name} has more than {MOST_BYTES >> 20} MiB", *where)
+    return raw

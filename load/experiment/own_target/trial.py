@@ -1,0 +1,198 @@
+"""One trial of a target that is not the shop: a check of each journey, a warm-up, the replay of the tape."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import polars as pl
+import psutil
+
+from mesh.errors import MeshError
+from experiment.generator.figures import busiest_cores, late_customers
+from experiment.generator.shopload import Load, Shopload
+from experiment.generator.tapes import LOAD, WARMUP, Tapes
+from experiment.generator.tapes import Load as Tape
+from experiment.own_target.addresses import SCHEMES
+from experiment.plan.arms_in_blocks import Arm, Plan
+from experiment.results.folder import write_json
+from experiment.trial.edge_log import at_edge
+from experiment.trial.machine_speed import machine_speed
+from experiment.trial.outcome import GENERATOR, JOURNEYS, Clock, Trial
+from experiment.trial.resources import CLIENT
+from experiment.trial.sender import LocalSender
+from hops.gates.evidence import evidence_of
+from hops.run.rows import RESOURCES, calls_frame, hops_frame, read_journeys
+from hops.traces.tree import Quality
+from mesh.description.switches import Switches
+
+TARGET = "target"
+"""The target's processes on this machine, among the components."""
+ANSWERS = "answers.jsonl"
+
+
+class TargetError(MeshError):
+    """A target does not do what its file says; the message names the target, the journey, the step and the check."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTarget:
+    """A target that runs already.
+
+    Attributes:
+        target: File that names the generator's target.
+        switches: How the load is sent.
+        ports: Ports of its processes on this machine.
+    """
+
+    target: Path
+    switches: Switches
+    ports: Sequence[int]
+
+    def pids(self) -> Mapping[str, list[int]]:
+        """The processes that listen at the target's ports, as far as this user may see whose they are."""
+        listening = psutil.net_connections("tcp")
+        found = {
+            one.pid for one in listening if one.status == psutil.CONN_LISTEN and one.laddr.port in self.ports and one.pid
+        }
+        return {TARGET: sorted(found)} if found else {}
+
+    def check(self) -> None:
+        """A target that has ended shows as journeys that failed."""
+
+
+def make_tapes(shopload: Shopload, plan: Plan, steps: Path, folder: Path) -> Tapes:
+    """Makes the tapes that every trial shares; the first journeys of the counted one are those that are checked.
+
+    Raises:
+        UsageError: A table has fewer rows than the journeys take.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    profile = plan.profile
+
+    def made(name: str, seed: int, duration_s: float) -> Any:
+        out = folder / f"{name}.jsonl"
+        return shopload.tape(
+            steps, out, seed=seed, rate=profile.rate, duration_s=duration_s, scale=1, steps=True
+        )
+
+    load = made(LOAD, plan.seed, profile.duration_s)
+    warmup = made(WARMUP, plan.seed + 1_000_000, profile.warmup_s)
+    return Tapes(parity=load, spot_check=load, loads={LOAD: Tape(warmup, load)})
+
+
+def make_target(plan: Plan, steps: Path, folder: Path, arm: Arm, trial: str) -> OwnTarget:
+    """Writes the generator's target file of a trial, and says where the target's processes listen."""
+    place, sent = plan.about["targets"][arm.label], plan.about["sent"]
+    endpoints = {name: urlsplit(url) for name, url in place["endpoints"].items()}
+    networks = {str(channel): asdict(network.line) for channel, network in arm.switches.networks.items()}
+    document = {
+        "topology": arm.label,
+        "trial": trial,
+        "http": arm.switches.http,
+        "connections": arm.switches.connections,
+        "steps": str(steps),
+        "endpoints": {
+            name: {"protocol": SCHEMES[url.scheme][1], "url": f"{SCHEMES[url.scheme][0]}://{url.netloc}"}
+            for name, url in endpoints.items()
+        },
+        "mine": sent["mine"],
+        "otlp": sent["otlp"],
+        **({"ca_certificate": sent["ca_certificate"]} if sent["ca_certificate"] else {}),
+        **({"networks": networks, "visit": arm.switches.visit} if networks else {}),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{arm.label}.json"
+    write_json(file, document)
+    return OwnTarget(file, arm.switches, [*(url.port or 0 for url in endpoints.values()), *place["ports"]])
+
+
+def run_own_trial(
+    system: OwnTarget,
+    shopload: Shopload,
+    tapes: Tapes,
+    arm: Arm,
+    plan: Plan,
+    folder: Path,
+    *,
+    say: Callable[[str], None],
+    parity_in_full: bool = True,
+    meanwhile: Callable[[], object] = lambda: None,
+) -> Trial:
+    """Runs one trial; its arguments are those of `experiment.trial.run.run_trial`.
+
+    Raises:
+        TargetError: A journey of the check fails.
+        GeneratorError: The generator failed.
+    """
+    clock, sender = Clock(), LocalSender(system, shopload)
+    of_arm, sending = tapes.loads[arm.tape], plan.sending(arm)
+    load = Load(of_arm.load, sending.duration_s)
+    folder.mkdir(parents=True)
+    speed_before = machine_speed()
+    if parity_in_full:
+        checked = check(system, shopload, tapes, arm.label, folder / ANSWERS)
+        say(f"{checked} journeys of the check were answered as expected")
+    clock.lap("parity")
+    say(f"warming up for {sending.warmup_s:g} s, not counted")
+    sender.warm_up(Load(of_arm.warmup, sending.warmup_s), folder / "warmup")
+    meanwhile()
+    clock.lap("warmup")
+    say(f"replaying {load}")
+    resources = sender.replay(load, folder)
+    clock.lap("replay")
+    journeys = read_journeys(folder / JOURNEYS)
+    generator = json.loads((folder / GENERATOR).read_text(encoding="utf-8"))
+    cpu_s = {**resources.cpu_seconds(), CLIENT: float(generator["cpu_s"])}
+    evidence = evidence_of(
+        journeys.with_columns(sampled=pl.lit(False)),  # the traces are the target's, and nobody reads them here
+        [],
+        Quality(),
+        journeys_planned=load.tape.journeys,
+        parity_mismatches=None,
+        invariants_broken=None,
+        generator_cores=busiest_cores(generator),
+        steal_share=resources.steal_share(),
+        other_cores=resources.other_cores(cpu_s.values()),
+        spans_dropped=int(generator["spans_dropped"]),
+        late_customers=late_customers(generator),
+        audited=False,
+        of_the_shop=False,
+    )
+    speed = (speed_before + machine_speed()) / 2
+    clock.lap("analysis")
+    return Trial(
+        journeys=at_edge(journeys, None),
+        hops=hops_frame([]),
+        calls=calls_frame([]),
+        resources=pl.DataFrame([asdict(sample) for sample in resources.samples], schema=RESOURCES),
+        evidence=evidence,
+        generator=generator,
+        exemplars={},
+        cpu_s=cpu_s,
+        rss_mb=resources.peak_memory_mb(),
+        memory_mb=resources.peak_memory_of_all_mb(),
+        phases_s=clock.phases_s,
+        machine_speed=speed,
+    )
+
+
+def check(system: OwnTarget, shopload: Shopload, tapes: Tapes, name: str, out: Path) -> int:
+    """Sends the first journey of each kind on the tape alone, before any load.
+
+    Returns:
+        How many there were.
+
+    Raises:
+        TargetError: One failed.
+    """
+    answers = shopload.sample(tapes.parity, system.target, out, each=True)
+    wrong = [f"  journey {one['journey']}: {one['error']}" for one in answers if one["outcome"] != "ok"]
+    if wrong:
+        listed = "\n".join(wrong)
+        raise TargetError(f"target {name} does not answer as its file says, so nothing was loaded:\n{listed}")
+    return len(answers)

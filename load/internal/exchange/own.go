@@ -1,0 +1,38 @@
+package exchange
+
+import (
+	"fmt"
+	"net"
+	"slices"
+
+	"hopwise/load/internal/target"
+)
+
+// own is what holds for a client of a target that is not the shop: only this machine is loaded, unless a host's owner says so.
+type own struct{ mine []string }
+
+func ownOf(t target.Target) *own {
+	if t.Steps == "" {
+		return nil
+	}
+	return &own{t.Mine}
+}
+
+// check refuses a connection to another machine, whatever name it was reached by.
+func (o *own) check(address string, to net.Addr) error {
+	if o == nil {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return err
+	}
+	reached, _, err := net.SplitHostPort(to.String())
+	if err != nil {
+		return err
+	}
+	if ip := net.ParseIP(reached); ip.IsLoopback() || slices.Contains(o.mine, host) {
+		return nil
+	}
+	return fmt.Errorf("%s is at %s, which is not this machine; if it is yours to load, give --target-is-mine %s", host, reached, host)
+}

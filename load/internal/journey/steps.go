@@ -1,0 +1,27 @@
+package journey
+
+import (
+	"encoding/json"
+	"maps"
+	"strconv"
+
+	"hopwise/load/internal/steps"
+)
+
+// stepsAnswer is the answer of a target that is not the shop; its steps have checked it.
+type stepsAnswer struct{ steps.Answer }
+
+func (stepsAnswer) check(Question) error { return nil }
+
+// values are the variables that the steps of a journey begin with.
+func (e Entry) values() steps.Values {
+	values := steps.Values{steps.Seq: strconv.AppendInt(nil, e.Seq, 10)}
+	maps.Copy(values, e.Params.Values)
+	values[steps.Key], _ = json.Marshal(e.Params.IdempotencyKey)
+	return values
+}
+
+// DrawRow returns the parameters of a journey of a target that is not the shop.
+func DrawRow(identity string, seq int64, row steps.Values) Params {
+	return Params{IdempotencyKey: dice{Drawer: &Drawer{identity: identity}, seq: seq}.idempotencyKey(), Values: row}
+}

@@ -1,0 +1,222 @@
+// Package steps runs the journeys of a target that is not the shop: requests over HTTP and gRPC, one after the other, as a file
+// describes them.
+package steps
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"hopwise/load/internal/choice"
+	"hopwise/load/internal/target"
+)
+
+// Format names the layout of the file, which `hopwise load` makes from a target file.
+const Format = "hopwise-steps/1"
+
+// Plan is what the journeys of a target do.
+type Plan struct {
+	Format      string            `json:"format"`
+	Name        string            `json:"name"`
+	File        string            `json:"file"`             // that it was made from, for messages
+	Workload    json.RawMessage   `json:"workload"`         // arrival, order and mix, as a workload file has them
+	Tables      map[string]*Table `json:"tables,omitempty"` // rows that journeys take, by name
+	Descriptors map[string][]byte `json:"descriptors"`      // sets of protobuf files, by the name of their file
+	Journeys    []*Journey        `json:"journeys"`
+	SHA256      string            `json:"-"` // of the file
+
+	byName map[string]*Journey
+}
+
+// Take is how journeys take the rows of a table.
+type Take string
+
+// The ways to take rows.
+const (
+	Once   Take = "once"   // in turn, each by one journey of a tape
+	Again  Take = "again"  // in turn, from the first again after the last
+	Random Take = "random" // drawn, each as likely as the others
+)
+
+// Table is the rows of a file with variables.
+type Table struct {
+	File    string              `json:"file"`
+	Take    Take                `json:"take"`
+	Columns []string            `json:"columns"`
+	Rows    [][]json.RawMessage `json:"rows"`
+}
+
+// Journey is what one customer does, step after step.
+type Journey struct {
+	Name  string  `json:"name"`
+	Table string  `json:"table,omitempty"` // that it takes a row of; empty for none
+	Steps []*Step `json:"steps"`
+}
+
+// Step is one request, what its answer must be, and what later steps take from that.
+type Step struct {
+	Name    string                     `json:"name"`
+	Line    int                        `json:"line"` // of the file
+	At      string                     `json:"at"`   // name of the endpoint
+	Method  string                     `json:"method,omitempty"`
+	Path    string                     `json:"path,omitempty"` // with its query; a template
+	RPC     string                     `json:"rpc,omitempty"`  // package.Service/Method, in place of method and path
+	Set     string                     `json:"descriptors,omitempty"`
+	Headers map[string]string          `json:"headers,omitempty"` // templates
+	JSON    json.RawMessage            `json:"json,omitempty"`    // body or message; a template
+	Text    string                     `json:"text,omitempty"`    // body, in place of JSON; a template
+	Status  []int                      `json:"status,omitempty"`  // that are expected; all from 200 to 299 if it is empty
+	Code    string                     `json:"code,omitempty"`    // of gRPC that is expected; OK if it is empty
+	Equal   map[string]json.RawMessage `json:"equal,omitempty"`   // value at each pointer; a template
+	There   []string                   `json:"there,omitempty"`   // pointers
+	Absent  []string                   `json:"absent,omitempty"`  // pointers
+	Take    map[string]string          `json:"take,omitempty"`    // pointer of each variable
+	Ignore  []string                   `json:"ignore,omitempty"`  // pointers that the digest leaves out; "" for the whole answer
+
+	file    string
+	url     string // of its endpoint
+	path    template
+	headers map[string]template
+	body    template
+	equal   map[string]template
+	code    codes.Code
+	method  protoreflect.MethodDescriptor // nil until it was found
+	types   types
+}
+
+// Read reads a plan; what is wrong with it is an error that names the file that it was made from.
+func Read(path string) (*Plan, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("steps: %w", err)
+	}
+	return Parse(text)
+}
+
+// Parse is Read from bytes.
+func Parse(text []byte) (*Plan, error) {
+	p := &Plan{byName: map[string]*Journey{}}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(p); err != nil {
+		return nil, fmt.Errorf("steps: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) || p.Format != Format {
+		return nil, fmt.Errorf("steps: format is %q, this program reads %q", p.Format, Format)
+	}
+	sum := sha256.Sum256(text)
+	p.SHA256 = hex.EncodeToString(sum[:])
+	for name, table := range p.Tables {
+		if err := choice.Check(table.Take, []Take{Once, Again, Random}, "take", "ways to take rows"); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", p.File, name, err)
+		}
+	}
+	for _, journey := range p.Journeys {
+		if err := p.add(journey); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+func (p *Plan) add(j *Journey) error {
+	known := map[string]bool{Seq: true, Key: true}
+	if j.Table != "" {
+		table := p.Tables[j.Table]
+		if table == nil || len(table.Rows) == 0 {
+			return fmt.Errorf("%s: journey %s: the table %q has no rows", p.File, j.Name, j.Table)
+		}
+		for _, column := range table.Columns {
+			known[column] = true
+		}
+	}
+	for _, step := range j.Steps {
+		step.file = p.File
+		if err := step.prepare(known); err != nil {
+			return fmt.Errorf("%s: journey %s: %w", step.where(), j.Name, err)
+		}
+	}
+	p.byName[j.Name] = j
+	return nil
+}
+
+// Toward leads the steps to endpoints, by name.
+func (p *Plan) Toward(endpoints map[string]target.Entry) error {
+	for _, journey := range p.Journeys {
+		for _, step := range journey.Steps {
+			endpoint, there := endpoints[step.At]
+			speaks := target.REST
+			if step.RPC != "" {
+				speaks = target.GRPC
+			}
+			if !there || endpoint.Protocol != speaks {
+				return fmt.Errorf("%s: journey %s, step %s: there is no endpoint %q that speaks %s", step.where(), journey.Name, step.Name, step.At, speaks)
+			}
+			step.url = endpoint.URL
+		}
+	}
+	return nil
+}
+
+// Has says whether there is such a journey.
+func (p *Plan) Has(name string) bool { return p.byName[name] != nil }
+
+// Names returns the names of all journeys.
+func (p *Plan) Names() (names []string) {
+	for _, journey := range p.Journeys {
+		names = append(names, journey.Name)
+	}
+	return names
+}
+
+func (s *Step) where() string { return fmt.Sprintf("%s:%d", s.file, s.Line) }
+
+// prepare reads the step's templates, whose variables must be known, and adds those that it takes.
+func (s *Step) prepare(known map[string]bool) (err error) {
+	s.headers, s.equal = map[string]template{}, map[string]template{}
+	if s.path, err = uriTemplate(s.Path); err != nil {
+		return err
+	}
+	for name, text := range s.Headers {
+		if s.headers[name], err = textTemplate(text); err != nil {
+			return err
+		}
+	}
+	s.body, err = textTemplate(s.Text)
+	if s.JSON != nil {
+		s.body, err = jsonTemplate(s.JSON)
+	}
+	if err != nil {
+		return err
+	}
+	for pointer, value := range s.Equal {
+		if s.equal[pointer], err = jsonTemplate(value); err != nil {
+			return err
+		}
+	}
+	if s.Code != "" {
+		if err := s.code.UnmarshalJSON(fmt.Appendf(nil, "%q", s.Code)); err != nil {
+			return fmt.Errorf("unknown code %q; codes are those of gRPC, such as OK and NOT_FOUND", s.Code)
+		}
+	}
+	for _, t := range append(slices.Collect(maps.Values(s.headers)), append(slices.Collect(maps.Values(s.equal)), s.path, s.body)...) {
+		if name, lacking := t.unknown(known); lacking {
+			return fmt.Errorf("step %s: nothing gives the variable ${%s}; there are: %s", s.Name, name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+		}
+	}
+	for variable := range s.Take {
+		known[variable] = true
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	reflection "google.golang.org/grpc/reflection/grpc_reflection_v1"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	"hopwise/load/internal/exchange"
+	"hopwise/load/internal/outcome"
+)
+
+// types are those of the messages inside of a google.protobuf.Any.
+type types interface {
+	protoregistry.MessageTypeResolver
+	protoregistry.ExtensionTypeResolver
+}
+
+// Prepare finds the gRPC methods of the journeys, once and before the load: in a set of descriptors, or by asking the server.
+func (p *Plan) Prepare(ctx context.Context, journeys []string, open func() *exchange.Exchange) error {
+	asked := map[string]*protoregistry.Files{}
+	for _, name := range journeys {
+		for _, step := range p.byName[name].Steps {
+			if step.RPC == "" || step.method != nil {
+				continue
+			}
+			if err := p.describe(ctx, step, asked, open); err != nil {
+				return fmt.Errorf("%s: journey %s, step %s: %w", step.where(), name, step.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (p *Plan) describe(ctx context.Context, s *Step, asked map[string]*protoregistry.Files, open func() *exchange.Exchange) (err error) {
+	service, method, _ := strings.Cut(s.RPC, "/")
+	source, files := s.Set, (*protoregistry.Files)(nil)
+	if source != "" {
+		if files, err = filesOf(p.Descriptors[source]); err != nil {
+			return fmt.Errorf("descriptors %s: %w", source, err)
+		}
+	} else {
+		source = "the reflection of " + s.url
+		key := s.url + " " + service
+		if files = asked[key]; files == nil {
+			x := open()
+			x.Toward(s.url)
+			if files, err = reflected(ctx, x.Channel(""), service); err != nil {
+				return fmt.Errorf("%s does not describe %s: %w; give descriptors: a file made by protoc --descriptor_set_out --include_imports", s.url, service, err)
+			}
+			asked[key] = files
+		}
+	}
+	found, err := files.FindDescriptorByName(protoreflect.FullName(service))
+	described, is := found.(protoreflect.ServiceDescriptor)
+	if err != nil || !is {
+		return fmt.Errorf("%s has no service %s; services: %s", source, service, strings.Join(servicesIn(files), ", "))
+	}
+	s.method = described.Methods().ByName(protoreflect.Name(method))
+	switch {
+	case s.method == nil:
+		return fmt.Errorf("%s has no method %s in %s; methods: %s", source, method, service, strings.Join(methodsIn(described), ", "))
+	case s.method.IsStreamingClient() || s.method.IsStreamingServer():
+		return fmt.Errorf("%s is a stream; a step has one request and one answer", s.RPC)
+	}
+	s.types = dynamicpb.NewTypes(files)
+	return nil
+}
+
+func servicesIn(files *protoregistry.Files) (names []string) {
+	files.RangeFiles(func(file protoreflect.FileDescriptor) bool {
+		for i := range file.Services().Len() {
+			names = append(names, string(file.Services().Get(i).FullName()))
+		}
+		return true
+	})
+	slices.Sort(names)
+	return names
+}
+
+func methodsIn(service protoreflect.ServiceDescriptor) (names []string) {
+	for i := range service.Methods().Len() {
+		names = append(names, string(service.Methods().Get(i).Name()))
+	}
+	return names
+}
+
+func filesOf(set []byte) (*protoregistry.Files, error) {
+	var described descriptorpb.FileDescriptorSet
+	if err := proto.Unmarshal(set, &described); err != nil || len(described.File) == 0 {
+		return nil, errors.New("not a set of protobuf descriptors, as protoc --descriptor_set_out --include_imports writes it")
+	}
+	return protodesc.NewFiles(&described)
+}
+
+// Versions of the reflection service, whose messages are the same.
+var reflections = []string{"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"}
+
+// reflected asks a server for the files that describe a service.
+func reflected(ctx context.Context, channel grpc.ClientConnInterface, service string) (files *protoregistry.Files, err error) {
+	for _, method := range reflections {
+		if files, err = ask(ctx, channel, method, service); err == nil || !strings.Contains(err.Error(), codes.Unimplemented.String()) {
+			return files, err
+		}
+	}
+	return nil, err
+}
+
+func ask(ctx context.Context, channel grpc.ClientConnInterface, method, service string) (*protoregistry.Files, error) {
+	stream, err := channel.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, method)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]*descriptorpb.FileDescriptorProto{}
+	request := &reflection.ServerReflectionRequest{
+		MessageRequest: &reflection.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: service},
+	}
+	for request != nil {
+		if err := stream.SendMsg(request); err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		answer := new(reflection.ServerReflectionResponse)
+		if err := stream.RecvMsg(answer); err != nil {
+			return nil, err
+		}
+		if refused := answer.GetErrorResponse(); refused != nil {
+			return nil, errors.New(refused.ErrorMessage)
+		}
+		for _, text := range answer.GetFileDescriptorResponse().GetFileDescriptorProto() {
+			file := new(descriptorpb.FileDescriptorProto)
+			if err := proto.Unmarshal(text, file); err != nil {
+				return nil, err
+			}
+			known[file.GetName()] = file
+		}
+		request = lacking(known)
+	}
+	if err := stream.CloseSend(); err != nil {
+		return nil, err
+	}
+	if err := stream.RecvMsg(new(reflection.ServerReflectionResponse)); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return protodesc.NewFiles(&descriptorpb.FileDescriptorSet{File: slices.Collect(maps.Values(known))})
+}
+
+// lacking asks for a file that another one needs; nil if all are there.
+func lacking(known map[string]*descriptorpb.FileDescriptorProto) *reflection.ServerReflectionRequest {
+	for _, file := range known {
+		for _, needed := range file.Dependency {
+			if known[needed] == nil {
+				return &reflection.ServerReflectionRequest{MessageRequest: &reflection.ServerReflectionRequest_FileByFilename{FileByFilename: needed}}
+			}
+		}
+	}
+	return nil
+}
+
+// call sends the step's RPC, whose messages are known from its description alone.
+func (s *Step) call(ctx context.Context, values Values, x *exchange.Exchange) (answered, error) {
+	request, got := dynamicpb.NewMessage(s.method.Input()), dynamicpb.NewMessage(s.method.Output())
+	text := s.body.fill(values)
+	if text == "" {
+		text = "{}"
+	}
+	if err := (protojson.UnmarshalOptions{Resolver: s.types}).Unmarshal([]byte(text), request); err != nil {
+		return answered{}, outcome.Failed(outcome.Client, "the message is no %s: %w", s.method.Input().FullName(), err)
+	}
+	for name, value := range s.headers {
+		ctx = metadata.AppendToOutgoingContext(ctx, strings.ToLower(name), value.fill(values))
+	}
+	var end *status.Status
+	err := x.Channel("").Invoke(ctx, "/"+s.RPC, request, got, grpc.OnFinish(func(err error) { end = status.Convert(err) }))
+	if end == nil || end.Code() != s.code {
+		if err == nil {
+			err = outcome.Wrong("code OK instead of %s", s.code)
+		}
+		return answered{}, err
+	}
+	if s.code != codes.OK {
+		return answered{s, s.code.String(), map[string]any{"message": end.Message()}}, nil
+	}
+	encoded, err := (protojson.MarshalOptions{Resolver: s.types, UseProtoNames: true, EmitDefaultValues: true}).Marshal(got)
+	if err != nil {
+		return answered{}, outcome.Wrong("the answer cannot be read: %w", err)
+	}
+	body, err := decode(encoded)
+	if err != nil {
+		return answered{}, outcome.Wrong("the answer cannot be read: %w", err)
+	}
+	return answered{s, s.code.String(), body}, nil
+}

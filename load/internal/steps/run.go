@@ -1,0 +1,149 @@
+package steps
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+
+	"hopwise/load/internal/exchange"
+	"hopwise/load/internal/outcome"
+)
+
+// Answer is what the steps of a journey were answered, not in canonical form yet.
+type Answer []answered
+
+type answered struct {
+	step   *Step
+	status string // of HTTP, or the code of gRPC
+	body   any    // a JSON value, or the digest of a body that is none
+}
+
+// Run sends a journey's steps, checks each answer, and takes from it what later steps need.
+//
+// A step whose answer is not the expected one ends the journey. Redirects are answers like any other: none is followed.
+func (p *Plan) Run(ctx context.Context, name string, values Values, x *exchange.Exchange) (Answer, error) {
+	var answer Answer
+	for _, step := range p.byName[name].Steps {
+		x.Toward(step.url)
+		got, err := step.send(ctx, values, x)
+		if err == nil {
+			err = step.check(got, values)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("step %s (%s) at %s: %w", step.Name, step.where(), step.At, err)
+		}
+		answer = append(answer, got)
+	}
+	return answer, nil
+}
+
+func (s *Step) send(ctx context.Context, values Values, x *exchange.Exchange) (answered, error) {
+	if s.RPC != "" {
+		return s.call(ctx, values, x)
+	}
+	request := exchange.Request{Method: s.Method, Route: s.Path, URI: s.path.fill(values), Header: map[string]string{}}
+	for name, value := range s.headers {
+		request.Header[name] = value.fill(values)
+	}
+	if body := s.body.fill(values); body != "" {
+		request.Body = []byte(body)
+	}
+	got, err := x.Do(ctx, request)
+	if err != nil {
+		return answered{}, err
+	}
+	if err := s.checkStatus(got, x.Base()); err != nil {
+		return answered{}, err
+	}
+	sum := sha256.Sum256(got.Body)
+	body := any(hex.EncodeToString(sum[:]))
+	if got.JSON() {
+		if body, err = decode(got.Body); err != nil {
+			return answered{}, outcome.Wrong("the answer is not the JSON that it says it is: %w", err)
+		}
+	}
+	return answered{s, fmt.Sprint(got.Status), body}, nil
+}
+
+func (s *Step) checkStatus(got exchange.Response, base *url.URL) error {
+	wanted := "200 to 299"
+	expected := got.Status >= 200 && got.Status < 300
+	if len(s.Status) > 0 {
+		expected, wanted = slices.Contains(s.Status, got.Status), fmt.Sprint(s.Status)
+	}
+	if expected {
+		return nil
+	}
+	if got.Status >= 300 && got.Status < 400 && got.Location != "" {
+		return s.redirected(got, base)
+	}
+	class := outcome.OfStatus(got.Status)
+	if class == outcome.OK {
+		class = outcome.WrongAnswer
+	}
+	return outcome.Failed(class, "status %d instead of %s: %.200q", got.Status, wanted, got.Body)
+}
+
+// redirected says where an answer leads, which is never followed.
+func (s *Step) redirected(got exchange.Response, base *url.URL) error {
+	to, err := base.Parse(got.Location)
+	if err == nil && to.Scheme == base.Scheme && to.Host == base.Host {
+		return outcome.Wrong("status %d leads to %s; redirects are not followed: give that path, or expect the status", got.Status, to.RequestURI())
+	}
+	return outcome.Wrong("status %d leads away from the target, to %.200q; redirects are not followed", got.Status, got.Location)
+}
+
+// check holds the answer against the expectations, and takes variables from it.
+func (s *Step) check(got answered, values Values) error {
+	for pointer, want := range s.equal {
+		value, there := at(got.body, pointer)
+		if !there {
+			return outcome.Wrong("%s is not in the answer: %.200s", pointer, marshal(got.body))
+		}
+		wanted, err := decode([]byte(want.fill(values)))
+		if err != nil || string(marshal(value)) != string(marshal(wanted)) {
+			return outcome.Wrong("%s is %.200s instead of %s", pointer, marshal(value), want.fill(values))
+		}
+	}
+	for _, pointer := range s.There {
+		if _, there := at(got.body, pointer); !there {
+			return outcome.Wrong("%s is not in the answer: %.200s", pointer, marshal(got.body))
+		}
+	}
+	for _, pointer := range s.Absent {
+		if value, there := at(got.body, pointer); there && value != nil {
+			return outcome.Wrong("%s is in the answer: %.200s", pointer, marshal(value))
+		}
+	}
+	for name, pointer := range s.Take {
+		value, there := at(got.body, pointer)
+		if !there {
+			return outcome.Wrong("the variable %s is to be taken from %s, which is not in the answer: %.200s", name, pointer, marshal(got.body))
+		}
+		values[name] = marshal(value)
+	}
+	return nil
+}
+
+// MarshalJSON returns the canonical form: of each step its status and its answer without what is ignored.
+func (a Answer) MarshalJSON() ([]byte, error) {
+	type line struct {
+		Answer any    `json:"answer"`
+		Status string `json:"status"`
+	}
+	lines := make([]line, len(a))
+	for i, got := range a {
+		body := got.body
+		for _, pointer := range got.step.Ignore {
+			body = without(body, pointer)
+		}
+		lines[i] = line{body, got.status}
+	}
+	return marshal(lines), nil
+}
+
+var _ json.Marshaler = Answer{}

@@ -1,0 +1,191 @@
+package steps
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// The variables that every journey has.
+const (
+	Seq = "seq" // its number on the tape
+	Key = "key" // a text of the form of a UUID that no other journey of any tape has
+)
+
+// Values are a journey's variables, each a JSON value.
+type Values map[string]json.RawMessage
+
+// text is a variable as it stands in a text: a JSON string without its quotes, any other value as it is.
+func (v Values) text(name string) string {
+	var text string
+	if json.Unmarshal(v[name], &text) == nil {
+		return text
+	}
+	return string(v[name])
+}
+
+// template is a text with variables in it.
+type template []piece
+
+// piece is a text, or a variable in the form that its place asks for.
+type piece struct {
+	literal  string
+	variable string
+	form     func(Values, string) string
+}
+
+func asText(v Values, name string) string  { return v.text(name) }
+func asPath(v Values, name string) string  { return url.PathEscape(v.text(name)) }
+func asQuery(v Values, name string) string { return url.QueryEscape(v.text(name)) }
+func asValue(v Values, name string) string { return string(v[name]) }
+
+// asPart is a variable in the midst of a JSON string.
+func asPart(v Values, name string) string {
+	quoted := marshal(v.text(name))
+	return string(quoted[1 : len(quoted)-1])
+}
+
+var (
+	placeholder = regexp.MustCompile(`\$\$\{|\$\{([^}]*)\}?`)
+	whole       = regexp.MustCompile(`^\$\{(\w+)\}$`)
+	variable    = regexp.MustCompile(`^\w+$`)
+)
+
+// split cuts a text at its variables; `$${` stands for `${`.
+func split(text string, literal func(string) string, form func(Values, string) string) (t template, err error) {
+	rest := 0
+	for _, at := range placeholder.FindAllStringSubmatchIndex(text, -1) {
+		t = append(t, piece{literal: literal(text[rest:at[0]])})
+		rest = at[1]
+		if at[2] < 0 {
+			t = append(t, piece{literal: literal("${")})
+			continue
+		}
+		name := text[at[2]:at[3]]
+		if !variable.MatchString(name) || text[at[1]-1] != '}' {
+			return nil, fmt.Errorf("%q is no variable: ${name}, with letters, digits and underscores; $${ stands for ${", text[at[0]:at[1]])
+		}
+		t = append(t, piece{variable: name, form: form})
+	}
+	return append(t, piece{literal: literal(text[rest:])}), nil
+}
+
+func same(text string) string { return text }
+
+func textTemplate(text string) (template, error) { return split(text, same, asText) }
+
+// uriTemplate has variables escaped as a path needs it, and behind its question mark as a query does.
+func uriTemplate(text string) (template, error) {
+	path, query, asks := strings.Cut(text, "?")
+	t, err := split(path, same, asPath)
+	if err != nil || !asks {
+		return t, err
+	}
+	more, err := split(query, same, asQuery)
+	return append(append(t, piece{literal: "?"}), more...), err
+}
+
+// jsonTemplate has variables inside of JSON strings; a string that is nothing but a variable becomes the variable's own value.
+func jsonTemplate(text json.RawMessage) (template, error) {
+	value, err := decode(text)
+	if err != nil {
+		return nil, err
+	}
+	return compile(nil, value)
+}
+
+func compile(t template, value any) (_ template, err error) {
+	literal := func(text string) { t = append(t, piece{literal: text}) }
+	switch v := value.(type) {
+	case map[string]any:
+		literal("{")
+		for i, key := range slices.Sorted(maps.Keys(v)) {
+			if i > 0 {
+				literal(",")
+			}
+			literal(string(marshal(key)) + ":")
+			if t, err = compile(t, v[key]); err != nil {
+				return nil, err
+			}
+		}
+		literal("}")
+	case []any:
+		literal("[")
+		for i, item := range v {
+			if i > 0 {
+				literal(",")
+			}
+			if t, err = compile(t, item); err != nil {
+				return nil, err
+			}
+		}
+		literal("]")
+	case string:
+		if name := whole.FindStringSubmatch(v); name != nil {
+			return append(t, piece{variable: name[1], form: asValue}), nil
+		}
+		escaped := func(text string) string {
+			quoted := marshal(text)
+			return string(quoted[1 : len(quoted)-1])
+		}
+		parts, err := split(v, escaped, asPart)
+		if err != nil {
+			return nil, err
+		}
+		literal(`"`)
+		t = append(t, parts...)
+		literal(`"`)
+	default:
+		literal(string(marshal(v)))
+	}
+	return t, nil
+}
+
+func (t template) unknown(known map[string]bool) (name string, lacking bool) {
+	for _, p := range t {
+		if p.variable != "" && !known[p.variable] {
+			return p.variable, true
+		}
+	}
+	return "", false
+}
+
+// fill returns the text with the variables' values.
+func (t template) fill(v Values) string {
+	var text strings.Builder
+	for _, p := range t {
+		if p.variable == "" {
+			text.WriteString(p.literal)
+		} else {
+			text.WriteString(p.form(v, p.variable))
+		}
+	}
+	return text.String()
+}
+
+// decode reads one JSON value, whose numbers keep all their digits.
+func decode(text []byte) (value any, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&value); err != nil {
+		return nil, err
+	}
+	if decoder.More() {
+		return nil, fmt.Errorf("more than one JSON value")
+	}
+	return value, nil
+}
+
+// marshal returns a value that was decoded, with sorted keys, no spaces, and UTF-8 unescaped.
+func marshal(value any) []byte {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(value) // what was decoded can be encoded
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
+}

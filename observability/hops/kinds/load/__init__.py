@@ -1,0 +1,1 @@
+"""A target that is not the shop."""
