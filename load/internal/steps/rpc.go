@@ -187,11 +187,11 @@ func (s *Step) call(ctx context.Context, values Values, x *exchange.Exchange) (a
 	}
 	var end *status.Status
 	err := x.Channel("").Invoke(ctx, "/"+s.RPC, request, got, grpc.OnFinish(func(err error) { end = status.Convert(err) }))
-	if end == nil || end.Code() != s.code {
-		if err == nil {
-			err = outcome.Wrong("code OK instead of %s", s.code)
-		}
+	switch {
+	case err != nil && end.Code() != s.code: // which is OK without an end, as of a request that was never sent
 		return answered{}, err
+	case err == nil && s.code != codes.OK:
+		return answered{}, outcome.Wrong("code OK instead of %s", s.code)
 	}
 	if s.code != codes.OK {
 		return answered{s, s.code.String(), map[string]any{"message": end.Message()}}, nil

@@ -37,6 +37,17 @@ func arrivals(a workload.Arrival, rate float64, duration time.Duration, random d
 	return times
 }
 
+// exactly returns as many sorted arrival times in [0, duration) as the rate says, at random: those of a steady Poisson process, given
+// their number.
+func exactly(rate float64, duration time.Duration, random draw.Source) []int64 {
+	times := make([]int64, int64(math.Round(rate*duration.Seconds())))
+	for i := range times {
+		times[i] = random.Below(duration.Nanoseconds())
+	}
+	slices.Sort(times)
+	return times
+}
+
 const perMille = 1000
 
 func peakFactor(a workload.Arrival) int64 {

@@ -93,7 +93,13 @@ func Build(s Spec) (*Tape, error) {
 	if s.readsDocuments() {
 		h.Payload = cmp.Or(s.Payload, shopdata.DefaultPayload)
 	}
-	times := arrivals(s.Workload.Arrival, s.Rate, s.Duration, draw.NewSource("arrivals", s.Seed))
+	random := draw.NewSource("arrivals", s.Seed)
+	var times []int64
+	if s.Steps != nil && s.Workload.Arrival.Process == workload.Poisson {
+		times = exactly(s.Rate, s.Duration, random)
+	} else {
+		times = arrivals(s.Workload.Arrival, s.Rate, s.Duration, random)
+	}
 	if len(times) == 0 {
 		return nil, fmt.Errorf("rate %v over %v gives no journey at seed %d; raise one of them", s.Rate, s.Duration, s.Seed)
 	}

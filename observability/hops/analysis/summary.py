@@ -18,6 +18,7 @@ from hops.analysis.meetings import meetings_of, queues_of
 from hops.analysis.observer import observer_effect_of
 from hops.analysis.precision import precision_of
 from hops.analysis.topology import summarise_topology
+from hops.elements.renamed import TARGET
 from hops.errors import MalformedRunError
 from hops.gates.experiment import experiment_gates, experiment_gates_left_out, verdicts
 from hops.gates.trial import is_valid
@@ -125,6 +126,8 @@ def summarise(run: RunFiles, *, name: str, pairs_of: PairsOf, figures_of: Figure
         summary["cache"] = run.cache
     if compares_edges(manifest):
         summary["compared"] = "edge"
+    if "targets" in manifest:
+        summary["compared"] = TARGET
     if manifest["mode"] == "open":  # in a closed loop, who arrives when follows from what it waited for
         # Only of one tape, the same arrivals met other work elsewhere.
         by_tape: dict[str, dict[str, pl.DataFrame]] = {}

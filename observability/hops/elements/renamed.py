@@ -9,7 +9,11 @@ from dataclasses import replace
 from hops.elements.element import Element, Figures, Fold, Heading, Points, Section, Text
 from hops.elements.table import Cell, Table
 
+TARGET = "target"
+"""What is compared where it is not the shop: there is no edge to reach."""
+
 _TOPOLOGY = re.compile(r"\b(?:([Aa]) )?([Tt])opolog(y|ies)\b")
+_OF_THE_SHOP = re.compile(r"\b(shop|edge)\b")
 
 
 def in_words_of(text: str, compared: str) -> str:
@@ -20,15 +24,20 @@ def in_words_of(text: str, compared: str) -> str:
 
     Args:
         text: Text in plain English.
-        compared: Noun in the singular that begins with a vowel, such as `edge`; or `topology`, which changes nothing.
+        compared: Noun in the singular, such as `edge`; or `topology`, which changes nothing. Where it is `TARGET`, it
+            takes the place of the shop and its edge too.
     """
 
     def other(found: re.Match[str]) -> str:
         article, first, ending = found.groups()
         noun = compared.capitalize() if first == "T" else compared
-        return (f"{article}n " if article else "") + noun + ("s" if ending == "ies" else "")
+        an = f"{article}n " if compared[0] in "aeiou" else f"{article} "
+        return (an if article else "") + noun + ("s" if ending == "ies" else "")
 
-    return text if compared == "topology" else _TOPOLOGY.sub(other, text)
+    if compared == "topology":
+        return text
+    renamed = _TOPOLOGY.sub(other, text)
+    return _OF_THE_SHOP.sub(TARGET, renamed) if compared == TARGET else renamed
 
 
 def of_compared(section: Section, compared: str) -> Section:

@@ -32,18 +32,18 @@ def all_sections(view: View) -> list[Section]:
     modelled = view.kind.modelled(view) if view.kind.modelled else view
     sections = [
         pictured(view.kind.conclusions(view), view),
-        budget.section(view),
+        *([budget.section(view)] if view.kind.traced else []),
         *([meetings.section(view)] if view.summary.get("meetings") else []),
         *([distance.section(modelled, view.summary["distance"])] if "distance" in view.summary else []),
         resource.section(view),
         latency.section(view),
         *([spread.heat_section(view)] if len(view.looks) > 1 else []),
         spread.box_section(view),
-        exemplar.section(view),
+        *([exemplar.section(view)] if view.kind.traced else []),
         bytes_section.section(view),
         load.section(view),
         validity.section(view),
-        made_of.observer_section(view),
+        *([made_of.observer_section(view)] if view.kind.traced else []),
     ]
     compared = view.summary.get("compared", "topology")
     return [

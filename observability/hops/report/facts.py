@@ -29,6 +29,8 @@ def load_facts(view: View) -> list[tuple[str, str]]:
     count = len(view.topologies)
     several = view.kind.arms or in_words_of("topologies", view.summary.get("compared", "topology"))
     blocks = plural(summary["blocks"], "block")
+    of_the_shop = "targets" not in manifest
+    fresh = ", each trial with fresh processes and a fresh database" if of_the_shop else ""
     return [
         (
             "load",
@@ -36,14 +38,14 @@ def load_facts(view: View) -> list[tuple[str, str]]:
         ),
         (
             "experiment",
-            f"{blocks} of {count} {several} in random order, each trial with fresh processes and a fresh database"
+            f"{blocks} of {count} {several} in random order{fresh}"
             if count > 1
-            else f"{blocks} of one topology",
+            else f"{blocks} of one {summary.get('compared', 'topology')}",
         ),
         ("workload", str(manifest["workload"])),
         *([("network", network)] if network else []),
         ("tracing", f"{_tracing([float(arm.get('trace', 0)) for arm in arms])}, chosen at random"),
-        ("switches", switches_text({name: value for name, value in switches.items() if name != "trace"})),
+        *([("switches", switches_text({k: v for k, v in switches.items() if k != "trace"}))] if of_the_shop else []),
         *(
             (f"switches of {topology}", ", ".join(f"{key} {value_text(arm, key)}" for key in differing))
             for topology, arm in zip(view.topologies, arms, strict=True)

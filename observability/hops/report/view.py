@@ -42,6 +42,7 @@ class Kind:
         arms: what the trials of a block are, where they are more than topologies.
         network: the emulated network in words, where arms differ in it.
         modelled: the view that the model of distance is of, where topologies have several arms.
+        traced: whether its runs read traces; without, there is nothing on hop budgets in the report.
         picture: the one picture of the first section; latencies of each journey and topology if not given.
     """
 
@@ -54,6 +55,7 @@ class Kind:
     arms: str = ""
     network: Callable[[View], str] | None = None
     modelled: Callable[[View], View] | None = None
+    traced: bool = True
     picture: Callable[[View], Figures] | None = None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hops.kinds.compare.terminal import compare
 from hops.report.view import Kind
 
-KIND = Kind("How long do its customers wait, and is one target faster than the others?")
+KIND = Kind("How long do customers of these targets wait, and is one of them faster?", compare, traced=False)

@@ -19,6 +19,7 @@ def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]], *note
         facts: Load and machine, in words.
         notes: Elements below them.
     """
+    elements: list[Element]
     topologies: dict[str, Any] = manifest["topologies"]
     switches = {name: switches_of(manifest, name) for name in topologies}
     meshed = any(mesh_text(one) for one in switches.values())
@@ -35,7 +36,10 @@ def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]], *note
     ]
     links = [(name, link) for name, one in topologies.items() for link in links_of(one, edge=edges[name] != "none")]
     used = {link.protocol for _, link in links}
-    elements: list[Element] = [
+    if "targets" in manifest:
+        elements = [Heading("Targets"), targets_table(manifest["targets"]), Heading("Load and machine"), setup_table(facts)]
+        return Section("setup", "What was measured", [*elements, *notes], detail=True)
+    elements = [
         Heading("Topologies"),
         Figures(
             drawings,
@@ -64,6 +68,17 @@ def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]], *note
         *notes,
     ]
     return Section("setup", "What was measured", elements, detail=True)
+
+
+def targets_table(targets: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Where each target that is not the shop was reached."""
+    rows = [
+        [words(name), words(endpoint), words(url)]
+        for name, place in targets.items()
+        for endpoint, url in place["endpoints"].items()
+    ]
+    columns = [Column(name, numeric=False) for name in ("target", "endpoint", "URL")]
+    return Table("targets", "Endpoints of each target", columns, rows, heads=2)
 
 
 def setup_table(facts: Sequence[tuple[str, str]]) -> Table:

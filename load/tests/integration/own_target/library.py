@@ -1,0 +1,119 @@
+"""A target that was not made for the load: books over HTTP, GraphQL, and gRPC with reflection.
+
+Usage: python library.py HTTP_PORT GRAPHQL_PORT GRPC_PORT; it prints a line once it listens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import sys
+from typing import Any
+
+import strawberry
+import uvicorn
+from fastapi import FastAPI, HTTPException
+from fastapi.responses import RedirectResponse
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message_factory import GetMessageClass
+from grpc import StatusCode, aio, unary_unary_rpc_method_handler
+from grpc import method_handlers_generic_handler as handlers
+from grpc_reflection.v1alpha import reflection
+from strawberry.asgi import GraphQL
+
+HOST = "127.0.0.1"
+BOOKS = 100
+SERVICE = "library.v1.Library"
+
+http = FastAPI()
+loans: dict[int, int] = {}
+numbers = itertools.count(1)
+
+
+def title_of(book: int) -> str:
+    return f"Volume {book}"
+
+
+@http.get("/books/{book}")
+async def get_book(book: int) -> dict[str, Any]:
+    if not 1 <= book <= BOOKS:
+        raise HTTPException(404, "no such book")
+    return {"id": book, "title": title_of(book), "shelf": f"row {book % 7}/{book % 3}"}
+
+
+@http.post("/loans", status_code=201)
+async def lend(asked: dict[str, int]) -> dict[str, Any]:
+    number = next(numbers)
+    loans[number] = asked["book"]
+    return {"number": number, "book": asked["book"]}
+
+
+@http.get("/loans/{number}")
+async def get_loan(number: int) -> dict[str, Any]:
+    return {"number": number, "book": loans[number], "title": title_of(loans[number])}
+
+
+@http.get("/moved")
+async def moved() -> RedirectResponse:
+    return RedirectResponse("http://elsewhere.example/books")
+
+
+@strawberry.type
+class Book:
+    id: int
+    title: str
+
+
+@strawberry.type
+class Query:
+    @strawberry.field
+    async def book(self, id: int) -> Book | None:
+        return Book(id=id, title=title_of(id)) if 1 <= id <= BOOKS else None
+
+
+def described() -> FileDescriptorProto:
+    """The gRPC service, which nothing but this describes."""
+    file = FileDescriptorProto(name="library.proto", package="library.v1", syntax="proto3")
+    types = {"GetBookRequest": [("id", FieldDescriptorProto.TYPE_INT64)]}
+    types["Book"] = [*types["GetBookRequest"], ("title", FieldDescriptorProto.TYPE_STRING)]
+    for name, fields in types.items():
+        message = file.message_type.add(name=name)
+        for number, (field, kind) in enumerate(fields, start=1):
+            message.field.add(name=field, number=number, type=kind, label=FieldDescriptorProto.LABEL_OPTIONAL)
+    service = file.service.add(name="Library")
+    service.method.add(name="GetBook", input_type=".library.v1.GetBookRequest", output_type=".library.v1.Book")
+    service.method.add(
+        name="Watch", input_type=".library.v1.GetBookRequest", output_type=".library.v1.Book", server_streaming=True
+    )
+    return file
+
+
+async def serve(http_port: int, graphql_port: int, grpc_port: int) -> None:
+    pool = DescriptorPool()
+    pool.Add(described())
+    request, book = (GetMessageClass(pool.FindMessageTypeByName(f"library.v1.{name}")) for name in ("GetBookRequest", "Book"))
+
+    async def get(asked: Any, context: Any) -> Any:
+        if not 1 <= asked.id <= BOOKS:
+            await context.abort(StatusCode.NOT_FOUND, "no such book")
+        return book(id=asked.id, title=title_of(asked.id))
+
+    server = aio.server()
+    method = unary_unary_rpc_method_handler(get, request.FromString, book.SerializeToString)
+    server.add_generic_rpc_handlers((handlers(SERVICE, {"GetBook": method}),))
+    reflection.enable_server_reflection((SERVICE, reflection.SERVICE_NAME), server, pool=pool)
+    server.add_insecure_port(f"{HOST}:{grpc_port}")
+    await server.start()
+    apps = {http_port: http, graphql_port: GraphQL(strawberry.Schema(Query))}
+    servers = [uvicorn.Server(uvicorn.Config(app, HOST, port, log_level="warning")) for port, app in apps.items()]
+    tasks = [asyncio.create_task(one.serve()) for one in servers]
+    while not all(one.started for one in servers):
+        await asyncio.sleep(0.01)
+    print("listening", flush=True)
+    await asyncio.gather(*tasks)
+    await server.stop(None)
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(*map(int, sys.argv[1:4])))
