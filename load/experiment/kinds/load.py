@@ -46,12 +46,21 @@ def command(
     target_is_mine: Annotated[
         list[str] | None, typer.Option(help="Host on another machine that you may load; once for each.")
     ] = None,
+    from_har: Annotated[str, typer.Option(help="Recording of a browser to make a target file of.")] = "",
+    from_openapi: Annotated[str, typer.Option(help="OpenAPI 3 document to make a target file of.")] = "",
     resume: in_blocks.Resume = "",
     retry: in_blocks.Retry = "0",
     as_json: Json = False,
 ) -> None:
-    """Load a target of your own, as its file says. Exit code 3 if SUSPECT."""
+    """Load a target of your own, as its file says. Exit code 3 if SUSPECT.
+
+    Only this machine's addresses are loaded, unless --target-is-mine names a host. With --from-har or --from-openapi a
+    target file is written, and nothing is sent.
+    """
     with options.reported_errors():
+        if from_har or from_openapi:
+            _begin_file(from_har, from_openapi, Path(file or "target.yaml"))
+            return
         repeats = whole_number("retry", retry, 0, in_blocks.MOST_RETRIES)
         if resume:
             in_blocks.refuse_beside_resume(given)
@@ -77,6 +86,17 @@ def command(
             )
             folder = begin(plan, steps_of(target))
         _carry_out(plan, folder, retry=repeats, as_json=as_json)
+
+
+def _begin_file(har: str, openapi: str, out: Path) -> None:
+    """Writes a target file to edit."""
+    from experiment.own_target.starting_points import from_har, from_openapi, write_start
+
+    if har and openapi:
+        raise UsageError("from-har and from-openapi contradict each other: give one of them")
+    for note in write_start(Path(har or openapi), from_har if har else from_openapi, out):
+        typer.echo(f"{out}: {note}.", err=True)
+    typer.echo(f"Written: {out}")
 
 
 def _seconds(name: str, given: str) -> int:

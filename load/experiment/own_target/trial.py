@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import polars as pl
 import psutil
 
+from experiment.errors import GeneratorError
 from mesh.errors import MeshError
 from experiment.generator.figures import busiest_cores, late_customers
 from experiment.generator.shopload import Load, Shopload
@@ -188,9 +189,12 @@ def check(system: OwnTarget, shopload: Shopload, tapes: Tapes, name: str, out: P
         How many there were.
 
     Raises:
-        TargetError: One failed.
+        TargetError: One failed, or could not be sent.
     """
-    answers = shopload.sample(tapes.parity, system.target, out, each=True)
+    try:
+        answers = shopload.sample(tapes.parity, system.target, out, each=True)
+    except GeneratorError as error:
+        raise TargetError(f"target {name} cannot be loaded: {error}") from error
     wrong = [f"  journey {one['journey']}: {one['error']}" for one in answers if one["outcome"] != "ok"]
     if wrong:
         listed = "\n".join(wrong)

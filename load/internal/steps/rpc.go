@@ -180,7 +180,7 @@ func (s *Step) call(ctx context.Context, values Values, x *exchange.Exchange) (a
 		text = "{}"
 	}
 	if err := (protojson.UnmarshalOptions{Resolver: s.types}).Unmarshal([]byte(text), request); err != nil {
-		return answered{}, outcome.Failed(outcome.Client, "the message is no %s: %w", s.method.Input().FullName(), err)
+		return answered{}, outcome.Failed(outcome.Client, "the message is no %s: %s", s.method.Input().FullName(), plain(err))
 	}
 	for name, value := range s.headers {
 		ctx = metadata.AppendToOutgoingContext(ctx, strings.ToLower(name), value.fill(values))
@@ -206,3 +206,6 @@ func (s *Step) call(ctx context.Context, values Values, x *exchange.Exchange) (a
 	}
 	return answered{s, s.code.String(), body}, nil
 }
+
+// plain is protobuf's message with the spaces that it makes unbreakable now and then, so that nobody relies on its text.
+func plain(err error) string { return strings.ReplaceAll(err.Error(), "\u00a0", " ") }
