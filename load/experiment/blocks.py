@@ -62,7 +62,9 @@ class Blocks:
         plan: The experiment; once a first stage has decided, with all its blocks.
     """
 
-    def __init__(self, plan: Plan, folder: ResultsFolder, ports: Ports, run: RunTrial, makers: Makers = THE_SHOP) -> None:
+    def __init__(
+        self, plan: Plan, folder: ResultsFolder, ports: Ports, run: RunTrial, makers: Makers = THE_SHOP
+    ) -> None:
         self.plan = plan
         self._folder = folder
         self._ports = ports

@@ -13,7 +13,10 @@ from experiment.kinds import KINDS
 #: Where each command is: a function, or the `Typer` of a group; and what it does.
 COMMANDS = {
     **{name: (f"kinds.{where}:command", does) for name, (where, does) in KINDS.items()},
-    "load": ("kinds.load:command", "Load a target of your own, as its file says. Exit code 3 if SUSPECT."),
+    "load": (
+        "kinds.load:command",
+        "Load a target of your own, as its file says, at this machine's addresses. Exit code 3 if SUSPECT.",
+    ),
     "parity": (
         "commands.parity:parity_command",
         "Check each topology's answers against the data, and that all topologies' writes have the same effect.",

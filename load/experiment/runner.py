@@ -137,6 +137,4 @@ def _what_is_left(plan: Plan, kept: Path) -> str:
     if len(plan.trials()) == 1 or not done:
         return f"The partial results are in {shown(kept)}."
     resumes = f"hopwise {command} --resume latest" if "targets" in plan.about else f"make {command} resume=latest"
-    return (
-        f"{done} of {len(plan.trials())} trials are finished and kept in {shown(kept)}; `{resumes}` resumes it."
-    )
+    return f"{done} of {len(plan.trials())} trials are finished and kept in {shown(kept)}; `{resumes}` resumes it."

@@ -97,7 +97,15 @@ class Shopload:
         Raises:
             UsageError: The workload is not valid; the message is the generator's.
         """
-        arguments = ["tape", "--steps" if steps else "--workload", str(workload), "--out", str(out), "--seed", str(seed)]
+        arguments = [
+            "tape",
+            "--steps" if steps else "--workload",
+            str(workload),
+            "--out",
+            str(out),
+            "--seed",
+            str(seed),
+        ]
         arguments += ["--rate", f"{rate:g}", "--duration", f"{duration_s:g}s", "--scale", str(scale)]
         size = "" if payload == DEFAULT_PAYLOAD else payload
         for name, value in (("--pool", pool), ("--payload", size), ("--without", without)):

@@ -46,17 +46,13 @@ def command(
     target_is_mine: Annotated[
         list[str] | None, typer.Option(help="Host on another machine that you may load; once for each.")
     ] = None,
-    from_har: Annotated[str, typer.Option(help="Recording of a browser to make a target file of.")] = "",
-    from_openapi: Annotated[str, typer.Option(help="OpenAPI 3 document to make a target file of.")] = "",
+    from_har: Annotated[str, typer.Option(help="Recording of a browser, of which a target file is written; nothing is sent.")] = "",
+    from_openapi: Annotated[str, typer.Option(help="OpenAPI 3 document, likewise.")] = "",
     resume: in_blocks.Resume = "",
     retry: in_blocks.Retry = "0",
     as_json: Json = False,
 ) -> None:
-    """Load a target of your own, as its file says. Exit code 3 if SUSPECT.
-
-    Only this machine's addresses are loaded, unless --target-is-mine names a host. With --from-har or --from-openapi a
-    target file is written, and nothing is sent.
-    """
+    """The command `load`; `experiment.cli` has its help."""
     with options.reported_errors():
         if from_har or from_openapi:
             _begin_file(from_har, from_openapi, Path(file or "target.yaml"))
@@ -122,9 +118,7 @@ def _share(given: str, file: TargetFile) -> float:
     return share
 
 
-def plan_of(
-    file: TargetFile, profile: Profile, blocks: int, seed: int, trace: float, mine: list[str]
-) -> Plan:
+def plan_of(file: TargetFile, profile: Profile, blocks: int, seed: int, trace: float, mine: list[str]) -> Plan:
     """The plan of a target file: an arm for each target.
 
     Raises:
@@ -137,7 +131,11 @@ def plan_of(
     )
     if networks := channel_networks(file.path):
         switches = replace(switches, networks=dict(networks))
-    encrypted = any(url.split("://")[0] in ("https", "grpcs") for place in target.targets.values() for url in place.endpoints.values())
+    encrypted = any(
+        url.split("://")[0] in ("https", "grpcs")
+        for place in target.targets.values()
+        for url in place.endpoints.values()
+    )
     certificate = str(file.beside(target.ca_certificate).resolve()) if target.ca_certificate else ""
     return Plan(
         kind=KIND,

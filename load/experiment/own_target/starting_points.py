@@ -80,7 +80,9 @@ def from_har(har: Any) -> tuple[Document, list[str]]:
         if status and not 200 <= status < 300:
             step["expect"] = {"status": status}
         steps.append({**step, "at": at})
-    document = _document("recorded", {name: base for base, name in endpoints.items()}, {"visit": {"steps": steps}} if steps else {})
+    document = _document(
+        "recorded", {name: base for base, name in endpoints.items()}, {"visit": {"steps": steps}} if steps else {}
+    )
     said = f"headers were left out, {', '.join(sorted(dropped))} among them" if dropped else "headers were left out"
     return document, [f"{said}; look for secrets in paths and bodies too"]
 

@@ -86,7 +86,9 @@ def _step(file: TargetFile, speaks: Mapping[str, str], journey: str, place: int,
     at = step.at or (fit[0] if len(fit) == 1 else "")
     if at not in fit:
         asked = f"{step.at!r} is no" if step.at else "needs at: with an"
-        raise file.error(f"{asked} endpoint for {'gRPC' if step.grpc else 'HTTP'}; those are: {', '.join(fit) or 'none'}", *where)
+        raise file.error(
+            f"{asked} endpoint for {'gRPC' if step.grpc else 'HTTP'}; those are: {', '.join(fit) or 'none'}", *where
+        )
     document = {
         "name": step.name or _told(step),
         "line": line_of(file.text, where),

@@ -13,7 +13,6 @@ import polars as pl
 import psutil
 
 from experiment.errors import GeneratorError
-from mesh.errors import MeshError
 from experiment.generator.figures import busiest_cores, late_customers
 from experiment.generator.shopload import Load, Shopload
 from experiment.generator.tapes import LOAD, WARMUP, Tapes
@@ -30,6 +29,7 @@ from hops.gates.evidence import evidence_of
 from hops.run.rows import RESOURCES, calls_frame, hops_frame, read_journeys
 from hops.traces.tree import Quality
 from mesh.description.switches import Switches
+from mesh.errors import MeshError
 
 TARGET = "target"
 """The target's processes on this machine, among the components."""
@@ -56,11 +56,9 @@ class OwnTarget:
 
     def pids(self) -> Mapping[str, list[int]]:
         """The processes that listen at the target's ports, as far as this user may see whose they are."""
-        listening = psutil.net_connections("tcp")
-        found = {
-            one.pid for one in listening if one.status == psutil.CONN_LISTEN and one.laddr.port in self.ports and one.pid
-        }
-        return {TARGET: sorted(found)} if found else {}
+        listening = [one for one in psutil.net_connections("tcp") if one.status == psutil.CONN_LISTEN]
+        pids = {one.pid for one in listening if one.laddr and one.laddr.port in self.ports and one.pid}
+        return {TARGET: sorted(pids)} if pids else {}
 
     def check(self) -> None:
         """A target that has ended shows as journeys that failed."""
@@ -77,9 +75,7 @@ def make_tapes(shopload: Shopload, plan: Plan, steps: Path, folder: Path) -> Tap
 
     def made(name: str, seed: int, duration_s: float) -> Any:
         out = folder / f"{name}.jsonl"
-        return shopload.tape(
-            steps, out, seed=seed, rate=profile.rate, duration_s=duration_s, scale=1, steps=True
-        )
+        return shopload.tape(steps, out, seed=seed, rate=profile.rate, duration_s=duration_s, scale=1, steps=True)
 
     load = made(LOAD, plan.seed, profile.duration_s)
     warmup = made(WARMUP, plan.seed + 1_000_000, profile.warmup_s)

@@ -1,6 +1,6 @@
 """A target that was not made for the load: books over HTTP, GraphQL, and gRPC with reflection.
 
-Usage: python library.py HTTP_PORT GRAPHQL_PORT GRPC_PORT; it prints a line once it listens.
+Usage: python library.py HTTP_PORT GRAPHQL_PORT GRPC_PORT
 """
 
 from __future__ import annotations
@@ -61,15 +61,15 @@ async def moved() -> RedirectResponse:
 
 @strawberry.type
 class Book:
-    id: int
+    number: int
     title: str
 
 
 @strawberry.type
 class Query:
     @strawberry.field
-    async def book(self, id: int) -> Book | None:
-        return Book(id=id, title=title_of(id)) if 1 <= id <= BOOKS else None
+    async def book(self, number: int) -> Book | None:
+        return Book(number=number, title=title_of(number)) if 1 <= number <= BOOKS else None
 
 
 def described() -> FileDescriptorProto:
@@ -92,7 +92,9 @@ def described() -> FileDescriptorProto:
 async def serve(http_port: int, graphql_port: int, grpc_port: int) -> None:
     pool = DescriptorPool()
     pool.Add(described())
-    request, book = (GetMessageClass(pool.FindMessageTypeByName(f"library.v1.{name}")) for name in ("GetBookRequest", "Book"))
+    request, book = (
+        GetMessageClass(pool.FindMessageTypeByName(f"library.v1.{name}")) for name in ("GetBookRequest", "Book")
+    )
 
     async def get(asked: Any, context: Any) -> Any:
         if not 1 <= asked.id <= BOOKS:
@@ -107,11 +109,7 @@ async def serve(http_port: int, graphql_port: int, grpc_port: int) -> None:
     await server.start()
     apps = {http_port: http, graphql_port: GraphQL(strawberry.Schema(Query))}
     servers = [uvicorn.Server(uvicorn.Config(app, HOST, port, log_level="warning")) for port, app in apps.items()]
-    tasks = [asyncio.create_task(one.serve()) for one in servers]
-    while not all(one.started for one in servers):
-        await asyncio.sleep(0.01)
-    print("listening", flush=True)
-    await asyncio.gather(*tasks)
+    await asyncio.gather(*(one.serve() for one in servers))
     await server.stop(None)
 
 

@@ -37,7 +37,12 @@ def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]], *note
     links = [(name, link) for name, one in topologies.items() for link in links_of(one, edge=edges[name] != "none")]
     used = {link.protocol for _, link in links}
     if "targets" in manifest:
-        elements = [Heading("Targets"), targets_table(manifest["targets"]), Heading("Load and machine"), setup_table(facts)]
+        elements = [
+            Heading("Targets"),
+            targets_table(manifest["targets"]),
+            Heading("Load and machine"),
+            setup_table(facts),
+        ]
         return Section("setup", "What was measured", [*elements, *notes], detail=True)
     elements = [
         Heading("Topologies"),

@@ -34,8 +34,8 @@ class Summary(OfCluster):
     was asked of the cache, by topology and component, where there was one. `precision` is there only if one was
     asked for, `meetings` not in a closed loop, `queues` only beside them and where calls that waited were recorded,
     `distance` only where the model of distance was computed, and `network` only if one was emulated, the same one
-    for all topologies. `compared` says what its topologies are where that is something else: `target` for what is not the shop, `edge` for one
-    topology behind several edges.
+    for all topologies. `compared` says what its topologies are where that is something else: `target`, or `edge` for
+    one topology behind several edges.
     """
 
     schema: int

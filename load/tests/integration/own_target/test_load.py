@@ -1,0 +1,187 @@
+"""A target that is not the shop, with three endpoints, under load: whole runs, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from click.testing import Result
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from typer.testing import CliRunner
+
+from experiment.cli import app
+from experiment.kinds import load
+from hops.run.files import read_run
+from mesh.paths import ROOT
+
+from .library import described
+
+pytestmark = pytest.mark.integration
+EXAMPLE = ROOT / "docs" / "example" / "target"
+LIMIT_S = 30.0
+Loaded = Callable[..., Result]
+
+
+@pytest.fixture(scope="module")
+def ports() -> Iterator[list[int]]:
+    """Ports of a library that runs."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
+    chosen = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    program = Path(__file__).with_name("library.py")
+    process = subprocess.Popen([sys.executable, str(program), *map(str, chosen)])
+    try:
+        until = time.monotonic() + LIMIT_S
+        for port in chosen:
+            while True:
+                assert process.poll() is None, "the library has ended"
+                assert time.monotonic() < until, "the library does not listen"
+                try:
+                    socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                    break
+                except OSError:
+                    time.sleep(0.05)
+        yield chosen
+    finally:
+        process.terminate()
+        process.wait(timeout=LIMIT_S)
+
+
+@pytest.fixture
+def text(ports: list[int], tmp_path: Path) -> str:
+    """The example of the docs, for this library, beside its table."""
+    (tmp_path / "books.csv").write_bytes((EXAMPLE / "books.csv").read_bytes())
+    written = (EXAMPLE / "library.yaml").read_text(encoding="utf-8")
+    for place, port in enumerate(ports):
+        written = written.replace(f"127.0.0.1:800{place}", f"127.0.0.1:{port}")
+    return written
+
+
+@pytest.fixture
+def loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Loaded:
+    """Loads what a target file says; nothing is left running."""
+    monkeypatch.setattr(load, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr("vl_convert.vegalite_to_svg", lambda *_, **__: "<svg></svg>")  # charts take longer than the load
+
+    def run(text: str, *options: str) -> Result:
+        file = tmp_path / "library.yaml"
+        file.write_text(text, encoding="utf-8")
+        done = CliRunner().invoke(
+            app, ["load", str(file), "--rate", "100", "--warmup", "1s", "--duration", "2s", *options]
+        )
+        assert not [one for one in psutil.Process().children(recursive=True) if "shopload" in one.name()]
+        return done
+
+    return run
+
+
+def test_two_targets_get_the_same_journeys_and_give_the_same_answers(loaded: Loaded, text: str, tmp_path: Path) -> None:
+    here = text[text.index("  here:") : text.index("tables:")]
+    done = loaded(text.replace("tables:", here.replace("here:", "again:") + "tables:"), "--json")
+    assert done.exit_code in (0, 3), done.stderr  # a busy machine makes it SUSPECT
+    summary = json.loads(done.stdout)
+    (folder,) = (tmp_path / "results").glob("2*-library")
+    run = read_run(folder)
+    asked = 100 * 2
+    assert list(summary["topologies"]) == ["here", "again"]
+    for one in summary["topologies"].values():
+        assert set(one["journeys"]) == {"all", "look", "read", "call", "borrow"}
+        assert abs(one["journeys"]["all"]["count"] - asked) <= asked / 100
+        assert one["cpu_ms_per_journey"]["target"] > 0
+    assert summary["tape"]["answers_sha256"], "the digests of the answers differ"
+    assert set(run.journeys["outcome"]) == {"ok"}
+    held = {gate["name"]: gate["ok"] for gate in run.trials[0]["gates"]}
+    assert {"tape_unsent", "start_lag_p99_ms", "start_lag_mean_ms", "generator_cores", "other_cores"} <= set(held)
+    assert held["tape_unsent"]
+    assert held["failure_share"]
+    page = (folder / "report.md").read_text(encoding="utf-8")
+    assert "Latency by journey and target" in page
+    assert not re.search("topolog|shop|edge", page.partition("Charts and details")[0])
+
+
+def test_a_network_lies_between_customers_and_target(loaded: Loaded, text: str) -> None:
+    done = loaded(text + "networks: {web: {rtt: 20ms}}\n", "--json")
+    summary = json.loads(done.stdout)
+    assert summary["network"]["channels"]["web"]["rtt_ms"] == 20
+    assert summary["topologies"]["here"]["journeys"]["look"]["latency_ms"]["p50"] > 20
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        pytest.param(
+            "GET /books/${book}",
+            "GET /moved",
+            "target here does not answer as its file says, so nothing was loaded:\n  journey look: step GET /moved "
+            '(library.yaml:18) at http: status 307 leads away from the target, to "http://elsewhere.example/books"; '
+            "redirects are not followed",
+            id="a redirect elsewhere",
+        ),
+        pytest.param(
+            "Library/GetBook",
+            "Library/Buy",
+            "has no method Buy in library.v1.Library; methods: GetBook",
+            id="no method",
+        ),
+        pytest.param("Library/GetBook", "Library/Watch", "is a stream; a step has one request", id="a stream"),
+        pytest.param("library.v1.Library/GetBook", "no.Such/Get", "does not describe no.Such: ", id="no service"),
+        pytest.param(
+            "- grpc: library.v1.Library/GetBook",
+            "- grpc: library.v1.Library/Buy\n        descriptors: library.pb",
+            "library.yaml:35: journey call, step library.v1.Library/Buy: library.pb has no method Buy in",
+            id="a descriptor set without the method",
+        ),
+        pytest.param(
+            'expect: {equal: {/title: "Volume ${book}"}}',
+            'expect: {equal: {/title: "Part ${book}"}}',
+            'at rpc: /title is "Volume',
+            id="another answer",
+        ),
+        pytest.param("status: 201", "status: 202", "status 201 instead of [202]", id="another status"),
+        pytest.param("number: /number", "number: /nr", "variable number is to be taken from /nr", id="nothing to take"),
+    ],
+)
+def test_a_target_that_does_not_do_what_its_file_says(
+    loaded: Loaded, text: str, tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    (tmp_path / "library.pb").write_bytes(FileDescriptorSet(file=[described()]).SerializeToString())
+    assert old in text
+    done = loaded(text.replace(old, new))
+    assert done.exit_code == 1
+    assert said in done.stderr
+    assert "target here" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_descriptor_set_takes_the_place_of_reflection(loaded: Loaded, text: str, tmp_path: Path) -> None:
+    (tmp_path / "library.pb").write_bytes(FileDescriptorSet(file=[described()]).SerializeToString())
+    with_set = text.replace(
+        "- grpc: library.v1.Library/GetBook", "- grpc: library.v1.Library/GetBook\n        descriptors: library.pb"
+    )
+    done = loaded(with_set, "--json", "--duration", "1s")
+    assert json.loads(done.stdout)["topologies"]["here"]["journeys"]["call"]["count"] > 0
+
+
+def test_a_target_that_is_not_there(loaded: Loaded, text: str, ports: list[int]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        free = taken.getsockname()[1]
+    done = loaded(text.replace(f":{ports[0]}", f":{free}"))
+    assert done.exit_code == 1
+    assert f"target here cannot be loaded: http://127.0.0.1:{free} does not answer: " in done.stderr.replace(
+        "shopload sample failed: ", ""
+    )
+
+
+def test_variables_that_run_out(loaded: Loaded, text: str) -> None:
+    done = loaded(text.replace("take: random", "take: once"), "--duration", "10s")
+    assert done.exit_code == 2
+    assert "library.yaml: tables.books: the variables run out: books.csv has 100 rows, and the journeys" in done.stderr
