@@ -43,16 +43,12 @@ GROUPS = {
         },
     ),
     "measure": Group(
-        "Measure a shop",
+        "Measure a shop, or with load a target of your own",
         _of(
             "experiment.cli:app",
-            "bench compare ladder rtt rates isolate studies sweep stress overload connections watch chaos soak "
+            "bench compare load ladder rtt rates isolate studies sweep stress overload connections watch chaos soak "
             "compare-runs decide trace parity audit",
         ),
-    ),
-    "own": Group(
-        "Load your own target",
-        {"load": ("experiment.cli:app", "Send HTTP, GraphQL and gRPC journeys of a file to it, in an open loop")},
     ),
     "run": Group("Run it", _of("mesh.cli:app", "up status down topologies manifests compose")),
     "prove": Group(

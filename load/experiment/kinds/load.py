@@ -46,7 +46,9 @@ def command(
     target_is_mine: Annotated[
         list[str] | None, typer.Option(help="Host on another machine that you may load; once for each.")
     ] = None,
-    from_har: Annotated[str, typer.Option(help="Recording of a browser, of which a target file is written; nothing is sent.")] = "",
+    from_har: Annotated[
+        str, typer.Option(help="Recording of a browser, of which a target file is written; nothing is sent.")
+    ] = "",
     from_openapi: Annotated[str, typer.Option(help="OpenAPI 3 document, likewise.")] = "",
     resume: in_blocks.Resume = "",
     retry: in_blocks.Retry = "0",

@@ -1,0 +1,319 @@
+package steps
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/reflection"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	"hopwise/load/internal/exchange"
+	"hopwise/load/internal/outcome"
+	"hopwise/load/internal/stubs/productv1"
+	"hopwise/load/internal/target"
+)
+
+func raw(text string) json.RawMessage { return json.RawMessage(text) }
+
+// A variable has the form that its place asks for, and a string that is nothing but a variable becomes its value.
+func TestTemplates(t *testing.T) {
+	values := Values{"id": raw(`7`), "name": raw(`"a/b \"c\" é"`), "list": raw(`[1,{"a":null}]`)}
+	for _, c := range []struct {
+		make func(string) (template, error)
+		text string
+		want string
+	}{
+		{textTemplate, "x-${id}-${name}", `x-7-a/b "c" é`},
+		{textTemplate, "a $${id} $ {id}", "a ${id} $ {id}"},
+		{uriTemplate, "/p/${name}?q=${name}&n=${id}", "/p/a%2Fb%20%22c%22%20%C3%A9?q=a%2Fb+%22c%22+%C3%A9&n=7"},
+		{ofJSON, `{"b":"${id}","a":["${list}","n ${name}"],"c":1.50}`, `{"a":[[1,{"a":null}],"n a/b \"c\" é"],"b":7,"c":1.50}`},
+		{ofJSON, `"<${name}>"`, `"<a/b \"c\" é>"`},
+	} {
+		made, err := c.make(c.text)
+		if err != nil {
+			t.Fatal(c.text, err)
+		}
+		if got := made.fill(values); got != c.want {
+			t.Errorf("%s: %s instead of %s", c.text, got, c.want)
+		}
+	}
+	for _, text := range []string{"${", "${}", "${a b}", "${a"} {
+		if _, err := textTemplate(text); err == nil || !strings.Contains(err.Error(), "is no variable") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func ofJSON(text string) (template, error) { return jsonTemplate(raw(text)) }
+
+// Pointers are those of RFC 6901, whose own examples these are among.
+func TestPointers(t *testing.T) {
+	const text = `{"foo":["bar","baz"],"":0,"a/b":1,"m~n":8,"in":{"ner":[{"x":null}]}}`
+	value, err := decode([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pointer, want := range map[string]string{
+		"/foo": `["bar","baz"]`, "/foo/0": `"bar"`, "/": "0", "/a~1b": "1", "/m~0n": "8", "/in/ner/0/x": "null",
+	} {
+		if got, there := at(value, pointer); !there || string(marshal(got)) != want {
+			t.Errorf("%s: %s instead of %s", pointer, marshal(got), want)
+		}
+	}
+	for _, pointer := range []string{"/bar", "/foo/2", "/foo/-", "/foo/00", "/foo/0/x", "/in/ner/x"} {
+		if got, there := at(value, pointer); there {
+			t.Errorf("%s: %v", pointer, got)
+		}
+	}
+	for _, pointer := range []string{"/foo/0", "/in/ner/0/x", "/nowhere/x", "/a~1b"} {
+		value = without(value, pointer)
+	}
+	if got := string(marshal(value)); got != `{"":0,"foo":[null,"baz"],"in":{"ner":[{}]},"m~n":8}` {
+		t.Error(got)
+	}
+}
+
+func plan(t *testing.T, steps ...Step) *Plan {
+	t.Helper()
+	journey := Journey{Name: "j"}
+	for i := range steps {
+		steps[i].Line, steps[i].Name = i+1, fmt.Sprint("s", i+1)
+		journey.Steps = append(journey.Steps, &steps[i])
+	}
+	text, err := json.Marshal(Plan{Format: Format, File: "t.yaml", Workload: raw(`{}`), Journeys: []*Journey{&journey}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// run sends the journey of a plan to an address.
+func run(t *testing.T, p *Plan, speaks target.Protocol, address string) (string, error) {
+	t.Helper()
+	entry := target.Entry{Protocol: speaks, URL: "http://" + address}
+	endpoints := map[string]target.Entry{"e": entry}
+	if err := p.Toward(endpoints); err != nil {
+		return "", err
+	}
+	client, err := exchange.NewClient(target.Target{HTTP: 1, Steps: "x", Endpoints: endpoints}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	open := func() *exchange.Exchange { return exchange.Untraced(client.At(entry.URL)) }
+	if err := p.Prepare(t.Context(), []string{"j"}, open); err != nil {
+		return "", err
+	}
+	answer, err := p.Run(t.Context(), "j", Values{}, open())
+	if err != nil {
+		return "", err
+	}
+	canonical, err := json.Marshal(answer)
+	return string(canonical), err
+}
+
+func serve(t *testing.T) string {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/json", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"b": 12345678901234567890, "a": {"id": "x/1"}, "at": %q}`, r.Header.Get("traceparent"))
+	})
+	mux.HandleFunc("/x/{id}", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "got ", r.PathValue("id")) })
+	mux.HandleFunc("/away", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://elsewhere.example/", 302) })
+	mux.HandleFunc("/near", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/json", 301) })
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return strings.TrimPrefix(server.URL, "http://")
+}
+
+func get(path string) Step { return Step{At: "e", Method: http.MethodGet, Path: path} }
+
+// What a step takes from its answer is there for the next one, and the canonical answer is the same each time.
+func TestStepsFollowEachOther(t *testing.T) {
+	first, second := get("/json"), get("/x/${id}")
+	first.Take, first.Ignore = map[string]string{"id": "/a/id"}, []string{"/at"}
+	first.Equal = map[string]json.RawMessage{"/b": raw(`12345678901234567890`)}
+	address := serve(t)
+	one, err := run(t, plan(t, first, second), target.REST, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := run(t, plan(t, first, second), target.REST, address)
+	if one != again || err != nil {
+		t.Errorf("%s and %s, %v", one, again, err)
+	}
+	if !strings.HasPrefix(one, `[{"answer":{"a":{"id":"x/1"},"b":12345678901234567890},"status":"200"},`) {
+		t.Error(one)
+	}
+}
+
+// An answer that is not the expected one ends the journey, and its error names step, line and what is wrong. No redirect is followed.
+func TestExpectations(t *testing.T) {
+	address := serve(t)
+	change := func(path string, change func(*Step)) Step {
+		step := get(path)
+		change(&step)
+		return step
+	}
+	for _, c := range []struct {
+		step  Step
+		class outcome.Class
+		want  string
+	}{
+		{get("/none"), outcome.Client, "step s1 (t.yaml:1) at e: status 404 instead of 200 to 299"},
+		{get("/away"), outcome.WrongAnswer, `status 302 leads away from the target, to "http://elsewhere.example/"; redirects are not followed`},
+		{get("/near"), outcome.WrongAnswer, "status 301 leads to /json; redirects are not followed: give that path"},
+		{change("/json", func(s *Step) { s.Status = []int{201, 204} }), outcome.WrongAnswer, "status 200 instead of [201 204]"},
+		{change("/json", func(s *Step) { s.Equal = map[string]json.RawMessage{"/a/id": raw(`"y"`)} }), outcome.WrongAnswer, `/a/id is "x/1" instead of "y"`},
+		{change("/json", func(s *Step) { s.Equal = map[string]json.RawMessage{"/c": raw(`1`)} }), outcome.WrongAnswer, "/c is not in the answer"},
+		{change("/json", func(s *Step) { s.There = []string{"/a/x"} }), outcome.WrongAnswer, "/a/x is not in the answer"},
+		{change("/json", func(s *Step) { s.Absent = []string{"/a"} }), outcome.WrongAnswer, `/a is in the answer: {"id":"x/1"}`},
+		{change("/json", func(s *Step) { s.Take = map[string]string{"n": "/n"} }), outcome.WrongAnswer, "the variable n is to be taken from /n, which is not in the answer"},
+	} {
+		_, err := run(t, plan(t, c.step), target.REST, address)
+		if err == nil || !strings.Contains(err.Error(), c.want) || outcome.Of(err) != c.class {
+			t.Errorf("%s: %s: %v, instead of %s: %s", c.step.Path, outcome.Of(err), err, c.class, c.want)
+		}
+	}
+	if _, err := run(t, plan(t, change("/away", func(s *Step) { s.Status = []int{302} })), target.REST, address); err != nil {
+		t.Error("an expected redirect is an answer:", err)
+	}
+}
+
+type products struct {
+	productv1.UnimplementedProductServiceServer
+}
+
+// rpcServer answers no call, so that what is seen of it is its description.
+func rpcServer(t *testing.T, describes bool) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	productv1.RegisterProductServiceServer(server, products{})
+	if describes {
+		reflection.Register(server)
+	}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	return listener.Addr().String()
+}
+
+// set is the files that describe the product service.
+func set(t *testing.T) []byte {
+	var files descriptorpb.FileDescriptorSet
+	var add func(file protoreflect.FileDescriptor)
+	known := map[string]bool{}
+	add = func(file protoreflect.FileDescriptor) {
+		if known[file.Path()] {
+			return
+		}
+		known[file.Path()] = true
+		for i := range file.Imports().Len() {
+			add(file.Imports().Get(i))
+		}
+		files.File = append(files.File, protodesc.ToFileDescriptorProto(file))
+	}
+	add((&productv1.Product{}).ProtoReflect().Descriptor().ParentFile())
+	text, err := proto.Marshal(&files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// A method is found by reflection or in a set, or what is there is named; an expected code is an answer.
+func TestMethodsOfGRPC(t *testing.T) {
+	service := string(productv1.ProductService_ServiceDesc.ServiceName)
+	call := func(method string) Step {
+		return Step{At: "e", RPC: method, JSON: raw(`{"id":"1"}`), Code: "UNIMPLEMENTED"}
+	}
+	described, silent := rpcServer(t, true), rpcServer(t, false)
+	if got, err := run(t, plan(t, call(service+"/GetProduct")), target.GRPC, described); err != nil || !strings.Contains(got, `"status":"Unimplemented"`) {
+		t.Error(got, err)
+	}
+	withSet := func(step Step, set []byte) *Plan {
+		step.Set = "set.pb"
+		p := plan(t, step)
+		p.Descriptors = map[string][]byte{"set.pb": set}
+		return p
+	}
+	if _, err := run(t, withSet(call(service+"/GetProduct"), set(t)), target.GRPC, silent); err != nil {
+		t.Error(err)
+	}
+	other := call(service + "/GetProduct")
+	other.JSON = raw(`{"identity":1}`)
+	plain := call(service + "/GetProduct")
+	plain.Code = ""
+	for _, c := range []struct {
+		plan    *Plan
+		address string
+		want    string
+	}{
+		{plan(t, call(service+"/Buy")), described, "has no method Buy in " + service + "; methods: "},
+		{plan(t, call("no.Such/Get")), described, "does not describe no.Such: "},
+		{plan(t, call(service+"/GetProduct")), silent, "give descriptors: a file made by protoc --descriptor_set_out --include_imports"},
+		{withSet(call(service+"/Buy"), set(t)), silent, "t.yaml:1: journey j, step s1: set.pb has no method Buy"},
+		{withSet(call("no.Such/Get"), set(t)), silent, "set.pb has no service no.Such; services: " + service},
+		{withSet(call(service+"/GetProduct"), []byte("none")), silent, "set.pb: not a set of protobuf descriptors"},
+		{plan(t, other), described, `the message is no`},
+		{plan(t, plain), described, "Unimplemented"},
+	} {
+		if _, err := run(t, c.plan, target.GRPC, c.address); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v instead of %q", err, c.want)
+		}
+	}
+}
+
+// What is wrong with a plan is said before anything is sent.
+func TestRefusals(t *testing.T) {
+	parse := func(change func(*Plan)) error {
+		p := Plan{Format: Format, File: "t.yaml", Workload: raw(`{}`), Journeys: []*Journey{{Name: "j", Steps: []*Step{{Name: "s", Line: 3, Method: "GET", Path: "/${id}"}}}}}
+		change(&p)
+		text, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = Parse(text)
+		return err
+	}
+	table := func(take Take, rows ...[]json.RawMessage) map[string]*Table {
+		return map[string]*Table{"r": {File: "r.csv", Take: take, Columns: []string{"id"}, Rows: rows}}
+	}
+	row := []json.RawMessage{raw(`1`)}
+	for _, c := range []struct {
+		change func(*Plan)
+		want   string
+	}{
+		{func(*Plan) {}, "t.yaml:3: journey j: step s: nothing gives the variable ${id}; there are: key, seq"},
+		{func(p *Plan) { p.Format = "x" }, `format is "x"`},
+		{func(p *Plan) { p.Tables = table("all", row) }, `unknown take "all"; ways to take rows: once, again, random`},
+		{func(p *Plan) { p.Tables, p.Journeys[0].Table = table(Once), "r" }, `the table "r" has no rows`},
+		{func(p *Plan) { p.Journeys[0].Steps[0].Code = "NOPE" }, `unknown code "NOPE"`},
+	} {
+		if err := parse(c.change); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v instead of %q", err, c.want)
+		}
+	}
+	if err := parse(func(p *Plan) { p.Tables, p.Journeys[0].Table = table(Once, row), "r" }); err != nil {
+		t.Error(err)
+	}
+	if p := plan(t, get("/")); p.Toward(nil) == nil || !slices.Equal(p.Names(), []string{"j"}) {
+		t.Error("a plan without its endpoint")
+	}
+}

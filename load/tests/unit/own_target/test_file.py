@@ -1,0 +1,114 @@
+"""A target file as people write it, what is wrong with it, and the steps that become of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from experiment.errors import UsageError
+from experiment.own_target.addresses import require_mine
+from experiment.own_target.file import TargetFile, read_target
+from experiment.own_target.steps import steps_of
+from mesh.paths import ROOT
+
+EXAMPLE = ROOT / "docs" / "example" / "target" / "library.yaml"
+SMALL = """\
+name: small
+targets:
+  here: {endpoints: {web: "http://127.0.0.1:8000"}}
+tables:
+  users: {file: users.csv, numbers: [id]}
+journeys:
+  look:
+    table: users
+    steps:
+      - http: GET /users/${id}
+"""
+
+
+def written(tmp_path: Path, text: str, rows: str = "id,name\n1,a\n2,b\n") -> TargetFile:
+    (tmp_path / "users.csv").write_text(rows, encoding="utf-8")
+    file = tmp_path / "small.yaml"
+    file.write_text(text, encoding="utf-8")
+    return read_target(file)
+
+
+def test_the_example_of_the_docs() -> None:
+    file = read_target(EXAMPLE)
+    require_mine(file, [])
+    steps = steps_of(file)
+    assert [journey["name"] for journey in steps["journeys"]] == ["look", "read", "call", "borrow"]
+    assert len(steps["tables"]["books"]["rows"]) == 100
+    graphql = steps["journeys"][1]["steps"][0]
+    assert (graphql["method"], graphql["path"], graphql["name"]) == ("POST", "/graphql", "query Read")
+    assert graphql["absent"] == ["/errors"]
+
+
+def test_steps_have_the_lines_of_the_file_and_typed_rows(tmp_path: Path) -> None:
+    steps = steps_of(written(tmp_path, SMALL))
+    assert steps["file"] == "small.yaml"
+    assert steps["tables"]["users"]["rows"] == [[1, "a"], [2, "b"]]
+    (step,) = steps["journeys"][0]["steps"]
+    assert (step["line"], step["at"], step["method"], step["path"]) == (10, "web", "GET", "/users/${id}")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "http: GET",
+            "http: FETCH",
+            "small.yaml:10: journeys.look.steps.0.http: 'FETCH /users/${id}' is not valid; give",
+        ),
+        ("- http: GET /users/${id}", "- expect: {}", "needs one of http, graphql and grpc"),
+        ("http: GET /users/${id}", "http: GET /a\n        message: {}", "message goes with grpc"),
+        ("table: users", "tabel: users", "small.yaml:8: journeys.look.tabel: is not a key here; valid: steps, weight"),
+        (
+            "table: users",
+            "table: people",
+            "small.yaml:8: journeys.look.table: there is no table 'people'; tables: users",
+        ),
+        ("http: GET", "at: api\n        http: GET", "'api' is no endpoint for HTTP; those are: web"),
+        ("- http: GET /users/${id}", "- grpc: a.B/C", "needs at: with an endpoint for gRPC; those are: none"),
+        ("http://127.0.0.1:8000", "127.0.0.1:8000", "give scheme://host:port, with one of http, https, grpc, grpcs"),
+        ("http://127.0.0.1:8000", "http://127.0.0.1:8000/v1", "is not valid; give scheme://host:port"),
+        ("numbers: [id]", "numbers: [age]", "users.csv has no column age; columns: id, name"),
+        ("numbers: [id]", "numbers: [name]", "users.csv: row 2: name 'a' is not a number"),
+        ("users.csv", "none.csv", "small.yaml:5: tables.users: none.csv cannot be read: No such file"),
+    ],
+)
+def test_what_is_wrong_with_a_file(tmp_path: Path, old: str, new: str, said: str) -> None:
+    assert old in SMALL
+    with pytest.raises(UsageError) as refused:
+        steps_of(written(tmp_path, SMALL.replace(old, new)))
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("id,name\n", "has 0 rows below a line with the variables' names"),
+        ("id,name\n1\n", "row 2 has 1 values for 2 columns"),
+        ("id,first name\n1,a\n", "'first name' is no name of a variable"),
+        ("id\n01\n", "row 2: id '01' is not a number"),
+    ],
+)
+def test_what_is_wrong_with_a_table(tmp_path: Path, rows: str, said: str) -> None:
+    with pytest.raises(UsageError, match=r"users\.csv") as refused:
+        steps_of(written(tmp_path, SMALL, rows))
+    assert said in str(refused.value)
+
+
+def test_only_this_machine_is_loaded_unless_its_owner_says_so(tmp_path: Path) -> None:
+    require_mine(written(tmp_path, SMALL.replace("127.0.0.1", "localhost")), [])
+    away = written(tmp_path, SMALL.replace("127.0.0.1", "192.0.2.7"))
+    with pytest.raises(UsageError) as refused:
+        require_mine(away, [])
+    assert "small.yaml:3: targets.here.endpoints.web: 192.0.2.7 is at 192.0.2.7, which is not this machine" in str(
+        refused.value
+    )
+    assert "give --target-is-mine 192.0.2.7" in str(refused.value)
+    with pytest.raises(UsageError):
+        require_mine(away, ["192.0.2.8"])
+    require_mine(away, ["192.0.2.7"])
