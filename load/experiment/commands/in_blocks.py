@@ -152,7 +152,7 @@ def _parameters(of: dict[str, tuple[Any, Any]]) -> list[inspect.Parameter]:
 
 
 def _carry_out(plan: Plan, folder: ResultsFolder, *, retry: int, as_json: bool) -> None:
-    _announce(plan)
+    announce(plan)
     summary, path = run_plan(plan, folder, load_ports(os.environ), retry=retry)
     show(summary, path, as_json=as_json)
 
@@ -194,7 +194,8 @@ def foreseen(plan: Plan) -> Foreseen:
     return foresee(plan, RESULTS, expected_s(plan) / plan.blocks)
 
 
-def _announce(plan: Plan) -> None:
+def announce(plan: Plan) -> None:
+    """Says which trials there will be, and how long they take."""
     names = ", ".join(arm.label for arm in plan.arms)
     of_first_stage = "" if plan.precision is None else " in a first stage"
     typer.echo(

@@ -178,6 +178,7 @@ def _carry_out(plan: Plan, folder: ResultsFolder, *, retry: int, as_json: bool) 
     from experiment.own_target.trial import OwnTarget, make_tapes, make_target, run_own_trial
     from experiment.runner import run_plan
 
+    in_blocks.announce(plan)
     steps, targets = folder.path / STEPS, folder.path / "targets"
     by_label = {arm.label: arm for arm in plan.arms}
 

@@ -140,7 +140,7 @@ func (r *Runner) Run(ctx context.Context, e journey.Entry, intended time.Time, s
 	}
 	ended := started.Add(time.Since(started))
 	if err != nil && limited.Err() != nil {
-		err = stopped(ctx, r.Timeout)
+		err = within(err, stopped(ctx, r.Timeout))
 	}
 	cancel()
 	leave(err == nil)
@@ -195,6 +195,14 @@ func (r *Runner) enter(
 		return r.Client, func(bool) {}, outcome.Failed(outcome.Client, "a customer's connections: %w", err)
 	}
 	return client, func(ok bool) { r.Customers.Return(client, channel, ok) }, nil
+}
+
+// within says in which step of a target that is not the shop a journey was when it was stopped.
+func within(err, stopped error) error {
+	if failed := (*steps.Failure)(nil); errors.As(err, &failed) {
+		return fmt.Errorf("%s: %w", failed.Where(), stopped)
+	}
+	return stopped
 }
 
 // stopped says whether the journey's time was over or the whole replay was stopped.

@@ -34,12 +34,28 @@ func (p *Plan) Run(ctx context.Context, name string, values Values, x *exchange.
 			err = step.check(got, values)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("step %s (%s) at %s: %w", step.Name, step.where(), step.At, err)
+			return nil, &Failure{step, err}
 		}
 		answer = append(answer, got)
 	}
 	return answer, nil
 }
+
+// Failure is the step that ended a journey, and why.
+type Failure struct {
+	step  *Step
+	cause error
+}
+
+// Where names the step, its line in the target file and its endpoint.
+func (f *Failure) Where() string {
+	return fmt.Sprintf("step %s (%s) at %s", f.step.Name, f.step.where(), f.step.At)
+}
+
+func (f *Failure) Error() string { return f.Where() + ": " + f.cause.Error() }
+
+// Unwrap returns the cause.
+func (f *Failure) Unwrap() error { return f.cause }
 
 func (s *Step) send(ctx context.Context, values Values, x *exchange.Exchange) (answered, error) {
 	if s.RPC != "" {
@@ -99,6 +115,11 @@ func (s *Step) redirected(got exchange.Response, base *url.URL) error {
 
 // check holds the answer against the expectations, and takes variables from it.
 func (s *Step) check(got answered, values Values) error {
+	for _, pointer := range s.Absent {
+		if value, there := at(got.body, pointer); there && value != nil {
+			return outcome.Wrong("%s is in the answer: %.200s", pointer, marshal(value))
+		}
+	}
 	for pointer, want := range s.equal {
 		value, there := at(got.body, pointer)
 		if !there {
@@ -112,11 +133,6 @@ func (s *Step) check(got answered, values Values) error {
 	for _, pointer := range s.There {
 		if _, there := at(got.body, pointer); !there {
 			return outcome.Wrong("%s is not in the answer: %.200s", pointer, marshal(got.body))
-		}
-	}
-	for _, pointer := range s.Absent {
-		if value, there := at(got.body, pointer); there && value != nil {
-			return outcome.Wrong("%s is in the answer: %.200s", pointer, marshal(value))
 		}
 	}
 	for name, pointer := range s.Take {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hops.kinds.compare.terminal import compare
 from hops.report.view import Kind
+from hops.terminal.comparison import compare
 
 KIND = Kind(
     "Which topology is faster, for which journey, by how much, and how certain is that?",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hops.kinds.compare.terminal import compare
 from hops.report.view import Kind
+from hops.terminal.comparison import compare
 
 KIND = Kind("How long do customers of these targets wait, and is one of them faster?", compare, traced=False)

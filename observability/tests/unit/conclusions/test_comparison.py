@@ -10,7 +10,7 @@ from hops.analysis.pairs import Pairs, mirror, mirror_hops
 from hops.conclusions.comparison import grouped_conclusions, standing
 from hops.conclusions.notes import load_sentences, verdict_sentence
 from hops.elements.numbers import decimals_for, figure
-from hops.kinds.compare.terminal import compare
+from hops.terminal.comparison import compare
 from hops.terminal.console import terminal
 
 from . import summaries as made

@@ -8,8 +8,8 @@ import pytest
 
 from hops.conclusions.comparison import grouped_conclusions
 from hops.conclusions.distance import break_even_words, turn_sentences
-from hops.kinds.compare.terminal import compare
 from hops.run.network import network_summary
+from hops.terminal.comparison import compare
 from hops.terminal.console import terminal
 
 from . import summaries as made

@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 from hops.__main__ import app
 from hops.elements.numbers import NOTHING, plain
 from hops.kinds import make_report
-from hops.kinds.compare.terminal import compare
 from hops.run.files import MANIFEST, TRIALS
 from hops.synthetic.run import write_generated_run
+from hops.terminal.comparison import compare
 from hops.terminal.console import terminal
 
 from .pages import SECTIONS, check_terminal, compared_run, page_of

@@ -13,12 +13,12 @@ from typer.testing import CliRunner
 
 from hops.__main__ import app
 from hops.kinds.bench.terminal import bench
-from hops.kinds.compare.terminal import compare
 from hops.kinds.two_runs.analysis import compare_runs
 from hops.kinds.two_runs.terminal import runs_view
 from hops.run.files import read_run
 from hops.synthetic.run import write_generated_run
 from hops.synthetic.traces import otlp_document, shop_trace
+from hops.terminal.comparison import compare
 from hops.terminal.console import terminal
 
 ROOT = Path(__file__).resolve().parents[4]
