@@ -66,12 +66,14 @@ def print_file(file: Path) -> None:
 def print_seconds(out: Console, folder: Path) -> None:
     """Says where the seconds of a run's trials went."""
     # Tables take a while to import, which a wrong option should not have to wait for.
+    from hops.elements.renamed import TARGET, elements_of_compared
     from hops.run.files import MANIFEST, TRIALS, read_document
     from hops.tables.seconds import seconds_table
     from hops.terminal.render import rendered
 
-    trials, profile = read_document(folder / TRIALS)["trials"], read_document(folder / MANIFEST)["profile"]
-    out.print(rendered([seconds_table(trials, profile)]))
+    trials, manifest = read_document(folder / TRIALS)["trials"], read_document(folder / MANIFEST)
+    table = seconds_table(trials, manifest["profile"])
+    out.print(rendered(elements_of_compared([table], TARGET if "targets" in manifest else "topology")))
 
 
 def print_places(out: Console, folder: Path) -> None:

@@ -72,7 +72,8 @@ def used_by_group(run: RunFiles, topology: str) -> dict[str, dict[int, tuple[flo
         topology: One of the run's topologies.
 
     Returns:
-        The groups that have a component, in the order of `GROUPS`; `total` always.
+        The groups that have a component, in the order of `GROUPS`; `total` if one of them is not the generator, as is so
+        but for a target whose processes are not seen.
     """
     counts = {
         int(block): int(count)
@@ -83,11 +84,12 @@ def used_by_group(run: RunFiles, topology: str) -> dict[str, dict[int, tuple[flo
     for trial in run.used:
         if trial["topology"] != topology:
             continue
-        sums: dict[str, float] = {TOTAL: 0.0}
+        sums: dict[str, float] = {}
         for component, cpu_s in trial["cpu_s"].items():
             group = component_group(component)
             sums[group] = sums.get(group, 0.0) + cpu_s
-            sums[TOTAL] += 0.0 if group == GENERATOR_GROUP else cpu_s
+            if group != GENERATOR_GROUP:
+                sums[TOTAL] = sums.get(TOTAL, 0.0) + cpu_s
         for group, cpu_s in sums.items():
             used.setdefault(group, {})[trial["block"]] = (cpu_s, counts.get(trial["block"], 0))
     return {group: used[group] for group in GROUPS if group in used}

@@ -97,7 +97,9 @@ def summarise(run: RunFiles, *, name: str, pairs_of: PairsOf, figures_of: Figure
     }
     pairs = pairs_of(run)
     comparisons = compare_latencies(latencies, pairs)
-    comparisons += compare_cpu({topology: groups[TOTAL] for topology, groups in used.items()}, pairs, run.first_stage)
+    comparisons += compare_cpu(
+        {topology: groups[TOTAL] for topology, groups in used.items() if TOTAL in groups}, pairs, run.first_stage
+    )
     correct(comparisons)
     gates = experiment_gates(run)
     load, blocks = _load(run), _blocks(run)

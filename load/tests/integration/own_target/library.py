@@ -108,7 +108,10 @@ async def serve(http_port: int, graphql_port: int, grpc_port: int) -> None:
     server.add_insecure_port(f"{HOST}:{grpc_port}")
     await server.start()
     apps = {http_port: http, graphql_port: GraphQL(strawberry.Schema(Query))}
-    servers = [uvicorn.Server(uvicorn.Config(app, HOST, port, log_level="warning")) for port, app in apps.items()]
+    servers = [
+        uvicorn.Server(uvicorn.Config(app, HOST, port, log_level="warning", timeout_keep_alive=60))
+        for port, app in apps.items()
+    ]
     await asyncio.gather(*(one.serve() for one in servers))
     await server.stop(None)
 

@@ -152,7 +152,7 @@ def _latencies(run: RunFiles, topology: str) -> Latencies:
 
 
 def _cpu(run: RunFiles, topology: str) -> Section:
-    return rate_section(used_by_group(run, topology)[TOTAL].values(), 1e3, run.first_stage)
+    return rate_section(used_by_group(run, topology).get(TOTAL, {}).values(), 1e3, run.first_stage)
 
 
 def _row(name_a: str, name_b: str, pair: Pair) -> RunDifference:

@@ -102,6 +102,8 @@ def cost_chart(view: View) -> Chart:
             for group, one in cost.items()
             if group in GROUPS and group not in (TOTAL, GENERATOR_GROUP)
         ]
+        if TOTAL not in cost:
+            continue  # a target whose processes are not seen
         whole = cost[TOTAL]
         low, high = whole["ci95"]
         text = numbers.plain(whole["value"])
