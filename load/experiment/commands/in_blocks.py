@@ -199,8 +199,8 @@ def announce(plan: Plan) -> None:
     names = ", ".join(arm.label for arm in plan.arms)
     of_first_stage = "" if plan.precision is None else " in a first stage"
     typer.echo(
-        f"{names}: {plural(plan.blocks, 'block')} of {plural(len(plan.arms), 'trial')} in random order{of_first_stage}, "
-        f"{minutes(expected_s(plan))}. {_in_all(plan)}"
+        f"{names}: {plural(plan.blocks, 'block')} of {plural(len(plan.arms), 'trial')} in random order"
+        f"{of_first_stage}, {minutes(expected_s(plan))}. {_in_all(plan)}"
         "Leave the machine idle until then; Ctrl-C keeps finished trials.",
         err=True,
     )

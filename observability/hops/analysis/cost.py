@@ -72,8 +72,7 @@ def used_by_group(run: RunFiles, topology: str) -> dict[str, dict[int, tuple[flo
         topology: One of the run's topologies.
 
     Returns:
-        The groups that have a component, in the order of `GROUPS`; `total` if one of them is not the generator, as is so
-        but for a target whose processes are not seen.
+        The groups that have a component, in the order of `GROUPS`; `total` unless the generator is all that was seen.
     """
     counts = {
         int(block): int(count)
