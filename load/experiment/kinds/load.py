@@ -65,7 +65,7 @@ def command(
             folder, plan = take_up(RESULTS, resume, KIND)
         else:
             if not file:
-                raise UsageError("give a target file, such as docs/example/target.yaml")
+                raise UsageError("give a target file, such as docs/example/target/library.yaml")
             target = read_target(Path(file))
             length = Profile(
                 KIND,
