@@ -123,7 +123,10 @@ func (g *Gateway) answer(ctx context.Context, w http.ResponseWriter, r *http.Req
 	if err == nil {
 		limited, cancel := guard.Limited(ctx, wait)
 		defer cancel()
-		data, err = g.run(limited, asked, r)
+		err = guard.Recovering(func() (err error) {
+			data, err = g.run(limited, asked, r)
+			return err
+		})
 	}
 	var errs gqlerror.List
 	made.status, errs = outcome(ctx, data, err)
@@ -135,7 +138,7 @@ func (g *Gateway) answer(ctx context.Context, w http.ResponseWriter, r *http.Req
 		if refusal.header[0] != "" {
 			made.headers = append(made.headers, refusal.header)
 		}
-	} else if made.media == mediaJSON {
+	} else if made.media == mediaJSON && made.status != http.StatusInternalServerError {
 		made.status = http.StatusOK // which its clients expect for whatever was a GraphQL request
 	}
 	return made
@@ -171,12 +174,12 @@ func outcome(ctx context.Context, data []byte, err error) (int, gqlerror.List) {
 	case errors.As(err, &mistake):
 		return http.StatusOK, gqlerror.List{mistake}
 	}
-	failure := guard.Told(ctx, err)
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		failure = shoperr.New(shoperr.DeadlineExceeded, "", guard.Over)
+		return http.StatusOK, gqlerror.List{shown(shoperr.New(shoperr.DeadlineExceeded, "", guard.Over))}
 	}
-	if failure.Code == shoperr.DeadlineExceeded {
-		return http.StatusOK, gqlerror.List{shown(failure)}
+	failure := guard.Told(ctx, err)
+	if failure.Code == shoperr.Internal {
+		return http.StatusInternalServerError, gqlerror.List{shown(failure)}
 	}
 	return http.StatusBadRequest, gqlerror.List{shown(failure)}
 }

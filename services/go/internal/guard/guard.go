@@ -67,7 +67,7 @@ func (g *Guard) Stream(server any, stream grpc.ServerStream, info *grpc.StreamSe
 
 // guarded does the work for a caller who is admitted, and says what went wrong as callers are told of it.
 func (g *Guard) guarded(ctx context.Context, level access.Level, work func() error) error {
-	err := recovering(func() error {
+	err := Recovering(func() error {
 		if g.Delay > 0 {
 			Pause(ctx, g.Delay)
 		}
@@ -88,7 +88,8 @@ func (g *Guard) guarded(ctx context.Context, level access.Level, work func() err
 	return failure
 }
 
-func recovering(work func() error) (err error) {
+// Recovering does work, and makes an error of its panic.
+func Recovering(work func() error) (err error) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			err = Recovered(panicked)

@@ -169,6 +169,9 @@ func Restore(err error, service string) error {
 	}
 	for _, detail := range ended.Details() {
 		if info, is := detail.(*errdetails.ErrorInfo); is && info.Domain == shoperr.Domain {
+			if info.Reason == string(shoperr.Internal) {
+				slog.Error("a service failed", "service", service)
+			}
 			if code := shoperr.Code(info.Reason); code.IsKnown() {
 				return shoperr.New(code, info.Metadata["field"], "%s", ended.Message())
 			}
