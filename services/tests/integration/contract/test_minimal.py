@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -19,10 +20,17 @@ pytestmark = pytest.mark.integration
 TRACE, CALLER = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 
 
-@pytest.mark.parametrize("language", ["Python", "Go"])
-def test_a_minimal_component_is_ready_leaves_a_span_and_ends(language: str, free_address: str) -> None:
-    python = [sys.executable, str(ROOT / "docs" / "example" / "minimal_component.py")]
-    command = python if language == "Python" else [str(golang.build_service("minimal"))]
+@pytest.fixture(params=["Python", "Go"])
+def command(request: pytest.FixtureRequest, tmp_path: Path) -> list[str]:
+    """The command line of each."""
+    if request.param == "Python":
+        return [sys.executable, str(ROOT / "docs" / "example" / "minimal_component.py")]
+    program = tmp_path / "minimal"
+    golang.build("A minimal component", golang.SERVICES, "./examples/minimal", program, "1 min the first time")
+    return [str(program)]
+
+
+def test_a_minimal_component_is_ready_leaves_a_span_and_ends(command: list[str], free_address: str) -> None:
     collector = Collector()
     collector.server.start()
     env = {
