@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
@@ -21,7 +22,7 @@ from shop.platform.deadline import DEADLINE_HEADER
 from .components import Contracted, Rows, insert_rows
 from .conftest import Running, Start
 from .doors import LIMIT_S, Door, GrpcDoor, Headers
-from .test_process import ended, lock, wait_for_a_lock
+from .test_process import ended, lock, wait_until_one_waits
 
 pytestmark = pytest.mark.integration
 OUTSIDE = {EDGE_MARK: "1"}
@@ -164,13 +165,18 @@ def test_work_ends_with_the_time_that_the_edge_waits(
     serving: Running, contracted: Contracted, admin: psycopg.Connection, rows: Rows, allowed: Headers
 ) -> None:
     held = contracted.held
-    with admin.transaction():
-        lock(admin, contracted, rows)
-        for _ in range(3):  # more often than there are connections
-            late = serving.door.ask(held.name, held.content(rows), {**allowed, DEADLINE_HEADER: "400"})
-            assert late.code == "DEADLINE_EXCEEDED"
-        wait_for_a_lock(admin, waiting=False)
-    assert serving.door.ask(held.name, held.content(rows), allowed).code == ""
+    with ThreadPoolExecutor(1) as other:
+        with admin.transaction():
+            lock(admin, contracted, rows)
+            longer = {**allowed, DEADLINE_HEADER: "15000"}
+            patient = other.submit(serving.door.ask, held.name, held.content(rows), longer)
+            wait_until_one_waits(admin)
+            for _ in range(3):  # more often than there are connections
+                late = serving.door.ask(held.name, held.content(rows), {**allowed, DEADLINE_HEADER: "300"})
+                assert late.code == "DEADLINE_EXCEEDED"
+            wait_until_one_waits(admin)
+            assert not patient.done(), "who waits longer is answered first"
+        assert patient.result(timeout=LIMIT_S).code == ""
 
 
 def test_a_body_that_does_not_come_is_given_up(serving: Running, contracted: Contracted) -> None:

@@ -108,7 +108,7 @@ def test_a_call_under_way_is_answered_although_the_process_stops(
             lock(admin, contracted, rows)
             held = contracted.held
             call = other.submit(program.door.ask, held.name, held.content(rows), allowed)
-            wait_for_a_lock(admin)
+            wait_until_one_waits(admin)
             program.process.send_signal(signal.SIGTERM)
             wait_until_leaving(program, contracted.door(program.target))
         assert call.result(timeout=LIMIT_S).code == ""
@@ -131,16 +131,12 @@ def lock(admin: psycopg.Connection, contracted: Contracted, rows: Rows) -> None:
     admin.execute(f"SELECT FROM {table} WHERE id = %s FOR UPDATE".encode(), [getattr(rows, which)])
 
 
-def waits(admin: psycopg.Connection) -> bool:
-    """Whether a statement waits for a lock."""
-    return admin.execute("SELECT 1 FROM pg_locks WHERE NOT granted").fetchone() is not None
-
-
-def wait_for_a_lock(admin: psycopg.Connection, *, waiting: bool = True) -> None:
-    """Returns once a statement waits for a lock, or none does any more."""
-    pause = threading.Event()
+def wait_until_one_waits(admin: psycopg.Connection) -> None:
+    """Returns once one statement waits for a lock, and no other does any more."""
+    pause, waiting = threading.Event(), None
     for _ in range(LIMIT_S * 20):
-        if waits(admin) == waiting:
+        waiting = admin.execute("SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted").fetchone()
+        if waiting == (1,):
             return
         pause.wait(0.05)
-    raise AssertionError("nothing waits for a lock" if waiting else "a statement goes on waiting for a lock")
+    raise AssertionError(f"{waiting} statements wait for a lock in place of one")
