@@ -40,7 +40,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     program = Conforming("graphql-gateway", argv, ("http",))
     with (
         program.started("http", {**env, "SHOP_JWT_PUBLIC_KEY_FILE": str(key)}, folder) as address,
-        httpx.Client(base_url=f"http://{address}", trust_env=False) as client,
+        httpx.Client(base_url=f"http://{address}", trust_env=False, timeout=60) as client,
     ):
         yield client
 

@@ -44,7 +44,7 @@ def contracted(request: pytest.FixtureRequest) -> Contracted:
     return COMPONENTS[request.param]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def peers(
     role_url: Callable[[str], str],
     started: Callable[..., Any],
@@ -52,7 +52,7 @@ def peers(
     session_traces: Any,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[dict[str, str]]:
-    """The addresses of our own services, in this process."""
+    """The addresses of our own services, in this process; none is left to hold connections when other tests begin."""
     folder, addresses = tmp_path_factory.mktemp("peers"), dict[str, str]()
     with start_blocking_portal() as portal, contextlib.ExitStack() as stack:
         for name in ("product", "user", "payment", "order"):
