@@ -57,20 +57,24 @@ async def test_wrong_password_and_unknown_email_are_told_alike(user: UserClient,
 
 
 async def test_unknown_email_takes_as_long_as_a_wrong_password(user: UserClient, make_user: Make) -> None:
-    ada = await make_user()
-
     async def took(email: str) -> float:
         began = time.perf_counter()
         with pytest.raises(Unauthenticated):
             await user.login(email, "wrong password")
         return time.perf_counter() - began
 
-    # In turns, so that both meet the same machine; an address is locked after ten failures.
-    emails = (ada.email, fresh_email())
-    known, unknown = (
-        min(times) for times in zip(*[[await took(email) for email in emails] for _ in range(9)], strict=True)
-    )
-    assert unknown > known / 2
+    async def share() -> float:
+        """The least time of an unknown address, as a share of that of a known one."""
+        ada = await make_user()
+        # In turns, so that both meet the same machine; an address is locked after ten failures.
+        emails = (ada.email, fresh_email())
+        known, unknown = (
+            min(times) for times in zip(*[[await took(email) for email in emails] for _ in range(9)], strict=True)
+        )
+        return unknown / known
+
+    # A program that hashes for known addresses alone fails twice; a busy machine is seldom so uneven twice.
+    assert await share() > 0.5 or await share() > 0.5
 
 
 async def test_password_is_stored_as_an_argon2id_hash_only(make_user: Make, admin: psycopg.Connection) -> None:
