@@ -188,7 +188,7 @@ def test_beforehand_it_says_what_the_first_stage_is_and_what_all_is_likely_to_ta
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("experiment.commands.in_blocks.RESULTS", tmp_path)
-    in_blocks._announce(plan())
+    in_blocks.announce(plan())
     told = capsys.readouterr().err
     likely = in_blocks.foreseen(plan())
     assert "rest, grpc: 10 blocks of 2 trials in random order in a first stage, about" in told
@@ -196,7 +196,7 @@ def test_beforehand_it_says_what_the_first_stage_is_and_what_all_is_likely_to_ta
         f"It decides how many blocks precision=5% takes: about {likely.blocks} in all, {minutes(likely.seconds)}, "
         "if trials scatter by 5 %. Leave the machine idle until then"
     ) in told
-    in_blocks._announce(replace(plan(), precision=None))
+    in_blocks.announce(replace(plan(), precision=None))
     assert "It decides" not in capsys.readouterr().err
 
 
