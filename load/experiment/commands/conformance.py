@@ -89,7 +89,7 @@ def conformance_table(component: str, argv: Sequence[str], laws: Sequence[Law]) 
     verdict = f"{failing} of {len(laws)} do not hold" if failing else f"all {len(laws)} hold"
     return table_of(
         "conformance",
-        f"What a {component} service must do, and whether {shlex.join(argv)} does: {verdict}",
+        f"What {component} must do, and whether {shlex.join(argv)} does: {verdict}",
         laws,
         [
             (Column("suite", numeric=False), lambda law: words(law.suite)),
