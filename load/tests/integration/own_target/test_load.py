@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from experiment.cli import app
 from experiment.kinds import load
 from hops.run.files import read_run
 from mesh.paths import ROOT
+from mesh.supervisor.processes import guarded
 
 from .library import described
 
@@ -38,7 +40,7 @@ def ports() -> Iterator[list[int]]:
     for one in sockets:
         one.close()
     program = Path(__file__).with_name("library.py")
-    process = subprocess.Popen([sys.executable, str(program), *map(str, chosen)])
+    process = subprocess.Popen(guarded([sys.executable, str(program), *map(str, chosen)], signal.SIGKILL))
     try:
         until = time.monotonic() + LIMIT_S
         for port in chosen:
