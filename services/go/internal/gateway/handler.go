@@ -60,7 +60,7 @@ func New(s *peer.Services, a *access.Authenticator, c config.Config, tracing tra
 		executor: executor.New(executable), documents: newDocuments(executable.Schema(), tracer),
 	}
 	g.executor.SetErrorPresenter(present)
-	g.executor.SetRecoverFunc(func(_ context.Context, panicked any) error { return guard.Recovered(panicked) })
+	g.executor.SetRecoverFunc(recovered)
 	mux := http.NewServeMux()
 	mux.HandleFunc(route, g.traced)
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -214,7 +214,7 @@ func (g *Gateway) run(ctx context.Context, asked *request, r *http.Request) ([]b
 	}
 	return g.execute(ctx, &graphql.OperationContext{
 		OperationName: asked.operationName, Variables: variables, Doc: document, Operation: operation,
-		RecoverFunc:            func(_ context.Context, panicked any) error { return guard.Recovered(panicked) },
+		RecoverFunc:            recovered,
 		ResolverMiddleware:     func(ctx context.Context, next graphql.Resolver) (any, error) { return next(ctx) },
 		RootResolverMiddleware: func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler { return next(ctx) },
 	})
@@ -233,6 +233,8 @@ func (g *Gateway) execute(ctx context.Context, operation *graphql.OperationConte
 	}
 	return response.Data, nil
 }
+
+func recovered(_ context.Context, panicked any) error { return guard.Recovered(panicked) }
 
 func checkCost(ctx context.Context, cost float64) error {
 	limit := float64(mostCost)

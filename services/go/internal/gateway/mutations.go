@@ -18,7 +18,7 @@ import (
 type mutations struct{}
 
 func (mutations) CreateProduct(ctx context.Context, input schema.CreateProductInput) (*schema.ProductPayload, error) {
-	if err := requirePartner(ctx); err != nil {
+	if err := graph.Of(ctx).RequirePartner(); err != nil {
 		return nil, err
 	}
 	return productPayload(graph.Of(ctx).Services.Product.CreateProduct(ctx, &productv1.CreateProductRequest{
@@ -90,7 +90,7 @@ func (mutations) CreateUser(ctx context.Context, input schema.CreateUserInput) (
 }
 
 func (mutations) UpdateProfile(ctx context.Context, input schema.UpdateProfileInput) (*schema.UserPayload, error) {
-	number, err := customer(ctx)
+	number, err := graph.Of(ctx).CustomerID()
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (mutations) UpdateProfile(ctx context.Context, input schema.UpdateProfileIn
 func (mutations) DeleteUser(ctx context.Context, input schema.DeleteUserInput) (*schema.DeleteUserPayload, error) {
 	number, err := graph.Number(input.ID, "User", "input.id")
 	if err == nil {
-		err = requireOwner(ctx, number, "")
+		err = graph.Of(ctx).RequireOwner(number)
 	}
 	if err == nil {
 		_, err = graph.Of(ctx).Services.User.DeleteUser(ctx, &userv1.DeleteUserRequest{Id: number})
@@ -194,7 +194,7 @@ func buyer(ctx context.Context, id *string) (int64, error) {
 
 // partnersNumber returns the service's id of what only partners may change.
 func partnersNumber(ctx context.Context, id, kind string) (int64, error) {
-	if err := requirePartner(ctx); err != nil {
+	if err := graph.Of(ctx).RequirePartner(); err != nil {
 		return 0, err
 	}
 	return graph.Number(id, kind, "input.id")

@@ -78,7 +78,7 @@ func (queries) Document(ctx context.Context, id string) (*graph.Document, error)
 }
 
 func (queries) Me(ctx context.Context) (*graph.User, error) {
-	number, err := customer(ctx)
+	number, err := graph.Of(ctx).CustomerID()
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (queries) User(ctx context.Context, id string) (*graph.User, error) {
 }
 
 func (queries) Users(ctx context.Context, first int32, after *string) (*schema.UserConnection, error) {
-	err := requirePartner(ctx)
+	err := graph.Of(ctx).RequirePartner()
 	if err == nil {
 		err = graph.CheckFirst(first, mostListed)
 	}
@@ -125,7 +125,7 @@ func (queries) Order(ctx context.Context, id string) (*graph.Order, error) {
 }
 
 func (queries) OrderLines(ctx context.Context, first int32, after *string) (*schema.OrderLineConnection, error) {
-	err := requirePartner(ctx)
+	err := graph.Of(ctx).RequirePartner()
 	if err == nil {
 		err = graph.CheckFirst(first, mostLines)
 	}
@@ -239,35 +239,11 @@ func (users) Orders(ctx context.Context, of *graph.User, first int32, after *str
 
 // ownUser returns the user with this id to the user, and to partners.
 func ownUser(ctx context.Context, number int64) (*graph.User, error) {
-	if err := requireOwner(ctx, number, ""); err != nil {
+	if err := graph.Of(ctx).RequireOwner(number); err != nil {
 		return nil, err
 	}
 	user, err := graph.Of(ctx).Users.Load(number)
 	return graph.Existing(user, err, "user", number)
-}
-
-func requireOwner(ctx context.Context, number int64, field string) error {
-	caller, err := graph.Of(ctx).Caller()
-	if err == nil {
-		err = caller.RequireOwner(number, field)
-	}
-	return err
-}
-
-func requirePartner(ctx context.Context) error {
-	caller, err := graph.Of(ctx).Caller()
-	if err == nil {
-		err = caller.RequirePartner()
-	}
-	return err
-}
-
-func customer(ctx context.Context) (int64, error) {
-	caller, err := graph.Of(ctx).Caller()
-	if err != nil {
-		return 0, err
-	}
-	return caller.CustomerID()
 }
 
 func value(text *string) string {

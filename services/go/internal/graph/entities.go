@@ -16,7 +16,10 @@ import (
 	"hopwise/services/internal/stubs/userv1"
 )
 
-const mostReviews = 20
+const (
+	mostReviews = 20
+	orderStatus = "ORDER_STATUS_" // begins the contract's names of statuses, and not those that clients see
+)
 
 // What a query may ask of an entity without a call of its own; `reviews`, `orders` and `payment` make one each.
 var (
@@ -96,20 +99,15 @@ func (o *Order) ID() string     { return GlobalID("Order", o.Id) }
 func (l *OrderLine) ID() string { return GlobalID("OrderLine", l.Id) }
 func (p *Payment) ID() string   { return GlobalID("Payment", p.Id) }
 
-func (o *Order) Status() string   { return StatusName(o.Order.Status) }
+func (o *Order) Status() string   { return strings.TrimPrefix(o.Order.Status.String(), orderStatus) }
 func (o *Order) PlacedAt() string { return moment(o.CreateTime) }
 func (p *Payment) Status() string {
 	return strings.TrimPrefix(p.Payment.Status.String(), "PAYMENT_STATUS_")
 }
 
-// StatusName returns an order's status as clients name it.
-func StatusName(status orderv1.OrderStatus) string {
-	return strings.TrimPrefix(status.String(), "ORDER_STATUS_")
-}
-
 // StatusNumber returns the status that clients name so.
 func StatusNumber(name string) orderv1.OrderStatus {
-	return orderv1.OrderStatus(orderv1.OrderStatus_value["ORDER_STATUS_"+name])
+	return orderv1.OrderStatus(orderv1.OrderStatus_value[orderStatus+name])
 }
 
 // Reviews returns the first reviews of the product.
@@ -132,11 +130,7 @@ func (u *User) CheckOwner(ctx context.Context) error {
 	if u.Own {
 		return nil
 	}
-	caller, err := Of(ctx).Caller()
-	if err == nil {
-		err = caller.RequireOwner(u.Id, "")
-	}
-	return err
+	return Of(ctx).RequireOwner(u.Id)
 }
 
 // Email is for the user and partners.
@@ -186,7 +180,7 @@ func (l *OrderLine) LineNumber() (int32, error) {
 			return other.OrderLine.LineNumber, nil
 		}
 	}
-	return 0, shoperr.New(shoperr.Internal, "", "internal error")
+	return 0, shoperr.Hidden()
 }
 
 // Product returns what was bought, nil if it was removed since.
@@ -210,14 +204,11 @@ func (p *Payment) Order(ctx context.Context) (*Order, error) {
 	if p.OrderId == 0 {
 		return nil, nil
 	}
-	return Of(ctx).orderKnown(ctx, p.OrderId)
-}
-
-func (r *Request) orderKnown(ctx context.Context, id int64) (*Order, error) {
+	r := Of(ctx)
 	if asked(ctx).only(knownOfOrder) {
-		return &Order{Order: &orderv1.Order{Id: id}, request: r}, nil
+		return &Order{Order: &orderv1.Order{Id: p.OrderId}, request: r}, nil
 	}
-	return r.prepared(ctx, id)
+	return r.prepared(ctx, p.OrderId)
 }
 
 func (r *Request) prepared(ctx context.Context, id int64) (*Order, error) {

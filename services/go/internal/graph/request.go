@@ -43,6 +43,33 @@ func WithRequest(ctx context.Context, services *peer.Services, authenticate func
 	return ctx
 }
 
+// RequireOwner checks that the caller may act for a user.
+func (r *Request) RequireOwner(user int64) error {
+	caller, err := r.Caller()
+	if err == nil {
+		err = caller.RequireOwner(user, "")
+	}
+	return err
+}
+
+// RequirePartner checks that the caller is a partner.
+func (r *Request) RequirePartner() error {
+	caller, err := r.Caller()
+	if err == nil {
+		err = caller.RequirePartner()
+	}
+	return err
+}
+
+// CustomerID returns the user who calls.
+func (r *Request) CustomerID() (int64, error) {
+	caller, err := r.Caller()
+	if err != nil {
+		return 0, err
+	}
+	return caller.CustomerID()
+}
+
 // Of returns the request that a resolver works for.
 func Of(ctx context.Context) *Request { return ctx.Value(requestKey{}).(*Request) }
 

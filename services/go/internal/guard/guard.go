@@ -101,7 +101,7 @@ func Recovering(work func() error) (err error) {
 // Recovered returns the error for the client after a panic, whose cause goes to the log only.
 func Recovered(panicked any) error {
 	slog.Error("panic", "cause", panicked, "stack", string(debug.Stack()))
-	return shoperr.New(shoperr.Internal, "", "internal error")
+	return shoperr.Hidden()
 }
 
 // Told returns the error for the client; an unknown cause goes to the log only.
@@ -117,7 +117,7 @@ func Told(ctx context.Context, err error) *shoperr.Error {
 		return shoperr.New(shoperr.DeadlineExceeded, "", Over)
 	}
 	slog.Error("unexpected error", "error", err)
-	return shoperr.New(shoperr.Internal, "", "internal error")
+	return shoperr.Hidden()
 }
 
 // limited returns a context that ends a little before the caller, or the edge in front of it, stops waiting.

@@ -175,7 +175,7 @@ func Restore(err error, service string) error {
 			if code := shoperr.Code(info.Reason); code.IsKnown() {
 				return shoperr.New(code, info.Metadata["field"], "%s", ended.Message())
 			}
-			return shoperr.New(shoperr.Internal, "", "internal error")
+			return shoperr.Hidden()
 		}
 	}
 	switch code := ended.Code(); code {
@@ -188,6 +188,6 @@ func Restore(err error, service string) error {
 			return shoperr.New(known, "", "%s", ended.Message())
 		}
 		slog.Error("a call failed", "service", service, "error", err)
-		return shoperr.New(shoperr.Internal, "", "internal error")
+		return shoperr.Hidden()
 	}
 }

@@ -77,6 +77,9 @@ func (c Code) Retry() time.Duration { return statuses[c].retry }
 // IsServerFault tells whether it is no fault of the caller's.
 func (c Code) IsServerFault() bool { return c == Internal || c == Unavailable || c == DeadlineExceeded }
 
+// Hidden returns what a caller is told of a cause that is the log's alone.
+func Hidden() *Error { return New(Internal, "", "internal error") }
+
 // Error is what a caller is told: a sentence that says what to change, and never an internal detail.
 type Error struct {
 	Code    Code
