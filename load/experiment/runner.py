@@ -20,6 +20,7 @@ from experiment.trial.run import run_trial
 from hops.run.documents.summary import Summary
 from hops.run.loads import rates_text
 from hops.run.network import network_text
+from hops.run.switches import is_of_the_shop
 from mesh.description.ports import Ports
 from mesh.runtime import require_runtime
 
@@ -136,5 +137,5 @@ def _what_is_left(plan: Plan, kept: Path) -> str:
     command = plan.name if plan.kind == "proof" else plan.kind
     if len(plan.trials()) == 1 or not done:
         return f"The partial results are in {shown(kept)}."
-    resumes = f"hopwise {command} --resume latest" if "targets" in plan.about else f"make {command} resume=latest"
+    resumes = f"make {command} resume=latest" if is_of_the_shop(plan.about) else f"hopwise {command} --resume latest"
     return f"{done} of {len(plan.trials())} trials are finished and kept in {shown(kept)}; `{resumes}` resumes it."

@@ -68,12 +68,13 @@ def print_seconds(out: Console, folder: Path) -> None:
     # Tables take a while to import, which a wrong option should not have to wait for.
     from hops.elements.renamed import TARGET, elements_of_compared
     from hops.run.files import MANIFEST, TRIALS, read_document
+    from hops.run.switches import is_of_the_shop
     from hops.tables.seconds import seconds_table
     from hops.terminal.render import rendered
 
     trials, manifest = read_document(folder / TRIALS)["trials"], read_document(folder / MANIFEST)
     table = seconds_table(trials, manifest["profile"])
-    out.print(rendered(elements_of_compared([table], TARGET if "targets" in manifest else "topology")))
+    out.print(rendered(elements_of_compared([table], "topology" if is_of_the_shop(manifest) else TARGET)))
 
 
 def print_places(out: Console, folder: Path) -> None:

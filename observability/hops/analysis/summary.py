@@ -28,7 +28,7 @@ from hops.run.documents.topology import TopologySummary, WireSummary
 from hops.run.documents.trial import TrialRecord
 from hops.run.files import RunFiles
 from hops.run.network import network_summary
-from hops.run.switches import compares_edges
+from hops.run.switches import compares_edges, is_of_the_shop
 
 _WIRE = ("wire_bytes_in", "wire_bytes_out", "opening_bytes_in", "opening_bytes_out", "connections_dialed")
 
@@ -128,7 +128,7 @@ def summarise(run: RunFiles, *, name: str, pairs_of: PairsOf, figures_of: Figure
         summary["cache"] = run.cache
     if compares_edges(manifest):
         summary["compared"] = "edge"
-    if "targets" in manifest:
+    if not is_of_the_shop(manifest):
         summary["compared"] = TARGET
     if manifest["mode"] == "open":  # in a closed loop, who arrives when follows from what it waited for
         # Only of one tape, the same arrivals met other work elsewhere.

@@ -12,7 +12,7 @@ from hops.report.view import View
 from hops.run.loads import lengths_text, rates_text
 from hops.run.network import SWITCHES as NETWORK
 from hops.run.network import network_text
-from hops.run.switches import Switches, mesh_text, replicas_text, switches_of, switches_text, value_text
+from hops.run.switches import Switches, is_of_the_shop, mesh_text, replicas_text, switches_of, switches_text, value_text
 from hops.tables.latency import loop_text
 
 
@@ -29,7 +29,7 @@ def load_facts(view: View) -> list[tuple[str, str]]:
     count = len(view.topologies)
     several = view.kind.arms or in_words_of("topologies", view.summary.get("compared", "topology"))
     blocks = plural(summary["blocks"], "block")
-    of_the_shop = "targets" not in manifest
+    of_the_shop = is_of_the_shop(manifest)
     fresh = ", each trial with fresh processes and a fresh database" if of_the_shop else ""
     return [
         (

@@ -44,6 +44,11 @@ def switches_of(manifest: Mapping[str, Any], topology: str) -> Switches:
     return switches
 
 
+def is_of_the_shop(manifest: Mapping[str, Any]) -> bool:
+    """Whether the shop was loaded, and not another target; of a run's manifest, or of what its plan adds to that."""
+    return "targets" not in manifest
+
+
 def compares_edges(manifest: Mapping[str, Any]) -> bool:
     """Whether a comparison is of one topology behind several edges, which differ in nothing but these."""
     arms: Sequence[Switches] = list(manifest.get("arms", {}).values())

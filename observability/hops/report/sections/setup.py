@@ -8,7 +8,7 @@ from typing import Any
 from hops.elements.element import Element, Figures, Fold, Heading, Section
 from hops.elements.table import Column, Table, words
 from hops.report.sections.topology_drawing import PROTOCOLS, draw_topology, links_of, protocol_name
-from hops.run.switches import mesh_text, programs_of, switches_of
+from hops.run.switches import is_of_the_shop, mesh_text, programs_of, switches_of
 
 
 def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]], *notes: Element) -> Section:
@@ -36,7 +36,7 @@ def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]], *note
     ]
     links = [(name, link) for name, one in topologies.items() for link in links_of(one, edge=edges[name] != "none")]
     used = {link.protocol for _, link in links}
-    if "targets" in manifest:
+    if not is_of_the_shop(manifest):
         elements = [
             Heading("Targets"),
             targets_table(manifest["targets"]),
