@@ -226,13 +226,14 @@ def _shop(component: str, plan: EdgePlan, places: ClusterPlaces) -> Service:
     ]
     protocol = topology.protocols_of(component)[0]
     port = places.listens(port_name(component, protocol)).port
-    ours, theirs, command = in_image(component, topology)
+    image, command = in_image(component, topology, _image)
     # A service listens when it is ready. To ask gRPC's health service would start a Python each time.
     asks = _opened(port) if protocol is Protocol.GRPC else _answered(port, limits.HEALTH_PATH)
-    checked: Service = {} if theirs else {"healthcheck": _checked(asks)}
+    # An image of the user's own has a command, and may hold nothing that could ask.
     started: Service = {"command": command} if command else {}
+    checked: Service = {"healthcheck": _checked(asks)} if command else {}
     return _server(
-        _image(ours) if ours else theirs,
+        image,
         **started,
         environment=settings,
         volumes=[_secrets_of(owner) for owner in owners],
@@ -322,8 +323,8 @@ def _image(target: str) -> str:
 
 
 def _all_of(topology: Topology) -> dict[str, Service]:
-    """Waits for every component; an image of the user's own may hold nothing that could ask whether it is healthy."""
-    theirs = {name for name in topology.components if in_image(name, topology)[1]}
+    """Waits for every component, until it is healthy where somebody asks whether it is."""
+    theirs = {name for name, program in topology.programs.items() if program.image}
     return {name: STARTED if name in theirs else HEALTHY for name in topology.components}
 
 

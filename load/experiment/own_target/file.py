@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from experiment.errors import UsageError
 from mesh.description.topology import LONGEST_NAME, Channel
-from mesh.description.yaml_lines import YamlError, line_of, load_yaml, read_yaml
+from mesh.description.yaml_lines import YamlError, explained, line_of, load_yaml, read_yaml
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9]+([-_][A-Za-z0-9]+)*$", max_length=LONGEST_NAME)]
 Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
@@ -207,18 +207,15 @@ def read_target(path: Path) -> TargetFile:
     try:
         return TargetFile(path, text, Target.model_validate(document))
     except ValidationError as error:
-        raise UsageError("\n".join(_explained(error, text, path))) from error
+        raise UsageError("\n".join(explained(error, text, str(path), _what))) from error
 
 
-def _explained(error: ValidationError, text: str, path: Path) -> Iterator[str]:
-    for item in error.errors():
-        where = [key for key in item["loc"] if key != "[key]"]
-        problem = item["msg"].removeprefix("Value error, ")
-        if item["type"] == "extra_forbidden":
-            problem = f"is not a key here; valid: {', '.join(_keys(where[:-1]))}"
-        elif item["type"] == "string_pattern_mismatch":
-            problem = f"{item['input']!r} is not valid{_EXAMPLES.get(str(where[-1]), '')}"
-        yield f"{path}:{line_of(text, where)}: {'.'.join(map(str, where))}: {problem}"
+def _what(item: Any, where: Sequence[Any]) -> str:
+    if item["type"] == "extra_forbidden":
+        return f"is not a key here; valid: {', '.join(_keys(where[:-1]))}"
+    if item["type"] == "string_pattern_mismatch":
+        return f"{item['input']!r} is not valid{_EXAMPLES.get(str(where[-1]), '')}"
+    return str(item["msg"]).removeprefix("Value error, ")
 
 
 _EXAMPLES = {
@@ -228,7 +225,7 @@ _EXAMPLES = {
 }
 
 
-def _keys(where: list[Any]) -> list[str]:
+def _keys(where: Sequence[Any]) -> list[str]:
     """The keys that are valid at a place of the file."""
     kind: type[BaseModel] = Target
     match where:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import yaml
 
@@ -72,7 +72,7 @@ def from_har(har: Any) -> tuple[Document, list[str]]:
         if url.scheme not in ("http", "https") or request["method"] not in METHODS.split(", "):
             continue
         dropped |= {name for header in request.get("headers", ()) if (name := header["name"].lower()) in SECRET}
-        base = f"{url.scheme}://{url.hostname}:{url.port or (443 if url.scheme == 'https' else 80)}"
+        base = _base(url)
         at = endpoints.setdefault(base, f"web{len(endpoints) + 1}")
         path = _literal(url.path or "/") + (f"?{_literal(url.query)}" if url.query else "")
         step = _request(request["method"], path, request.get("postData") or {})
@@ -85,6 +85,10 @@ def from_har(har: Any) -> tuple[Document, list[str]]:
     )
     said = f"headers were left out, {', '.join(sorted(dropped))} among them" if dropped else "headers were left out"
     return document, [f"{said}; look for secrets in paths and bodies too"]
+
+
+def _base(url: SplitResult) -> str:
+    return f"{url.scheme}://{url.hostname}:{url.port or (443 if url.scheme == 'https' else 80)}"
 
 
 def _request(method: str, path: str, sent: Mapping[str, Any]) -> Document:
@@ -110,7 +114,7 @@ def from_openapi(api: Any) -> tuple[Document, list[str]]:
         raise ValueError(f"version {api['openapi']}")
     server = str((api.get("servers") or [{"url": ""}])[0]["url"])
     url = urlsplit(server)
-    base = f"{url.scheme}://{url.hostname}:{url.port or (443 if url.scheme == 'https' else 80)}" if url.hostname else ""
+    base = _base(url) if url.hostname else ""
     journeys: Document = {}
     open_variables = set()
     for path, item in api["paths"].items():

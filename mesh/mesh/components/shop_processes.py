@@ -6,7 +6,7 @@ import json
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -200,23 +200,23 @@ def argv_of(component: str, program: Program | None) -> list[str]:
     return list(program.command)
 
 
-def in_image(component: str, topology: Topology) -> tuple[str, str, list[str]]:
-    """What a service or gateway is in a container.
+def in_image(component: str, topology: Topology, ours: Callable[[str], str]) -> tuple[str, list[str]]:
+    """The image that a service or gateway runs in, and its command.
 
     Args:
         component: Name of the component.
         topology: The topology, with an image for each of the user's own programs.
+        ours: Gives the full name of one of the project's own images.
 
     Returns:
-        The name of one of the project's own images, or none; the name of the user's own, or none; and the command,
-        without elements if the image has one.
+        The image's name, and the command; without elements for an image of the user's own, which has one.
     """
     program = topology.programs.get(component)
     if program is None:
-        return IMAGE, "", ["python", "-m", module_of(component)]
+        return ours(IMAGE), ["python", "-m", module_of(component)]
     if program.implementation:
-        return f"{IMAGE}-{program.implementation}", "", [component]
-    return "", program.image, []
+        return ours(f"{IMAGE}-{program.implementation}"), [component]
+    return program.image, []
 
 
 def shop_component(component: str, around: Surroundings, after: frozenset[str], replica: int = 1) -> Component:

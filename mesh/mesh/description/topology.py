@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from graphlib import CycleError, TopologicalSorter
 from itertools import combinations
@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from mesh.description.yaml_lines import YamlError, line_of, load_yaml, read_yaml
+from mesh.description.yaml_lines import YamlError, explained, line_of, load_yaml, read_yaml
 from mesh.errors import TopologyError
 from mesh.paths import TOPOLOGIES
 
@@ -389,7 +389,7 @@ def parse_topology(text: str, source: str) -> Topology:
     try:
         topology = Topology.model_validate(data)
     except ValidationError as error:
-        raise TopologyError("\n".join(_explain(error, text, source))) from error
+        raise TopologyError("\n".join(explained(error, text, source, _what))) from error
     problems = [f"{source}:{line_of(text, path)}: {problem}" for path, problem in _problems(topology)]
     if problems:
         raise TopologyError("\n".join(problems))
@@ -411,18 +411,12 @@ def _choices(folder: Path) -> str:
     return f"Valid: {', '.join(names(folder))}, or the path of a YAML file."
 
 
-def _explain(error: ValidationError, text: str, source: str) -> Iterator[str]:
-    for item in error.errors():
-        path = [key for key in item["loc"] if key != "[key]"]
-        yield f"{source}:{line_of(text, path)}: {'.'.join(map(str, path))}: {_what(item)}"
-
-
-def _what(item: Any) -> str:
+def _what(item: Any, where: Sequence[Any]) -> str:
     kind = item["type"]
     if kind == "missing":
         return "is missing"
     if kind == "extra_forbidden":
-        of, keys = ("a topology", Topology) if len(item["loc"]) == 1 else ("a program", Program)
+        of, keys = ("a topology", Topology) if len(where) == 1 else ("a program", Program)
         return f"is not a key of {of}; valid: {', '.join(keys.model_fields)}"
     if kind == "value_error":
         return str(item["ctx"]["error"])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import ValidationError
 
 MOST_BYTES = 64 * 1024
 MOST_DEPTH = 16
@@ -105,3 +106,19 @@ def line_of(text: str, path: Iterable[object]) -> int:
             break
         line, node = entry[0].start_mark.line + 1, entry[1]
     return line
+
+
+def explained(
+    error: ValidationError, text: str, source: str, what: Callable[[Any, Sequence[Any]], str]
+) -> Iterator[str]:
+    """What a model finds wrong in a YAML text, each mistake with its line and its place.
+
+    Args:
+        error: What the model says.
+        text: The text.
+        source: Name of the text.
+        what: Says what is wrong, of one of pydantic's mistakes and the keys that lead to it.
+    """
+    for item in error.errors():
+        where = [key for key in item["loc"] if key != "[key]"]
+        yield f"{source}:{line_of(text, where)}: {'.'.join(map(str, where))}: {what(item, where)}"

@@ -110,10 +110,10 @@ def _workload(name: str, around: Surroundings, options: ClusterOptions, *, meshe
     stores = component not in GATEWAYS
     port, spoken = next(iter(ports.items()))
     question = {"grpc": {"port": port}} if spoken == "grpc" else {"httpGet": {"path": "/healthz", "port": port}}
-    ours, theirs, command = in_image(component, around.topology)
+    image, command = in_image(component, around.topology, options.image)
     main = container(
         name,
-        options.image(ours) if ours else theirs,
+        image,
         options,
         Size(),
         mounts=[*([KEYS_MOUNT] if needed else []), *([DATABASE_MOUNT] if stores else [])],
