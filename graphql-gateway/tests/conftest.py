@@ -120,9 +120,7 @@ def program(
     shared_shop: MemoryShop, public_pem: bytes, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str | None]:
     """URL of the program that is tested in place of the application in this process; None for the application."""
-    file = tmp_path_factory.mktemp("gateway") / "public.pem"
-    file.write_bytes(public_pem)
-    with gateway_over(shared_shop, file) as url:
+    with gateway_over(shared_shop, public_pem, tmp_path_factory.mktemp("gateway")) as url:
         yield url
 
 

@@ -88,9 +88,7 @@ def program(
     installed: tuple[MemoryShop, FastAPI], public_pem: bytes, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str | None]:
     """URL of the program that is tested in place of the application in this process; None for the application."""
-    key = tmp_path_factory.mktemp("gateway") / "public.pem"
-    key.write_bytes(public_pem)
-    with gateway_over(installed[0], key) as url:
+    with gateway_over(installed[0], public_pem, tmp_path_factory.mktemp("gateway")) as url:
         yield url
 
 

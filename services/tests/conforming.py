@@ -48,8 +48,8 @@ class Conforming:
     component: str
     command: tuple[str, ...]
     protocols: tuple[str, ...]
-    start_s: float = 30
-    stop_s: float = 10
+    start_s: float = Component.start_limit_s
+    stop_s: float = Component.stop_limit_s
 
     def is_reached_by(self, item: pytest.Item) -> bool:
         """Whether a test says something of the program, from outside, that every implementation must do."""
@@ -101,12 +101,13 @@ class Conforming:
 
 
 @contextmanager
-def gateway_over(shop: MemoryShop, public_key: Path) -> Iterator[str | None]:
+def gateway_over(shop: MemoryShop, public_pem: bytes, folder: Path) -> Iterator[str | None]:
     """The gateway that is tested, over services in memory that this process serves over gRPC.
 
     Args:
         shop: The services.
-        public_key: File of the key that verifies tokens.
+        public_pem: The key that verifies tokens.
+        folder: Folder of the program's files.
 
     Yields:
         The gateway's URL; None if no program is tested.
@@ -117,8 +118,9 @@ def gateway_over(shop: MemoryShop, public_key: Path) -> Iterator[str | None]:
         return
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(shop.serving()) as address:
         peers = {f"SHOP_PEER_{name}": f"grpc://{address}" for name in ("PRODUCT", "ORDER", "USER", "PAYMENT")}
-        env = {"SHOP_JWT_PUBLIC_KEY_FILE": str(public_key), **peers}
-        with program.started("http", env, public_key.parent) as place:
+        key = folder / "public.pem"
+        key.write_bytes(public_pem)
+        with program.started("http", {"SHOP_JWT_PUBLIC_KEY_FILE": str(key), **peers}, folder) as place:
             yield f"http://{place}"
 
 

@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 
 from experiment.errors import UsageError
 from mesh.paths import ROOT
+from mesh.supervisor.processes import Component
 
 SERVICES, CHECKOUT = "services/tests/integration", "services/tests/integration/checkout"
 SUITES: Mapping[str, tuple[str, ...]] = {
@@ -30,8 +31,8 @@ CONTRACT = tuple(f"{SERVICES}/contract/test_{suite}.py" for suite in ("process",
 """The laws that are the same for every component."""
 SET_UP = (f"{SERVICES}/contract/test_set_up.py",)
 """What is asked first: a program that it does not hold for would only wait in all other tests."""
-START_S, STOP_S = 30, 10
-"""How long a program may take to answer, and to end."""
+START_S, STOP_S = Component.start_limit_s, Component.stop_limit_s
+"""How long a program may take to answer, and to end, in seconds."""
 PROTOCOLS = ("grpc", "rest", "graphql", "thrift")
 VARIABLE = "HOPWISE_CONFORMANCE"
 """What tells the tests which program they test (services/tests/conforming.py)."""

@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-SERVICES = "services/tests/integration"
-SET_UP, PROCESS, CALLS, SPANS = (
-    f"{SERVICES}/contract/test_{name}.py" for name in ("set_up", "process", "calls", "spans")
-)
-CATALOGUE, STOCK = f"{SERVICES}/test_product_catalogue.py", f"{SERVICES}/test_product_stock.py"
-ACCOUNTS, LOGINS = f"{SERVICES}/test_user_accounts.py", f"{SERVICES}/test_logins.py"
-CHECKOUT, ORDERS = f"{SERVICES}/checkout/test_checkout.py", f"{SERVICES}/checkout/test_orders.py"
-PAYMENTS = f"{SERVICES}/test_payments.py"
-REST, GRAPHQL = "rest-gateway/tests/unit", "graphql-gateway/tests/unit"
+from experiment.parity import conformance
+from experiment.parity.conformance import SUITES
+
+(SET_UP,), (PROCESS, CALLS, SPANS) = conformance.SET_UP, conformance.CONTRACT
+(CATALOGUE, STOCK), (PAYMENTS,) = SUITES["product"], SUITES["payment"]
+ACCOUNTS, LOGINS, _ = SUITES["user"]
+CHECKOUT, ORDERS = SUITES["order"]
+(REST,), (GRAPHQL,) = SUITES["rest-gateway"], SUITES["graphql-gateway"]
 PLATFORM = "shop/platform"
 
 

@@ -23,7 +23,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 
-from conforming import conforming
+from conforming import Conforming, conforming
 from mesh.components.shop_processes import CONTRACT, module_of
 from mesh.supervisor.processes import guarded
 from shop.platform.access.jwt import Principal, TokenSigner
@@ -33,7 +33,8 @@ from .components import COMPONENTS, Contracted, Rows, insert_rows
 from .doors import Door, Headers
 
 PROGRAM = conforming()
-START_S, STOP_S = (PROGRAM.start_s, PROGRAM.stop_s) if PROGRAM else (30, 10)
+LIMITS = PROGRAM or Conforming
+START_S, STOP_S = LIMITS.start_s, LIMITS.stop_s
 """How long a component may take to answer, and to end."""
 Start = Callable[..., contextlib.AbstractContextManager["Running"]]
 
@@ -119,7 +120,7 @@ class Running:
             if self.process.poll() is not None:
                 self.fail(f"ended with exit code {self.process.returncode} in place of serving")
             if time.monotonic() > until:
-                self.fail(f"did not answer its health check within {START_S} s")
+                self.fail(f"did not answer its health check within {START_S:g} s")
             time.sleep(0.02)
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> str:
@@ -132,7 +133,7 @@ class Running:
         try:
             _, said = self.process.communicate(timeout=STOP_S)
         except subprocess.TimeoutExpired:
-            self.fail(f"did not end within {STOP_S} s of the signal")
+            self.fail(f"did not end within {STOP_S:g} s of the signal")
         if self.process.returncode:
             self.fail(f"ended with exit code {self.process.returncode} after the signal: {said}")
         return said

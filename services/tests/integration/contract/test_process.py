@@ -39,7 +39,7 @@ def ended(start: Start, settings: dict[str, str]) -> tuple[int, str]:
         try:
             _, said = program.process.communicate(timeout=START_S)
         except subprocess.TimeoutExpired:
-            program.fail(f"did not end within {START_S} s, as it should with what it was told")
+            program.fail(f"did not end within {START_S:g} s, as it should with what it was told")
         return program.process.returncode, said
 
 
