@@ -126,7 +126,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? compare resume - Interrupted experiment to resume: latest, or its name.
 #? compare retry 0 Times to repeat a SUSPECT trial, 0 to 5.
 #? ladder topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
-#? ladder steps - Arms to run, comma-separated: no-edge, edge, sidecars, mtls, istio, untraced, sdk, memory, metrics, cluster, cluster-istio; by default, all that need no cluster.
+#? ladder steps - Arms to run, comma-separated: no-edge, edge, sidecars, mtls, istio, untraced, sdk, memory, metrics, updates, cluster, cluster-istio; by default, all that need no cluster.
 #? ladder blocks 8 Number of blocks, 1 to 100; each runs every arm once.
 #? ladder profile compare Profile that sets a trial's duration and rate: smoke, compare, quick, full, chaos, rtt.
 #? ladder rate - Journeys per second of an open loop (default: the profile's rate).

@@ -23,6 +23,7 @@ SWITCHES: Mapping[str, Mapping[str, str]] = {
     ladder.SDK: {"tracing": "sdk"},
     ladder.MEMORY: {"store": "memory"},
     ladder.METRICS: {"metrics": "on"},
+    ladder.UPDATES: {"updates": "on"},
     ladder.CLUSTER: {"runtime": "kubernetes"},
     ladder.CLUSTER_ISTIO: {"runtime": "kubernetes", "mesh": "istio", "mtls": "on"},
 }
@@ -40,7 +41,7 @@ def command(
     switches: Given,
 ) -> Plan:
     """The command `ladder`; `experiment.cli` has its help."""
-    climbed = load_topology(topology)
+    climbed = load_topology(topology, updates="on" if ladder.UPDATES in steps else "off")
     refuse_networks(common.file, ladder.KIND)
     return common.plan(f"{ladder.KIND}-{climbed.name}", ladder_arms(climbed, steps, **switches))
 
@@ -51,7 +52,7 @@ def ladder_arms(
     """The arms of a ladder, in its order.
 
     Args:
-        topology: The topology that all arms run.
+        topology: The topology that all arms run; for the arm `updates`, with its notification service.
         steps: Arms, comma-separated, in any order; empty for all that the topology can run on this machine.
         http: HTTP version of the clients, the same in all arms; None for 1 if there is the arm without an edge.
         trace: Share of journeys to trace in the arms that trace; None for the switch's own.
@@ -69,8 +70,14 @@ def ladder_arms(
                 f"arms must speak the same; leave out http={http}, or give steps= without {ladder.NO_EDGE}"
             )
         http = http or "1"
+    untold = topology.without_updates() if topology.has_updates else topology
     arms = tuple(
-        arm_of(name, topology, {"http": http, "trace": trace, "payload": payload, **SWITCHES[name]}) for name in names
+        arm_of(
+            name,
+            topology if name == ladder.UPDATES else untold,
+            {"http": http, "trace": trace, "payload": payload, **SWITCHES[name]},
+        )
+        for name in names
     )
     if any(not 0 < arm.switches.trace < 1 for arm in arms if arm.label != ladder.UNTRACED):
         raise UsageError(

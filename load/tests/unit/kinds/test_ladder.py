@@ -27,12 +27,16 @@ def test_arms_are_in_the_order_of_the_ladder_and_differ_in_one_thing() -> None:
     assert {arm.topology for arm in arms if arm.topology is not HYBRID} == set()
 
 
-def test_what_measuring_costs_is_a_step_of_its_own_with_any_switch_of_the_command() -> None:
+@pytest.mark.parametrize("thing", ladder.ON_TOP)
+def test_what_is_on_top_of_a_shop_is_a_step_of_its_own_with_any_switch_of_the_command(thing: str) -> None:
     given = {switch.name: str(switch.default) for switch in switches_of(ladder.KIND)}
-    edge, metrics = (arm.switches.as_dict() for arm in ladder_arms(HYBRID, "metrics,edge", **given))
-    assert {key: metrics[key] for key in edge if edge[key] != metrics[key]} == {"metrics": "on"}
-    (step,) = ladder.steps_of(["edge", "metrics"])
-    assert (step.lower, step.upper, step.adds) == ("edge", "metrics", "metrics")
+    topology = load_topology("hybrid", updates="on")
+    arms = ladder_arms(topology, f"{thing},edge", **given)
+    assert [arm.topology.has_updates for arm in arms] == [False, thing == "updates"]
+    edge, upper = (arm.switches.as_dict() for arm in arms)
+    assert {key: upper[key] for key in edge if edge[key] != upper[key]} == {thing: "on"}
+    (step,) = ladder.steps_of(["edge", thing])
+    assert (step.lower, step.upper, step.adds) == ("edge", thing, thing)
 
 
 def test_by_default_a_ladder_has_every_arm_that_the_topology_can_run() -> None:

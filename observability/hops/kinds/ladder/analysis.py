@@ -82,8 +82,9 @@ _OF: Mapping[str, Callable[[str], bool]] = {
     ladder.MEMORY: lambda part: part.startswith(("db:", "pool:")),
     ladder.UNTRACED: lambda _: False,
     ladder.SDK: lambda _: False,
-    # What measures does so wherever a component works or waits.
+    # What measures does so wherever a component works or waits; whoever delivers updates takes the processor from all.
     ladder.METRICS: lambda _: True,
+    ladder.UPDATES: lambda _: True,
     ladder.CLUSTER: lambda part: part.startswith("wire:"),
     ladder.CLUSTER_ISTIO: _of_sidecars,
 }

@@ -14,15 +14,17 @@ from typing import Final
 
 KIND: Final = "ladder"
 NO_EDGE, EDGE, SIDECARS, MTLS, ISTIO = "no-edge", "edge", "sidecars", "mtls", "istio"
-UNTRACED, SDK, MEMORY, METRICS = "untraced", "sdk", "memory", "metrics"
+UNTRACED, SDK, MEMORY, METRICS, UPDATES = "untraced", "sdk", "memory", "metrics", "updates"
 CLUSTER, CLUSTER_ISTIO = "cluster", "cluster-istio"
 
 UPWARDS = (NO_EDGE, EDGE, SIDECARS, MTLS, ISTIO)
 TRACINGS = (UNTRACED, EDGE, SDK)
 """How services trace: not at all, leanly, as they usually do. Any two of them make a step."""
 ON_THIS_MACHINE = (*UPWARDS, UNTRACED, SDK, MEMORY)
+ON_TOP = (METRICS, UPDATES)
+"""What adds to `edge` and to nothing else, and is an arm only if it is asked for."""
 IN_A_CLUSTER = (CLUSTER, CLUSTER_ISTIO)
-ARMS = (*ON_THIS_MACHINE, METRICS, *IN_A_CLUSTER)
+ARMS = (*ON_THIS_MACHINE, *ON_TOP, *IN_A_CLUSTER)
 
 ADDS = {
     EDGE: "edge",
@@ -33,6 +35,7 @@ ADDS = {
     SDK: "stock SDK",
     MEMORY: "database",
     METRICS: "metrics",
+    UPDATES: "updates",
     CLUSTER: "cluster",
     CLUSTER_ISTIO: "Istio in the cluster",
 }
@@ -76,8 +79,7 @@ def steps_of(arms: Sequence[str]) -> list[Step]:
     ]
     if MEMORY in arms and EDGE in arms:
         steps.append(Step(MEMORY, EDGE, (MEMORY,)))
-    if METRICS in arms and EDGE in arms:
-        steps.append(Step(EDGE, METRICS, (METRICS,)))
+    steps += [Step(EDGE, arm, (arm,)) for arm in ON_TOP if arm in arms and EDGE in arms]
     return steps + [
         Step(lower, upper, (upper,))
         for lower, upper in pairwise((EDGE, *IN_A_CLUSTER))

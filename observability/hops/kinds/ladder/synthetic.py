@@ -18,6 +18,7 @@ ARM_SWITCHES: Mapping[str, Mapping[str, object]] = {
     ladder.UNTRACED: {"trace": 0.0},
     ladder.SDK: {"tracing": "sdk"},
     ladder.METRICS: {"metrics": "on"},
+    ladder.UPDATES: {"updates": "on"},
     ladder.CLUSTER: {"runtime": "kubernetes"},
     ladder.CLUSTER_ISTIO: {"runtime": "kubernetes", "mesh": "istio", "mtls": "on"},
 }

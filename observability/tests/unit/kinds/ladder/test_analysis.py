@@ -130,6 +130,7 @@ def test_each_step_adds_one_thing_and_an_arm_left_out_makes_one_step_of_two():
         ("edge", "sdk", "stock SDK"),
         ("memory", "edge", "database"),
         ("edge", "metrics", "metrics"),
+        ("edge", "updates", "updates"),
         ("edge", "cluster", "cluster"),
         ("cluster", "cluster-istio", "Istio in the cluster"),
     ]
