@@ -101,6 +101,12 @@ def test_an_older_jaeger_is_asked_by_its_older_api(api):
     assert {name: api.asked[-1][1][name] for name in ("start", "end")} == {"start": ["1"], "end": ["9"]}
 
 
+def test_zipkin_names_the_services_that_it_has(api):
+    api.routes = {"/api/v2/services": (200, b'["b", "a"]')}
+    read = read_sources([api.url], query=Query(service="Shop"))
+    assert "there is no service 'Shop'; it has a, b" in read.said
+
+
 def test_jaeger_needs_a_service_and_names_those_that_it_has(api):
     older_jaeger(api)
     for service, said in (("", "--service is missing"), ("shop", "there is no service 'shop'")):

@@ -77,6 +77,7 @@ def test_a_trace_of_the_stock_sdk(requests, form, tmp_path):
 
 STOCK = Path(__file__).with_name("stock")
 NODE = {"work:shop", "wire:shop→stock", "work:stock", "db:stock", "external:shop→api.stripe.com"}
+JAVA = NODE - {"external:shop→api.stripe.com"}
 GO = {"work:shop", "wire:shop→stock", "work:stock", "messaging:shop", "messaging:shop→mail", "work:mail"}
 
 
@@ -86,11 +87,12 @@ GO = {"work:shop", "wire:shop→stock", "work:stock", "messaging:shop", "messagi
         ("node.json", "OTLP JSON", NODE),
         ("node.pb", "OTLP protobuf", NODE),
         ("node-zipkin.json", "Zipkin v2 JSON", NODE),
+        ("java.pb", "OTLP protobuf", JAVA),
         ("go.pb", "OTLP protobuf", GO),
     ],
 )
 def test_a_file_of_another_language_s_sdk(name, kind, parts):
-    """Made by OpenTelemetry's SDKs for Node and Go, with their own exporters."""
+    """Made by OpenTelemetry's SDKs for Node and Go and its agent for Java, with their own exporters."""
     read = read_sources([str(STOCK / name)])
     assert (read.inputs[0].format, read.inputs[0].refused) == (kind, "")
     (spans,) = read.traces.values()
