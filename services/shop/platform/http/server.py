@@ -24,6 +24,8 @@ CLOSE = (b"connection", b"close")
 BACKLOG = 2048
 PING_S = 20
 """A WebSocket is asked so often whether its client is there, which has as long to answer, in seconds."""
+UNREAD_S = 30
+"""A client that reads nothing of what waits for it loses its connection after so long, in seconds."""
 
 
 class _Server(uvicorn.Server):
@@ -90,7 +92,7 @@ async def http_server(app: Any, listen: str, drain_s: float = 0, *, sockets: boo
             http="httptools",
             ws="websockets-sansio" if sockets else "none",
             ws_max_size=MOST_BYTES,
-            # One that is gone, or does not read, is found out by pings; its buffer is bounded until then.
+            # One that is gone is found out by pings.
             ws_ping_interval=PING_S,
             ws_ping_timeout=PING_S,
             ws_per_message_deflate=False,
@@ -134,6 +136,8 @@ def _bind(listen: str) -> tuple[socket.socket, str]:
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Nothing else ends a connection whose buffers are full: what would close it waits behind what is not read.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, UNREAD_S * 1000)
         listener.bind((host, port))
         listener.listen(BACKLOG)
         listener.setblocking(False)

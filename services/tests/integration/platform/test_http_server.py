@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -10,6 +11,7 @@ import httpx
 import pytest
 
 from shop.platform.errors import StartError
+from shop.platform.http import server
 from shop.platform.http.server import http_server
 
 pytestmark = pytest.mark.integration
@@ -28,6 +30,36 @@ async def broken_app(scope: Any, receive: Any, send: Any) -> None:
     assert scope["type"] == "lifespan"
     await receive()
     await send({"type": "lifespan.startup.failed", "message": "no peers"})
+
+
+class Telling:
+    """Answers without end, and notes when it can do so no more."""
+
+    def __init__(self) -> None:
+        self.ended = asyncio.Event()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        assert scope["type"] != "lifespan", "no lifespan here"
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                telling = tasks.create_task(self._tell(scope["type"], send))
+                while (await receive())["type"] not in ("http.disconnect", "websocket.disconnect"):
+                    pass
+                telling.cancel()
+        finally:
+            self.ended.set()
+
+    async def _tell(self, kind: str, send: Any) -> None:
+        if kind == "websocket":
+            await send({"type": "websocket.accept"})
+        else:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+        while True:
+            await asyncio.sleep(0)  # after a disconnect, send returns at once
+            if kind == "websocket":
+                await send({"type": "websocket.send", "bytes": bytes(64_000)})
+            else:
+                await send({"type": "http.response.body", "body": bytes(64_000), "more_body": True})
 
 
 async def get(address: str) -> httpx.Response:
@@ -64,6 +96,22 @@ async def test_each_answer_is_the_last_over_its_connection_while_clients_leave(f
 async def test_nobody_is_waited_for_where_nobody_is_connected(free_address: str) -> None:
     async with asyncio.timeout(10), http_server(slow_app, free_address, drain_s=30) as address:
         assert (await get(address)).text == "done"
+
+
+@pytest.mark.parametrize(
+    "asks", ["", "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: bm90aGluZyBpcyByZWFkIQ==\r\n"]
+)
+async def test_who_reads_nothing_loses_the_connection(
+    free_address: str, monkeypatch: pytest.MonkeyPatch, asks: str
+) -> None:
+    monkeypatch.setattr(server, "UNREAD_S", 1)
+    app = Telling()
+    async with asyncio.timeout(30), http_server(app, free_address, sockets=True) as address:
+        host, port = address.rsplit(":", 1)
+        with socket.create_connection((host, int(port))) as client:
+            connection = "Upgrade" if asks else "keep-alive"
+            client.sendall(f"GET / HTTP/1.1\r\nHost: shop\r\nConnection: {connection}\r\n{asks}\r\n".encode())
+            await app.ended.wait()
 
 
 async def test_port_in_use_is_said_clearly(free_address: str) -> None:
