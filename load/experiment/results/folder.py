@@ -99,6 +99,9 @@ class ResultsFolder:
         if not self.path.exists():
             return None
         self.release()
+        if {entry.name for entry in self.path.iterdir()} <= {LOCK}:
+            shutil.rmtree(self.path)
+            return None
         kept = self.final.with_name(self.final.name + INCOMPLETE)
         self.path.rename(kept)
         return kept

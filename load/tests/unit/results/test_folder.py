@@ -50,6 +50,11 @@ def test_an_unfinished_run_leaves_latest_alone(tmp_path: Path) -> None:
     assert find_run(tmp_path, "latest") == done.resolve()
 
 
+def test_a_run_that_left_nothing_leaves_no_folder(tmp_path: Path) -> None:
+    assert ResultsFolder.new(tmp_path, "hybrid").set_aside() is None
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("crashed", [True, False])
 def test_an_interrupted_run_can_be_taken_up_where_it_is(tmp_path: Path, crashed: bool) -> None:
     first, second = ResultsFolder.new(tmp_path, "a"), ResultsFolder.new(tmp_path, "b")

@@ -117,17 +117,6 @@ func TestCursors(t *testing.T) {
 	}
 }
 
-func TestWhoTakesGzip(t *testing.T) {
-	for header, want := range map[string]bool{
-		"": false, "gzip": true, "br, GZIP;q=0.5": true, "gzip;q=0": false, "*": true, "*, gzip;q=0": false, "identity": false,
-		"x-gzip": true, "gzip;q=zzz": false,
-	} {
-		if acceptsGzip(header) != want {
-			t.Errorf("%q: want %v", header, want)
-		}
-	}
-}
-
 func TestErrorsAsClientsSeeThem(t *testing.T) {
 	text, err := json.Marshal(shown(shoperr.New(shoperr.Unavailable, "page_size", "try again")))
 	const want = `{"message":"try again","extensions":{"code":"UNAVAILABLE","field":"pageSize","retryAfter":1}}`

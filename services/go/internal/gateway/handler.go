@@ -2,7 +2,6 @@
 package gateway
 
 import (
-	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -10,10 +9,10 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/executor"
+	"github.com/klauspost/compress/gzhttp"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"go.opentelemetry.io/otel/attribute"
@@ -48,6 +47,7 @@ type Gateway struct {
 	schema        *ast.Schema
 	executor      *executor.Executor
 	documents     *documents
+	compressed    func(http.Handler) http.HandlerFunc
 }
 
 // New returns the gateway over the services.
@@ -55,9 +55,13 @@ func New(s *peer.Services, a *access.Authenticator, c config.Config, tracing tra
 	executable := schema.NewExecutableSchema(schema.Config{Resolvers: resolvers{}})
 	delete(executable.Schema().Directives, "defer") // answers come in one piece
 	tracer := tracing.Tracer("hopwise/services")
+	compressed, err := gzhttp.NewWrapper(gzhttp.MinSize(smallestGzip), gzhttp.CompressionLevel(gzip.BestSpeed))
+	if err != nil { // only for an option that is none
+		panic(err)
+	}
 	g := &Gateway{
 		services: s, authenticator: a, config: c, tracer: tracer, schema: executable.Schema(),
-		executor: executor.New(executable), documents: newDocuments(executable.Schema(), tracer),
+		executor: executor.New(executable), documents: newDocuments(executable.Schema(), tracer), compressed: compressed,
 	}
 	g.executor.SetErrorPresenter(present)
 	g.executor.SetRecoverFunc(recovered)
@@ -83,7 +87,11 @@ func (g *Gateway) traced(w http.ResponseWriter, r *http.Request) {
 	if g.config.Delay > 0 {
 		guard.Pause(ctx, g.config.Delay)
 	}
-	answered := g.answer(ctx, w, r)
+	var answered answer
+	g.compressed(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answered = g.answer(ctx, w, r)
+		answered.send(w)
+	})).ServeHTTP(w, r)
 	if span.IsRecording() {
 		span.SetAttributes(
 			attribute.String("http.request.method", r.Method), attribute.String("http.route", route),
@@ -97,7 +105,6 @@ func (g *Gateway) traced(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}
-	answered.compressed(r.Header.Get("Accept-Encoding")).send(w)
 }
 
 // answer is what a client gets.
@@ -263,47 +270,6 @@ func body(data []byte, errs ...*gqlerror.Error) []byte {
 		text = append(append(text, `,"data":`...), data...)
 	}
 	return append(text, '}')
-}
-
-var packers = sync.Pool{New: func() any {
-	packer, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // fails for an unknown level
-	return packer
-}}
-
-func (a answer) compressed(accepts string) answer {
-	if len(a.body) < smallestGzip {
-		return a
-	}
-	a.headers = append(a.headers, [2]string{"Vary", "Accept-Encoding"})
-	if acceptsGzip(accepts) {
-		var packed bytes.Buffer
-		packer := packers.Get().(*gzip.Writer)
-		defer packers.Put(packer)
-		packer.Reset(&packed)
-		_, _ = packer.Write(a.body) // which never fails in memory
-		_ = packer.Close()
-		a.body, a.headers = packed.Bytes(), append(a.headers, [2]string{"Content-Encoding", "gzip"})
-	}
-	return a
-}
-
-// acceptsGzip tells whether a client takes gzip (RFC 9110, 12.5.3).
-func acceptsGzip(header string) bool {
-	qualities := make(map[string]float64)
-	for part := range strings.SplitSeq(strings.ToLower(header), ",") {
-		coding, parameter, _ := strings.Cut(part, ";")
-		quality := 1.0
-		if text, isQuality := strings.CutPrefix(strings.TrimSpace(parameter), "q="); isQuality {
-			quality, _ = strconv.ParseFloat(text, 64)
-		}
-		qualities[strings.TrimSpace(coding)] = quality
-	}
-	for _, name := range []string{"gzip", "x-gzip", "*"} {
-		if quality, isNamed := qualities[name]; isNamed {
-			return quality > 0
-		}
-	}
-	return false
 }
 
 func (a answer) send(w http.ResponseWriter) {

@@ -1,0 +1,90 @@
+"""The shop's edge as anybody's target: TLS, HTTP/2, GraphQL, REST and gRPC with certificates of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
+from typer.testing import CliRunner
+
+from experiment.cli import app
+from experiment.kinds import load
+from hops.run.files import read_run
+from mesh.components.postgres_owner import remove_cluster
+from mesh.description.ports import Ports
+from mesh.description.switches import Switches
+from mesh.description.topology import load_topology
+from mesh.native.system import System
+from mesh.paths import RunFolder
+from shop.stubs.product.v1 import product_pb2
+
+pytestmark = pytest.mark.integration
+
+REST = "{http: GET /v1/products?page_size=3, at: web, expect: {there: [/products/2/id]}}"
+GRAPHQL = '{graphql: "{ products(first: 3) { edges { node { id } } } }", at: web, expect: {there: [/data/products/edges/2/node/id]}}'
+GRPC = (
+    "{grpc: shop.product.v1.ProductService/ListProducts, message: {page_size: 3}, descriptors: product.pb, "
+    "expect: {there: [/products/2/id]}}"
+)
+
+
+def descriptors() -> bytes:
+    """The product service and all that its file imports."""
+    found: dict[str, FileDescriptorProto] = {}
+
+    def add(file) -> None:
+        for imported in file.dependencies:
+            add(imported)
+        described = FileDescriptorProto()
+        file.CopyToProto(described)
+        found.setdefault(file.name, described)
+
+    add(product_pb2.DESCRIPTOR)
+    return FileDescriptorSet(file=found.values()).SerializeToString()
+
+
+@pytest.mark.parametrize(
+    ("topology", "scheme", "http", "steps"),
+    [("hybrid", "https", 2, [REST, GRAPHQL]), ("rest", "https", 1, [REST]), ("grpc", "grpcs", 2, [GRPC])],
+)
+def test_a_target_with_tls(
+    free_ports: Callable[[], Ports],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    topology: str,
+    scheme: str,
+    http: int,
+    steps: list[str],
+) -> None:
+    monkeypatch.setattr(load, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr("vl_convert.vegalite_to_svg", lambda *_, **__: "<svg></svg>")  # charts take long
+    (tmp_path / "product.pb").write_bytes(descriptors())
+    ports = free_ports()
+    folder = RunFolder.of(ports.base, root=tmp_path)
+    try:
+        with System(load_topology(topology), Switches(tls="on", trace=0.0), ports, "foreign", folder=folder) as shop:
+            assert shop.ca_certificate is not None
+            address = shop.url.partition("://")[2]
+            target = tmp_path / "edge.yaml"
+            target.write_text(
+                f"name: edge\ntargets: {{edge: {{endpoints: {{web: '{scheme}://{address}'}}}}}}\n"
+                f"http: {http}\nca_certificate: {shop.ca_certificate}\njourneys:\n  look: {{steps: [{', '.join(steps)}]}}\n",
+                encoding="utf-8",
+            )
+            loading = ["load", str(target), "--rate", "20", "--warmup", "1s", "--duration", "2s", "--json"]
+            done = CliRunner().invoke(app, loading)
+            trusted = target.read_text().replace(str(shop.ca_certificate), str(tmp_path / "product.pb"))
+            target.write_text(trusted)
+            refused = CliRunner().invoke(app, loading)
+    finally:
+        remove_cluster(folder)
+    assert done.exit_code in (0, 3), done.stderr  # a busy machine makes it SUSPECT
+    (one,) = json.loads(done.stdout)["topologies"].values()
+    assert one["journeys"]["all"]["count"] == 40
+    (results,) = (tmp_path / "results").glob("2*-edge")
+    assert set(read_run(results).journeys["outcome"]) == {"ok"}
+    assert refused.exit_code in (1, 2)
+    assert "product.pb" in refused.stderr
