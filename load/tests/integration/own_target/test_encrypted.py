@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from google.protobuf.descriptor import FileDescriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 from typer.testing import CliRunner
 
@@ -24,7 +25,10 @@ from shop.stubs.product.v1 import product_pb2
 pytestmark = pytest.mark.integration
 
 REST = "{http: GET /v1/products?page_size=3, at: web, expect: {there: [/products/2/id]}}"
-GRAPHQL = '{graphql: "{ products(first: 3) { edges { node { id } } } }", at: web, expect: {there: [/data/products/edges/2/node/id]}}'
+GRAPHQL = (
+    '{graphql: "{ products(first: 3) { edges { node { id } } } }", at: web, '
+    "expect: {there: [/data/products/edges/2/node/id]}}"
+)
 GRPC = (
     "{grpc: shop.product.v1.ProductService/ListProducts, message: {page_size: 3}, descriptors: product.pb, "
     "expect: {there: [/products/2/id]}}"
@@ -35,7 +39,7 @@ def descriptors() -> bytes:
     """The product service and all that its file imports."""
     found: dict[str, FileDescriptorProto] = {}
 
-    def add(file) -> None:
+    def add(file: FileDescriptor) -> None:
         for imported in file.dependencies:
             add(imported)
         described = FileDescriptorProto()
@@ -47,8 +51,7 @@ def descriptors() -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("topology", "scheme", "http", "steps"),
-    [("hybrid", "https", 2, [REST, GRAPHQL]), ("rest", "https", 1, [REST]), ("grpc", "grpcs", 2, [GRPC])],
+    ("topology", "scheme", "steps"), [("hybrid", "https", [REST, GRAPHQL]), ("grpc", "grpcs", [GRPC])]
 )
 def test_a_target_with_tls(
     free_ports: Callable[[], Ports],
@@ -56,7 +59,6 @@ def test_a_target_with_tls(
     monkeypatch: pytest.MonkeyPatch,
     topology: str,
     scheme: str,
-    http: int,
     steps: list[str],
 ) -> None:
     monkeypatch.setattr(load, "RESULTS", tmp_path / "results")
@@ -71,7 +73,7 @@ def test_a_target_with_tls(
             target = tmp_path / "edge.yaml"
             target.write_text(
                 f"name: edge\ntargets: {{edge: {{endpoints: {{web: '{scheme}://{address}'}}}}}}\n"
-                f"http: {http}\nca_certificate: {shop.ca_certificate}\njourneys:\n  look: {{steps: [{', '.join(steps)}]}}\n",
+                f"http: 2\nca_certificate: {shop.ca_certificate}\njourneys:\n  look: {{steps: [{', '.join(steps)}]}}\n",
                 encoding="utf-8",
             )
             loading = ["load", str(target), "--rate", "20", "--warmup", "1s", "--duration", "2s", "--json"]
