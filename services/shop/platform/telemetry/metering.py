@@ -24,8 +24,8 @@ T = TypeVar("T")
 
 METERS: list[Meters] = []
 """What measures, if anything is to be measured: a list, which costs those that look at it no call."""
-LOOK_S = 0.1
-"""Pause between two looks at how late the event loop is."""
+LOOK_S = 1.0
+"""Pause between two looks at how late the event loop is, in seconds: each look wakes a process that rests."""
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _SAMPLED = re.compile(r"00-([0-9a-f]{32})-[0-9a-f]{16}-01")
 
