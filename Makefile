@@ -156,7 +156,7 @@ prove-delays: setup ## Inject delays of sizes=500us,1ms,... into hops=payment,..
 	@$(RUN) -m experiment prove delays $(options)
 
 .PHONY: prove-what-if
-prove-what-if: setup ## Predict from traces what delays do to p50 and p99, then inject them and measure, about 16 min
+prove-what-if: setup ## Predict from traces what delays do to p50 and p99, then inject them and measure, about 50 min
 	@$(RUN) -m experiment prove what-if $(options)
 
 .PHONY: prove-queues

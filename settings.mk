@@ -349,7 +349,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? prove-delays resume - Interrupted proof to resume: latest, or its name.
 #? prove-what-if hops payment,product,user,order Components to slow, comma-separated: payment, product, user, order, graphql-gateway.
 #? prove-what-if sizes 1ms,2ms,5ms Delays to inject, comma-separated, such as 500us,2ms.
-#? prove-what-if blocks 1 Number of blocks; each runs every delay once.
+#? prove-what-if blocks 3 Number of blocks; each runs every delay once.
 #? prove-what-if seed 1 Seed of the tape and of the trial order.
 #? prove-what-if resume - Interrupted proof to resume: latest, or its name.
 #? prove-queues blocks 2 Number of blocks; each runs every hold once.

@@ -111,7 +111,7 @@ def what_if(
     sizes: Annotated[str, typer.Option(help="Delays to inject, comma-separated, such as 500us,2ms.")] = ",".join(
         what_if_proof.SIZES
     ),
-    blocks: Annotated[str, typer.Option(help="Number of blocks; each runs every delay once.")] = "1",
+    blocks: Annotated[str, typer.Option(help="Number of blocks; each runs every delay once.")] = "3",
     seed: Annotated[str, typer.Option(help="Seed of the tape and of the trial order.")] = "1",
     resume: Annotated[str, typer.Option(help="Interrupted proof to resume: latest, or its name.")] = "",
     as_json: Json = False,
