@@ -148,10 +148,10 @@ def _jaeger(base: str, query: Query) -> Iterator[Answer]:
         for trace_id in query.trace_ids:
             yield _jaeger_answer(base, f"traces/{quote(trace_id)}", f"traces/{quote(trace_id)}", query)
         return
-    services = get_json(f"{base}/api/services", query.headers).get("data")
-    if not query.service:
-        raise SourceError(f"{base}: Jaeger needs to know which service: --service is missing; {_has(services)}")
-    _require_service(base, query.service, services)
+    services = get_json(f"{base}/api/services", query.headers).get("data") or []
+    if query.service not in services:
+        unknown = f"there is no service {query.service!r}" if query.service else "--service is missing"
+        raise SourceError(f"{base}: Jaeger needs to know which service: {unknown}; {_has(services)}")
     asked = {
         "service_name": query.service,
         "operation_name": query.operation,
@@ -174,14 +174,8 @@ def _jaeger(base: str, query: Query) -> Iterator[Answer]:
     yield _jaeger_answer(base, f"traces?{_encoded(newer)}", f"traces?{_encoded(older)}", query)
 
 
-def _require_service(base: str, service: str, services: Any) -> None:
-    # Zipkin keeps names in lower case, whatever was sent.
-    if not {service, service.lower()} & set(map(str, services or [])):
-        raise SourceError(f"{base}: there is no service {service!r}; {_has(services)}")
-
-
-def _has(services: Any) -> str:
-    return f"it has {', '.join(sorted(map(str, services or []))) or 'none'}"
+def _has(services: Iterable[Any]) -> str:
+    return f"it has {', '.join(sorted(map(str, services))) or 'none'}"
 
 
 def _jaeger_answer(base: str, newer: str, older: str, query: Query) -> Answer:
@@ -205,7 +199,9 @@ def _zipkin(base: str, query: Query) -> Iterator[Answer]:
         yield from _each(query.trace_ids, lambda trace_id: f"{base}/api/v2/trace/{quote(trace_id)}", query)
         return
     if query.service:
-        _require_service(base, query.service, get_json(f"{base}/api/v2/services", query.headers))
+        services = get_json(f"{base}/api/v2/services", query.headers)
+        if query.service.lower() not in services:  # it keeps names in lower case, whatever was sent
+            raise SourceError(f"{base}: there is no service {query.service!r}; {_has(services)}")
     asked = {
         "serviceName": query.service,
         "spanName": query.operation,

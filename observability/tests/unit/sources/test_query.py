@@ -109,7 +109,11 @@ def test_zipkin_names_the_services_that_it_has(api):
 
 def test_jaeger_needs_a_service_and_names_those_that_it_has(api):
     older_jaeger(api)
-    for service, said in (("", "--service is missing"), ("shop", "there is no service 'shop'")):
+    for service, said in (
+        ("", "--service is missing"),
+        ("Edge", "there is no service 'Edge'"),
+        ("shop", "there is no service 'shop'"),
+    ):
         read = read_sources([api.url], query=Query(service=service))
         assert said in read.said
         assert "it has edge, order" in read.said
