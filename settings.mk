@@ -12,7 +12,7 @@ SETTINGS_stress := topologies users think profile seed workload tls admission im
 SETTINGS_overload := topologies factors capacity objective profile seed workload edge admission
 SETTINGS_connections := topologies connections blocks seed edge tls http
 SETTINGS_watch := topologies ways watchers channel interval duration rate blocks seed edge tls mesh mtls replicas trace http
-SETTINGS_chaos := topologies faults blocks rate seed workload edge tls mesh mtls admission replicas implementation cache trace resume
+SETTINGS_chaos := topologies faults blocks rate seed workload edge tls mesh mtls admission replicas implementation cache runtime trace resume
 SETTINGS_soak := topologies minutes rate seed workload edge tls mesh mtls replicas implementation updates cache trace
 SETTINGS_compare-runs := a b threshold metrics allow-suspect out
 SETTINGS_decide := run workload rate watchers lateness network rtt bandwidth
@@ -261,7 +261,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? watch trace 0.2 Share of journeys to trace, 0 to 1.
 #? watch http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? chaos topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
-#? chaos faults kill,crash,restart,readonly,rolling Faults, comma-separated: all, kinds, or kinds at a target, such as kill:order or cut:order-payment; kinds: kill, freeze, crash, cut, reset, slow, pool, restart, readonly, expire, clock, disk-full, rolling.
+#? chaos faults - Faults, comma-separated: all, kinds, or kinds at a target, such as kill:order or cut:order-payment; kinds: kill, freeze, crash, cut, reset, slow, pool, restart, readonly, expire, clock, disk-full, rolling; in a cluster evict, drain (default: kill,crash,restart,readonly,rolling; in a cluster evict,drain).
 #? chaos blocks 1 Number of blocks, 1 to 100; each runs every arm once.
 #? chaos rate - Journeys per second of an open loop (default: the profile's rate).
 #? chaos seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
@@ -274,6 +274,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? chaos replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? chaos implementation - Components to run as another program than the one in Python, such as product:go.
 #? chaos cache none What products and users are read from before the database: none or valkey.
+#? chaos runtime native Where everything runs: this machine, or the current kubectl context: native or kubernetes.
 #? chaos trace 0 Share of journeys to trace, 0 to 1.
 #? chaos resume - Interrupted experiment to resume: latest, or its name.
 #? soak topologies hybrid Topologies, comma-separated names or paths.

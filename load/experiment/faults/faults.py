@@ -16,6 +16,7 @@ from psycopg import sql
 from experiment.errors import UsageError
 from experiment.faults.certificates import expire, holders
 from experiment.faults.clock import no_faketime, stepped
+from experiment.faults.cluster import drained, drained_longer_s, evicted, evicted_longer_s, lacks_right
 from experiment.faults.disk import VOLUMES, no_volumes, on_small_volume
 from experiment.faults.links import linked, links_of
 from experiment.faults.strike import LASTS_S, Around, Strike, Wait
@@ -31,6 +32,8 @@ SHOP = "shop"
 """The target of a fault of all that serves customers."""
 LIFE_S = 0.4
 """The longest life between two crashes."""
+ROLLING_S = 8.0
+"""How long a restart of a rolling one may take, its wait included; the edge's may take twice as long."""
 LEAVE_S, READY_S = 1, 3.0
 """In a rolling restart, how long clients have to leave who is asked to stop, and how long who was restarted must have
 been ready before the next one: its callers look again at intervals."""
@@ -45,12 +48,16 @@ class Fault:
         targets: The targets that it has in a topology with these switches.
         around: Prepares it.
         lacks: Says what it needs that this machine or user does not have; empty if nothing.
+        longer_s: By how many seconds the load must be longer than others to show its end, for a target.
+        in_cluster: Whether it strikes pods of a cluster, and not processes of this machine.
     """
 
     about: str
     targets: Callable[[Topology, Switches], Sequence[str]]
     around: Around
     lacks: Callable[[], str] = lambda: ""
+    longer_s: Callable[[Topology, Switches, str], float] = lambda _topology, _switches, _target: 0.0
+    in_cluster: bool = False
 
     def require(self, name: str) -> None:
         """Checks that it can be done here.
@@ -105,6 +112,12 @@ def _rolling(system: System, target: str) -> Iterator[tuple[System, Strike]]:
             wait(READY_S)
 
     yield ours, strike
+
+
+def _rolling_longer_s(topology: Topology, switches: Switches, target: str) -> float:
+    components = topology.components if target == SHOP else ()
+    processes = sum(switches.replicas.get(name, 1) for name in components) * (2 if switches.meshed else 1)
+    return ROLLING_S * (processes + (3 if switches.meshed else 2) * switches.has_edge)
 
 
 def _freeze(system: System, target: str, wait: Wait) -> None:
@@ -181,12 +194,25 @@ FAULTS = {
         f"edge, gateways, services and sidecars are restarted one by one, {READY_S:g} s after the one before was ready",
         lambda _, switches: [SHOP, *([EDGE] if switches.has_edge else [])],
         _rolling,
+        longer_s=_rolling_longer_s,
+    ),
+    "evict": Fault(
+        "one of its pods is evicted; the cluster makes another",
+        lambda topology, switches: [*topology.components, *([EDGE] if switches.has_edge else [])],
+        evicted,
+        lacks_right("create", "pods", "--subresource=eviction"),
+        evicted_longer_s,
+        in_cluster=True,
+    ),
+    "drain": Fault(
+        "the node of most of its pods is drained, and takes pods again once they are gone",
+        lambda _topology, _switches: [SHOP],
+        drained,
+        lacks_right("patch", "nodes"),
+        drained_longer_s,
+        in_cluster=True,
     ),
 }
-
-
-ELSEWHERE = {"evict": "evicts a pod", "drain": "drains a node"}
-"""Faults that a cluster has, and no run on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +239,16 @@ class Chosen:
 
 def possible(topology: Topology, switches: Switches) -> list[Chosen]:
     """Every fault that a topology with these switches can have."""
-    return [Chosen(kind, target) for kind, fault in FAULTS.items() for target in fault.targets(topology, switches)]
+    return [
+        Chosen(kind, target)
+        for kind in kinds(in_cluster=switches.in_cluster)
+        for target in FAULTS[kind].targets(topology, switches)
+    ]
+
+
+def kinds(*, in_cluster: bool) -> list[str]:
+    """The kinds of faults that a run on this machine or in a cluster can have."""
+    return [kind for kind, fault in FAULTS.items() if fault.in_cluster == in_cluster]
 
 
 def chosen(given: str, topologies: Sequence[Topology], switches: Switches) -> dict[str, list[Chosen]]:
@@ -233,17 +268,11 @@ def chosen(given: str, topologies: Sequence[Topology], switches: Switches) -> di
     """
     has = {topology.name: possible(topology, switches) for topology in topologies}
     every = {str(one) for of in has.values() for one in of}
-    parts = [part.strip() for part in given.split(",")]
+    parts, valid = [part.strip() for part in given.split(",")], kinds(in_cluster=switches.in_cluster)
     for part in parts:
         kind, colon, target = part.partition(":")
-        if kind in ELSEWHERE:
-            raise UsageError(
-                f"faults={given}: {kind} {ELSEWHERE[kind]} of a cluster, and faults strike processes of this machine: "
-                "in a cluster, edge, database and traces are reached through port-forwards, which end with the pod at "
-                f"their other end; valid: all, {', '.join(FAULTS)}"
-            )
-        if part != "all" and kind not in FAULTS:
-            raise UsageError(f"faults={given}: {part!r} is unknown; valid: all, {', '.join(FAULTS)}")
+        if part != "all" and kind not in valid:
+            raise UsageError(f"faults={given}: {_why_not(kind, part)}; valid: all, {', '.join(valid)}")
         if part != "all" and not any(one == part or (not colon and one.startswith(f"{kind}:")) for one in every):
             targets = sorted(one.partition(":")[2] for one in every if one.startswith(f"{kind}:"))
             raise UsageError(
@@ -251,7 +280,7 @@ def chosen(given: str, topologies: Sequence[Topology], switches: Switches) -> di
             )
         if part != "all":
             FAULTS[kind].require(part)
-    left_out = lacking() if "all" in parts else {}
+    left_out = lacking(in_cluster=switches.in_cluster) if "all" in parts else {}
     return {
         name: [
             one for one in of if one.kind in parts or str(one) in parts or ("all" in parts and one.kind not in left_out)
@@ -260,6 +289,13 @@ def chosen(given: str, topologies: Sequence[Topology], switches: Switches) -> di
     }
 
 
-def lacking() -> dict[str, str]:
-    """The kinds of faults that cannot be done here, and what each needs."""
-    return {kind: needed for kind, fault in FAULTS.items() if (needed := fault.lacks())}
+def _why_not(kind: str, part: str) -> str:
+    if kind not in FAULTS:
+        return f"{part!r} is unknown"
+    strikes = "pods, with runtime=kubernetes" if FAULTS[kind].in_cluster else "processes of this machine"
+    return f"{kind} strikes {strikes}"
+
+
+def lacking(*, in_cluster: bool) -> dict[str, str]:
+    """The kinds of faults that cannot be done here or in the current cluster, and what each needs."""
+    return {kind: needed for kind in kinds(in_cluster=in_cluster) if (needed := FAULTS[kind].lacks())}

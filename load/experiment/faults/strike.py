@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
 from mesh.native.system import System
+from mesh.runtime import Runtime
 
 LASTS_S = 3.0
 """How long a fault lasts that does not end by itself."""
@@ -14,10 +16,10 @@ Wait = Callable[[float], None]
 """Waits for some seconds, during which the other components must stay alive."""
 Strike = Callable[[Wait], None]
 """Does a fault and undoes it."""
-Prepared = AbstractContextManager[tuple[System, Strike]]
+Prepared = AbstractContextManager[tuple[Runtime, Strike]]
 """A system to begin, and what will be done to it."""
-Around = Callable[[System, str], Prepared]
-"""Prepares a fault of a system that has not begun, at a target."""
+Around = Callable[[Any, str], Prepared]
+"""Prepares a fault of a system that has not begun, at a target; the system is of the kind that the fault is for."""
 
 
 def files_of(system: System) -> Path:

@@ -21,11 +21,10 @@ from experiment.results.folder import write_json
 from experiment.trial.outcome import JOURNEYS, Clock, Trial
 from experiment.trial.replay import Replay
 from experiment.trial.run import Say, ready
-from experiment.trial.sender import WATCH_S, LocalSender
+from experiment.trial.sender import WATCH_S, sender_of
 from hops.run.rows import read_journeys
 from hops.units import NS_PER_MS
 from mesh.components.shop_processes import TRIAL_DATABASE
-from mesh.native.system import System
 from mesh.runtime import Runtime
 
 STRIKES_AFTER_S = 4.0
@@ -59,8 +58,6 @@ def run_struck(
     meanwhile: Callable[[], object] = lambda: None,
 ) -> Trial:
     """Runs the trial of one fault; arguments and errors are those of `experiment.trial.run.run_trial`."""
-    if not isinstance(system, System):
-        raise TypeError(f"faults strike processes of this machine, and runtime={system.switches.runtime}")
     fault = Chosen.named(arm.fault)
     FAULTS[fault.kind].require(arm.fault)
     clock, of_arm, sending = Clock(), tapes.loads[arm.tape], plan.sending(arm)
@@ -71,7 +68,7 @@ def run_struck(
             reference = reference_digests(struck, load.tape)
             say(f"replaying {load}, {fault} after {STRIKES_AFTER_S:g} s")
             moments = _Moments(struck, strike)
-            sender = LocalSender(struck, shopload, moments.strike)
+            sender = sender_of(struck, shopload, moments.strike)
             replay = Replay(struck, shopload, load, folder, clock, reference, sender)
             record = folder / "acknowledged.jsonl"
             asked = _ask_again(struck, shopload, replay.rows, load.tape, folder, record) | _settled(struck)

@@ -118,12 +118,18 @@ class ShardedReplay:
                     f"load node {node.name} has the tape {says['tape_sha256']} instead of {self.load.tape.sha256}"
                 )
 
-    def send(self, watch: Callable[[], None], at_the_ends: Callable[[], None] = lambda: None) -> None:
+    def send(
+        self,
+        watch: Callable[[], None],
+        at_the_ends: Callable[[], None] = lambda: None,
+        meanwhile: Callable[[], None] = lambda: None,
+    ) -> None:
         """Lets all nodes begin at one instant, and returns once every one of them is through.
 
         Args:
             watch: Called now and then while the load lasts; what it raises ends the wait.
             at_the_ends: Called twice, just before the load begins and when the time of its last journey has come.
+            meanwhile: Called once the load has begun.
 
         Raises:
             GeneratorError: A node failed, or is still not through after the grace.
@@ -137,6 +143,8 @@ class ShardedReplay:
         self._on_all(_end_of)  # a node that heard of the start too late has refused it
         self._watch_until(start - self.calm_s, watch)
         at_the_ends()
+        self._watch_until(start, watch)
+        meanwhile()
         self._watch_until(start + self.load.duration_s, watch)
         at_the_ends()
         self._await(DONE, GRACE_S)

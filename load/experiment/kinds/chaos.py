@@ -15,7 +15,7 @@ from experiment.blocks import expected_s
 from experiment.commands import in_blocks, options
 from experiment.commands.in_blocks import Common, refuse_beside_resume
 from experiment.errors import UsageError
-from experiment.faults.faults import FAULTS, SHOP, Chosen, chosen, lacking
+from experiment.faults.faults import FAULTS, Chosen, chosen, kinds, lacking
 from experiment.plan.arms_in_blocks import DATA_SEED, PLAN, Arm, Plan, in_comparison
 from experiment.plan.mix import mix_of
 from experiment.plan.own_load import OwnLoad
@@ -34,8 +34,7 @@ from mesh.description.switches import parse_switches
 
 KIND = "chaos"
 USUAL = "kill,crash,restart,readonly,rolling"
-ROLLING_S = 8.0
-"""How long a restart of a rolling one may take, its wait included; the edge's may take twice as long."""
+USUAL_IN_CLUSTER = "evict,drain"
 FAILED = 1
 """Exit code if something was lost, doubled or left half done."""
 
@@ -46,12 +45,13 @@ def command(
     given: typer.Context,
     topologies: options.Topologies = options.COMPARED,
     faults: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Faults, comma-separated: all, kinds, or kinds at a target, such as kill:order or cut:order-payment; "
-            f"kinds: {', '.join(FAULTS)}."
+            f"kinds: {', '.join(kinds(in_cluster=False))}; in a cluster {', '.join(kinds(in_cluster=True))} "
+            f"(default: {USUAL}; in a cluster {USUAL_IN_CLUSTER})."
         ),
-    ] = USUAL,
+    ] = None,
     blocks: in_blocks.Blocks = "1",
     rate: options.Rate = None,
     seed: options.Seed = "1",
@@ -70,8 +70,11 @@ def command(
             folder, plan = take_up(RESULTS, resume, KIND)
         else:
             common = Common(KIND, blocks=blocks, profile=KIND, seed=seed, workload=workload, rate=rate)
+            in_cluster = parse_switches(**switches).in_cluster
+            if faults is None:
+                faults = USUAL_IN_CLUSTER if in_cluster else USUAL
             if "all" in faults.split(","):
-                for kind, needed in lacking().items():
+                for kind, needed in lacking(in_cluster=in_cluster).items():
                     typer.echo(f"LEFT OUT: {kind}, which needs {needed}.", err=True)
             plan = with_long_loads(common.plan(KIND, arms_of_faults(topologies, faults, switches)))
             folder = begin(plan, RESULTS)
@@ -108,13 +111,11 @@ def with_long_loads(plan: Plan) -> Plan:
 
     def longer(arm: Arm) -> Arm:
         fault = Chosen.named(arm.fault)
-        if fault.kind != "rolling":
+        more_s = FAULTS[fault.kind].longer_s(arm.topology, arm.switches, fault.target)
+        if not more_s:
             return arm
-        components = arm.topology.components if fault.target == SHOP else ()
-        processes = sum(arm.switches.replicas.get(name, 1) for name in components) * (2 if arm.switches.meshed else 1)
-        processes += (3 if arm.switches.meshed else 2) * arm.switches.has_edge
-        sending = replace(plan.sending(arm), duration_s=plan.profile.duration_s + ROLLING_S * processes)
-        return replace(arm, load=OwnLoad(f"{processes}-restarts", mix, sending))
+        sending = replace(plan.sending(arm), duration_s=plan.profile.duration_s + more_s)
+        return replace(arm, load=OwnLoad(f"{sending.duration_s:g}-seconds", mix, sending))
 
     return replace(plan, arms=tuple(map(longer, plan.arms)))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -78,10 +78,12 @@ class ClusterSender:
     Attributes:
         system: System to send to.
         shopload: The generator of this machine, which joins what those of the cluster leave.
+        meanwhile: What to do to the system from the begin of a replay on.
     """
 
     system: ClusterSystem
     shopload: Shopload
+    meanwhile: Callable[[], None] = lambda: None
 
     def warm_up(self, load: Load, out: Path) -> None:
         out.mkdir(parents=True)
@@ -98,7 +100,7 @@ class ClusterSender:
                 source.name,
                 interval_s=LOOK_EVERY_S,
             ) as sampler:
-                replay.send(self.system.check, at_the_ends=lambda: self._look(sampler))
+                replay.send(self.system.check, at_the_ends=lambda: self._look(sampler), meanwhile=self.meanwhile)
             replay.collect(out)
         journeys = read_journeys(out / JOURNEYS)
         return sampler.during(*_span_ns(journeys))

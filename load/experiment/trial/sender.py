@@ -83,14 +83,20 @@ class LocalSender:
         return sampler
 
 
-def sender_of(system: Runtime, shopload: Shopload) -> Sender:
-    """What sends loads to a system."""
+def sender_of(system: Runtime, shopload: Shopload, meanwhile: Callable[[], None] = lambda: None) -> Sender:
+    """What sends loads to a system.
+
+    Args:
+        system: The system.
+        shopload: The generator.
+        meanwhile: What to do to the system from the begin of a replay on.
+    """
     if not system.switches.in_cluster:
-        return LocalSender(system, shopload)
+        return LocalSender(system, shopload, meanwhile)
     # Imported here, as native runs do not need it.
     from experiment.trial.cluster_sender import ClusterSender
     from mesh.kubernetes.cluster.system import ClusterSystem
 
     if not isinstance(system, ClusterSystem):
         raise TypeError(f"runtime={system.switches.runtime} of a {type(system).__name__}")
-    return ClusterSender(system, shopload)
+    return ClusterSender(system, shopload, meanwhile)

@@ -66,3 +66,19 @@ def test_ctrl_c_leaves_no_namespace(terminal: Any, moment: int) -> None:
     assert made not in namespaces()
     assert terminal.namespace() is None
     assert terminal.left_over() == []
+
+
+@needs_cluster
+def test_a_pod_is_evicted_and_the_node_drained_while_customers_buy(terminal: Any) -> None:
+    done = terminal.make(
+        "chaos", "topologies=hybrid", "runtime=kubernetes", "rate=5", "faults=evict:order,drain", "json=1"
+    )
+    document = json.loads(done.stdout)
+    struck = {one["fault"]: one for one in document["struck"]}
+    assert struck.keys() == {"evict:order", "drain:shop"}
+    assert [(one["broken"], one["unanswered"], one["unsettled"], one["over"]) for one in struck.values()] == [
+        ([], 0, 0, True)
+    ] * 2
+    assert not struck["evict:order"]["failed"]
+    assert all(one["checkouts"] > 100 for one in struck.values())
+    assert terminal.namespace() is None

@@ -167,6 +167,7 @@ class Switches:
         "native",
         choice("Where everything runs: this machine, or the current kubectl context", "native", "kubernetes"),
         layer="everything",
+        commands=(CHAOS,),
     )
     load_nodes: int = entry(
         1,

@@ -116,10 +116,13 @@ def test_nobody_asks_a_node_anything_while_it_sends() -> None:
     node = FakeNode(0, 1)
     one = replay([node])
     one.get_ready()
-    asked_at_the_ends: list[int] = []
-    one.send(lambda: None, lambda: asked_at_the_ends.append(node.asked))
-    began, ended = asked_at_the_ends
-    assert began == ended < node.asked
+    seen: list[tuple[str, int]] = []
+    one.send(
+        lambda: None, lambda: seen.append(("end", node.asked)), meanwhile=lambda: seen.append(("meanwhile", node.asked))
+    )
+    (_, began), (during, while_it_sends), (_, ended) = seen
+    assert during == "meanwhile"
+    assert began == while_it_sends == ended < node.asked
 
 
 def test_a_node_that_is_gone_says_why() -> None:

@@ -20,7 +20,7 @@ from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
 
 HYBRID, REST = (load_topology(name, updates="on") for name in ("hybrid", "rest"))
-PLAIN = parse_switches()
+PLAIN, IN_CLUSTER = parse_switches(), parse_switches(runtime="kubernetes")
 MS = 1_000_000
 
 
@@ -50,7 +50,7 @@ def test_a_kind_stands_for_all_its_targets_and_a_topology_without_one_has_the_ot
         *(f"pool:{service}" for service in HYBRID.services),
     ]
     assert {one.kind for one in both["rest"]} == {"pool"}
-    everything = [one for one in possible(HYBRID, PLAIN) if one.kind not in lacking()]
+    everything = [one for one in possible(HYBRID, PLAIN) if one.kind not in lacking(in_cluster=False)]
     assert chosen("all", [HYBRID], PLAIN)["hybrid"] == everything
     assert set(USUAL.split(",")) <= set(FAULTS)
     assert [str(one) for one in chosen("rolling:edge", [REST], PLAIN)["rest"]] == ["rolling:edge"]
@@ -62,7 +62,7 @@ def test_what_cannot_be_done_here_is_refused_by_name_and_left_out_of_all(monkeyp
         chosen("kill,disk-full:postgres-wal", [HYBRID], PLAIN)
     kinds = {one.kind for one in chosen("all", [HYBRID], PLAIN)["hybrid"]}
     assert kinds & {"kill", "disk-full"} == {"kill"}
-    assert lacking()["disk-full"] == "root"
+    assert lacking(in_cluster=False)["disk-full"] == "root"
     monkeypatch.setitem(FAULTS, "disk-full", replace(FAULTS["disk-full"], lacks=lambda: ""))
     full = chosen("all", [HYBRID], PLAIN)["hybrid"]
     assert [str(one) for one in full if one.kind == "disk-full"] == [
@@ -77,7 +77,7 @@ def test_what_cannot_be_done_here_is_refused_by_name_and_left_out_of_all(monkeyp
         ("nope", "faults=nope: 'nope' is unknown; valid: all, kill, freeze"),
         (
             "evict:order",
-            "faults=evict:order: evict evicts a pod of a cluster, and faults strike processes of this machine",
+            "faults=evict:order: evict strikes pods, with runtime=kubernetes; valid: all, kill",
         ),
         ("", "faults=: '' is unknown"),
         ("kill:moon", "kill has no target 'moon' here; it has: edge, graphql-gateway, jaeger"),
@@ -88,6 +88,31 @@ def test_what_cannot_be_done_here_is_refused_by_name_and_left_out_of_all(monkeyp
 def test_other_faults_are_refused(given: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         chosen(given, [HYBRID], PLAIN)
+
+
+def test_a_cluster_has_faults_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in ("evict", "drain"):
+        monkeypatch.setitem(FAULTS, kind, replace(FAULTS[kind], lacks=lambda: ""))
+    whole = [f"evict:{part}" for part in (*HYBRID.components, "edge")]
+    assert [*map(str, chosen("all", [HYBRID], IN_CLUSTER)["hybrid"])] == [*whole, "drain:shop"]
+    with pytest.raises(UsageError, match="faults=kill:order: kill strikes processes of this machine; valid: all, evic"):
+        chosen("kill:order", [HYBRID], IN_CLUSTER)
+    monkeypatch.setitem(FAULTS, "drain", replace(FAULTS["drain"], lacks=lambda: "the right to patch nodes"))
+    with pytest.raises(UsageError, match="faults=drain needs the right to patch nodes; or leave it out"):
+        chosen("drain", [HYBRID], IN_CLUSTER)
+    assert not {one.kind for one in chosen("all", [HYBRID], IN_CLUSTER)["hybrid"]} & {"drain"}
+
+
+def test_a_load_lasts_until_the_end_of_a_fault_can_be_seen() -> None:
+    def lasts_s(fault: str, **switches: str) -> float:
+        target = FAULTS[fault].targets(HYBRID, PLAIN)[0]
+        return FAULTS[fault].longer_s(HYBRID, parse_switches(**switches), target)
+
+    assert lasts_s("kill") == 0
+    assert lasts_s("rolling") == 8 * (len(HYBRID.components) + 2)
+    assert lasts_s("rolling", replicas="order:2") == 8 * (len(HYBRID.components) + 3)
+    # Without a mesh, name servers may lead callers to a pod for 40 s after it was asked to leave.
+    assert lasts_s("drain") > lasts_s("evict") > 40 > lasts_s("evict", mesh="envoy") > 0
 
 
 def test_each_topology_and_fault_is_an_arm() -> None:

@@ -116,6 +116,10 @@ class Kubectl:
         answer = _data(self.run("version", "--output=json", "--request-timeout=10s"), ["version"])
         return str(answer["serverVersion"]["gitVersion"])
 
+    def may(self, *right: str) -> bool:
+        """Whether the user has a right, such as `patch`, `nodes`."""
+        return self.ask("auth", "can-i", *right, REQUEST_LIMIT).stdout.strip() == "yes"
+
     def raw(self, path: str) -> Any:
         """An answer of the cluster's API, as data.
 

@@ -27,7 +27,7 @@ def require_usable(kubectl: Kubectl, switches: Switches) -> None:
     """
     _require_answer(kubectl)
     for verb, resource in NEEDED:
-        if not _may(kubectl, verb, resource):
+        if not kubectl.may(verb, resource):
             raise ClusterError(
                 f"the context {kubectl.context} may not {verb} {resource}, and each run has a namespace of its own. "
                 "Use a context that may, or ask who runs the cluster for the right to."
@@ -45,15 +45,11 @@ def require_usage(kubectl: Kubectl) -> None:
     Raises:
         ClusterError: Nothing may be read; the message has what would do.
     """
-    if not any(_may(kubectl, "get", *resource) for resource in USAGE):
+    if not any(kubectl.may("get", *resource) for resource in USAGE):
         raise ClusterError(
             f"the context {kubectl.context} may get neither nodes/proxy nor pods.metrics.k8s.io, one of which says how "
             "much CPU and memory the pods use. Use a context that may, or ask who runs the cluster for the right to."
         )
-
-
-def _may(kubectl: Kubectl, verb: str, *resource: str) -> bool:
-    return kubectl.ask("auth", "can-i", verb, *resource, REQUEST_LIMIT).stdout.strip() == "yes"
 
 
 def has_istio_cni(kubectl: Kubectl) -> bool:

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -28,7 +28,7 @@ from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, Topology
 from mesh.edge.component import ACCESS_LOG
 from mesh.errors import ClusterError, ComponentDiedError, InputError, MeshError, StartError
-from mesh.kubernetes.cluster.causes import causes, is_ready, name_of, restarted
+from mesh.kubernetes.cluster.causes import Resource, causes, is_ready, name_of, restarted
 from mesh.kubernetes.cluster.kubectl import Kubectl
 from mesh.kubernetes.cluster.preflight import has_istio_cni, require_usable, require_usage
 from mesh.kubernetes.cluster.rollout import Rollout
@@ -157,8 +157,8 @@ class ClusterSystem(Run):
         keys = key_pair(self.folder)
         self.options = replace(self.options, istio_cni=has_istio_cni(kubectl), jwt_public_key=keys.public.read_text())
         write_json(self.target, self._target(keys.private, self.ports))
-        write_json(self._note, {"context": kubectl.context, "namespace": self.namespace})
         self._kubectl = kubectl.within(self.namespace)
+        self._write_note()
         try:
             self._roll_out(self._kubectl, keys, database)
         except MeshError:
@@ -184,6 +184,61 @@ class ClusterSystem(Run):
             raise
         finally:
             self._ready -= further
+
+    @contextlib.contextmanager
+    def replacing(self, components: Collection[str]) -> Iterator[Sequence[Resource]]:
+        """Lets pods of these components be taken away inside the context, and waits at its end for others.
+
+        Gives the pods that they have.
+
+        Raises:
+            StartError: Others did not become ready.
+        """
+        pods = self._pods_of(components)
+        ways = [f"{name}-forward" for to, names in self._forwarded().items() if to in components for name in names]
+        for way in ways:  # each ends with the pod that it leads to
+            self.kill(way)
+        self._ready -= set(map(name_of, pods))
+        yield pods
+        Rollout(self.kubectl, self.interrupts.check).until_ready(sorted(components), READY_LIMIT_S)
+        self._look_after(self._pods_of(components))
+        for way in ways:
+            self.restart(way)
+
+    @contextlib.contextmanager
+    def cordoned(self, node: str) -> Iterator[None]:
+        """Keeps in mind that a node takes no pods inside the context, and lets it at its end.
+
+        If the run is killed meanwhile, the next one does that.
+
+        Raises:
+            ClusterError: The cluster refused.
+        """
+        self._write_note(cordoned=node)
+        try:
+            yield
+        finally:
+            with self.interrupts.held():
+                self.kubectl.run("uncordon", node)
+            self._write_note()
+
+    def _write_note(self, **more: str) -> None:
+        """Notes what a run must undo that comes after this one, should this one not be able to."""
+        write_json(self._note, {"context": self.kubectl.context, "namespace": self.namespace, **more})
+
+    def _pods_of(self, components: Collection[str]) -> list[Resource]:
+        """The ready pods of some components that nobody has asked to leave."""
+        return [
+            pod
+            for pod in self.kubectl.get("pods")["items"]
+            if _component_of(pod) in components and is_ready(pod) and "deletionTimestamp" not in pod["metadata"]
+        ]
+
+    def _look_after(self, pods: Iterable[Resource]) -> None:
+        """From now on, the run ends if one of these pods does."""
+        for pod in pods:
+            self._ready.add(name_of(pod))
+            self._nodes.add((_component_of(pod), pod["spec"]["nodeName"]))
 
     def ended(self) -> list[ComponentDiedError]:
         dead = super().ended()
@@ -239,9 +294,7 @@ class ClusterSystem(Run):
                 kubectl.apply(stage)
                 rollout.until_ready([JAEGER, *map(name_of, stage)], READY_LIMIT_S)
         self._await_routes(kubectl)
-        ready = [pod for pod in kubectl.get("pods")["items"] if is_ready(pod)]
-        self._ready = {name_of(pod) for pod in ready}
-        self._nodes = {(pod["metadata"]["labels"]["app.kubernetes.io/name"], pod["spec"]["nodeName"]) for pod in ready}
+        self._look_after(pod for pod in kubectl.get("pods")["items"] if is_ready(pod))
 
     def _await_routes(self, kubectl: Kubectl) -> None:
         """Wait until callers reach whom they call: nodes and name servers hear of a pod a moment after it is ready.
@@ -331,7 +384,7 @@ class ClusterSystem(Run):
                 name = pod["metadata"]["name"]
                 log = self.kubectl.ask("logs", name, "--all-containers", "--prefix")
                 (self.logs / f"{name}.log").write_text(log.stdout)
-                if self.switches.has_edge and pod["metadata"]["labels"].get("app.kubernetes.io/name") == EDGE:
+                if self.switches.has_edge and _component_of(pod) == EDGE:
                     time.sleep(FLUSH_S)
                     self.kubectl.fetch(name, EDGE, str(EDGE_LOG), self.logs / ACCESS_LOG)
 
@@ -341,6 +394,9 @@ class ClusterSystem(Run):
             left = json.loads(self._note.read_text())
         except (OSError, ValueError):
             return
+        if node := left.get("cordoned"):
+            print(f"Letting the node {node} take pods again, which an earlier run did not.", file=sys.stderr)
+            Kubectl.current(self._environ).for_context(left["context"]).run("uncordon", node)
         print(f"Removing the namespace {left['namespace']}, which an earlier run did not.", file=sys.stderr)
         self._remove(left["context"], left["namespace"])
 
@@ -360,6 +416,10 @@ class ClusterSystem(Run):
             )
         else:
             self._note.unlink(missing_ok=True)
+
+
+def _component_of(pod: Resource) -> str:
+    return str(pod["metadata"]["labels"].get("app.kubernetes.io/name", ""))
 
 
 def _why_left(kubectl: Kubectl, namespace: str) -> str:

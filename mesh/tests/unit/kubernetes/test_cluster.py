@@ -97,12 +97,16 @@ def test_the_next_run_removes_what_a_killed_one_left(
     cluster: FakeCluster, system: ClusterSystem, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     note = tmp_path / ".run" / "1" / "namespace.json"
-    note.write_text(json.dumps({"context": "kind", "namespace": "hopwise-left"}))
+    note.write_text(json.dumps({"context": "kind", "namespace": "hopwise-left", "cordoned": "node-7"}))
+    cluster.says("uncordon node-7")
     cluster.refuses("version", "connection refused")
     with pytest.raises(ClusterError, match="does not answer"), system:
         pytest.fail("it must not begin")
     assert deleted(cluster, "hopwise-left")
-    assert "hopwise-left" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "hopwise-left" in told
+    assert "Letting the node node-7 take pods again" in told
+    assert "uncordon node-7" in cluster.asked
     assert not note.exists()
 
 

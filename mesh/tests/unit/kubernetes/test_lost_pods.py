@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from mesh.description.ports import Ports
 from mesh.description.switches import Switches
 from mesh.description.topology import load_topology
 from mesh.errors import ClusterError, ComponentDiedError, StartError
+from mesh.kubernetes.cluster.evictions import drain, evict
+from mesh.kubernetes.cluster.rollout import Rollout
 from mesh.kubernetes.cluster.system import ClusterSystem
 from mesh.paths import RunFolder
 
@@ -135,6 +138,58 @@ def test_a_pod_that_somebody_deletes_is_lost_before_it_is_gone(
     says("pods --output", *others)
     with pytest.raises(ComponentDiedError, match="product-1 is gone: somebody may have deleted it"):
         system.check_now()
+
+
+def test_a_pod_that_is_evicted_on_purpose_is_not_lost_and_the_next_one_is_looked_after(
+    cluster: FakeCluster, system: ClusterSystem, says: Callable[..., None]
+) -> None:
+    next_one = pod("product")
+    next_one["metadata"]["name"] = "product-2"
+    after = [*(each for each in PODS if each["metadata"]["name"] != "product-1"), next_one]
+    in_namespace = f"--namespace={system.namespace}"
+    cluster.says(f"{in_namespace} create --raw")
+    cluster.says(f"{in_namespace} wait --for=delete pod/product-1")
+    says("pods,deployments", JOB, *map(deployment, COMPONENTS), *after)
+
+    # The fake cluster has its next pod from the moment on at which somebody waits for the end of the first.
+    class Replaced(Rollout):
+        def until_ready(self, names: Sequence[str], limit_s: float) -> None:
+            super().until_ready(names, limit_s)
+            says("pods --output", *after)
+            system.check_now()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mesh.kubernetes.cluster.system.Rollout", Replaced)
+        evict(system, "product")
+    path = f"/api/v1/namespaces/{system.namespace}/pods/product-1/eviction"
+    assert any(line.startswith(f"{in_namespace} create --raw={path}") for line in cluster.asked)
+    assert json.loads(cluster.applied)["metadata"] == {"name": "product-1"}
+    system.check_now()
+    says("pods --output", *PODS)
+    with pytest.raises(ComponentDiedError, match="product-2 is gone"):
+        system.check_now()
+
+
+def test_only_the_shops_pods_leave_a_node_that_is_drained_and_it_takes_pods_again(
+    cluster: FakeCluster, system: ClusterSystem, tmp_path: Path
+) -> None:
+    in_namespace, note = f"--namespace={system.namespace}", tmp_path / ".run" / "1" / "namespace.json"
+    cluster.says(f"{in_namespace} get node", {"spec": {}})
+    cluster.says(f"{in_namespace} uncordon node-1")
+    cluster.refuses(f"{in_namespace} drain node-1", "error: unable to drain node: global timeout reached: 3m0s")
+    with pytest.raises(ClusterError, match="global timeout reached"):
+        drain(system, ["order", "product"])
+    asked = cluster.asked
+    (drained,) = [line for line in asked if " drain " in line]
+    run = system.options.run
+    assert f"--pod-selector=hopwise/run={run},app.kubernetes.io/name in (order,product) " in drained
+    assert asked.index(f"{in_namespace} uncordon node-1") > asked.index(drained)
+    assert "cordoned" not in json.loads(note.read_text())
+    with system.cordoned("node-1"):
+        assert json.loads(note.read_text())["cordoned"] == "node-1"
+    cluster.says(f"{in_namespace} get node", {"spec": {"unschedulable": True}})
+    with pytest.raises(ClusterError, match="node-1 takes no pods already; `kubectl uncordon node-1` lets it"):
+        drain(system, ["order"])
 
 
 def test_a_call_that_fails_because_a_further_pod_is_lost_has_the_pods_reason(

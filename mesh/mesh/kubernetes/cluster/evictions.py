@@ -1,0 +1,59 @@
+"""Pods that are taken away from a running system, as its cluster does that: one is evicted, or a node is drained."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+
+from mesh.errors import ClusterError
+from mesh.kubernetes.cluster.causes import name_of
+from mesh.kubernetes.cluster.system import ClusterSystem
+
+GONE_LIMIT_S = 180.0
+"""Pods have 90 s to end; those of a component with several go one after the other."""
+ANSWER_S = 10.0
+
+
+def evict(system: ClusterSystem, component: str) -> None:
+    """Evicts a pod of a component, and waits until it is gone and the component has all its pods again.
+
+    Raises:
+        ClusterError: The cluster refused, or the pod did not end.
+        StartError: Another pod did not become ready.
+    """
+    kubectl = system.kubectl
+    with system.replacing([component]) as pods:
+        pod = min(map(name_of, pods))
+        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}}
+        path = f"/api/v1/namespaces/{kubectl.namespace}/pods/{pod}/eviction"
+        kubectl.run("create", f"--raw={path}", "--filename=-", stdin=json.dumps(eviction))
+        limit = f"--timeout={GONE_LIMIT_S:g}s"
+        kubectl.run("wait", "--for=delete", f"pod/{pod}", limit, limit_s=GONE_LIMIT_S + ANSWER_S)
+
+
+def drain(system: ClusterSystem, components: Sequence[str]) -> None:
+    """Drains the node that has most pods of these components of theirs, as before work on it.
+
+    No other pod has to leave. The node takes pods again once they are gone; a cluster with another node has made new
+    ones there by then, and one without has none meanwhile.
+
+    Raises:
+        ClusterError: The node takes no pods already, the cluster refused, or a pod did not end.
+        StartError: Pods did not become ready again.
+    """
+    kubectl = system.kubectl
+    with system.replacing(components) as pods:
+        node, _ = Counter(pod["spec"]["nodeName"] for pod in pods).most_common(1)[0]
+        if kubectl.get("node", node)["spec"].get("unschedulable"):
+            raise ClusterError(f"the node {node} takes no pods already; `kubectl uncordon {node}` lets it")
+        of_the_shop = f"hopwise/run={system.options.run},app.kubernetes.io/name in ({','.join(sorted(components))})"
+        with system.cordoned(node):
+            kubectl.run(
+                "drain",
+                node,
+                f"--pod-selector={of_the_shop}",
+                "--delete-emptydir-data",
+                f"--timeout={GONE_LIMIT_S:g}s",
+                limit_s=GONE_LIMIT_S + ANSWER_S,
+            )
