@@ -281,12 +281,21 @@ def foretold_view(rows: Sequence[Foretold], path: Path) -> list[Element]:
             (Column("predicted", "ms"), lambda row: Cell(f"{row.predicted_ms:.2f}")),
             (Column("interval", "ms"), lambda row: Cell("{:.2f} to {:.2f}".format(*row.ci95))),
             (Column("measured", "ms"), lambda row: Cell(f"{row.measured_ms:.2f}")),
+            (
+                Column("untouched", "times", spare=1),
+                lambda row: Cell("" if row.untouched is None else f"{row.untouched:.2f}"),
+            ),
+            (Column("corrected", "ms"), lambda row: Cell(f"{row.corrected_ms:.2f}")),
             (Column("verdict", numeric=False), lambda row: words("inside" if row.holds else "OUTSIDE")),
         ],
     )
     return [
         table,
         Text(verdict, tone="verdict"),
+        Text(
+            "Untouched: what journeys that have no pause took in the same trials, in times of what they took in those "
+            "without a delay. By as much the machine was slower, and the measured figure is corrected by it."
+        ),
         *([] if telling else [Text(too_wide)]),
         Text(f"Results: {shown(path)}"),
     ]

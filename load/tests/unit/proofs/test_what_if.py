@@ -21,7 +21,7 @@ from hops.units import NS_PER_MS
 from mesh.description.topology import load_topology
 
 DELAY = Injected("product", 5.0)
-ROW = Foretold("product", 5.0, 5.1, "product", "p50", (900, 300), 10.0, 15.0, (14.0, 16.0), 15.5)
+ROW = Foretold("product", 5.0, 5.1, "product", "p50", (900, 300), 10.0, 15.0, (14.0, 16.0), 15.5, 1.02)
 
 
 def traces(count: int, seed: int, pause_ms: float = 0.0) -> list[list[Span]]:
@@ -71,6 +71,29 @@ def test_what_nobody_could_foresee_is_told(tmp_path: Path) -> None:
     rows = judge(folder, [DELAY])
     assert not any(row.holds for row in rows)
     assert not outcome(rows)["holds"]
+
+
+def test_journeys_that_no_pause_touches_tell_of_the_machine(tmp_path: Path) -> None:
+    folder = run_folder(tmp_path, pause_ms=5.2)
+    assert {row.untouched for row in judge(folder, [DELAY])} == {None}
+    hops = pl.read_parquet(folder / "hops.parquet")
+    without = hops.with_columns(journey=pl.lit("login"), part=pl.lit("work:user"), topology=pl.lit("baseline-2"))
+    slower = without.with_columns(pl.col("ns") * 1.25, topology=pl.lit(DELAY.label)).cast(hops.schema)
+    named = [rows.with_columns(pl.col("trace_id") + mark) for rows, mark in ((without, "a"), (slower, "b"))]
+    pl.concat([hops, *named]).write_parquet(folder / "hops.parquet")
+    done = pl.concat([pl.DataFrame({"trace_id": rows["trace_id"].unique(), "outcome": "ok"}) for rows in named])
+    journeys = pl.read_parquet(folder / "journeys.parquet")
+    pl.concat([journeys, done.select(journeys.columns)]).write_parquet(folder / "journeys.parquet")
+    rows = judge(folder, [DELAY])
+    assert [row.untouched for row in rows] == [pytest.approx(1.25, rel=1e-6)] * 2
+    # 5.2 ms are the pause's, whatever the machine does.
+    assert [row.corrected_ms for row in rows] == [
+        pytest.approx(5.2 + (row.measured_ms - 5.2) / 1.25, abs=1e-3) for row in rows
+    ]
+    assert not any(row.holds for row in rows), "these journeys were not slower by as much"
+    assert "1.25" in str(foretold_view(rows, tmp_path))
+    assert not replace(ROW, measured_ms=16.5, untouched=None).holds
+    assert replace(ROW, measured_ms=16.5, untouched=1.1).holds
 
 
 def test_figures_of_too_few_traces_are_left_out_and_no_traces_are_told(tmp_path: Path) -> None:
