@@ -199,7 +199,7 @@ func TestOneKindOfJourneyNamesItself(t *testing.T) {
 	}
 }
 
-// Requests of what is under way say that they go before new ones: all of a checkout, and those after a journey's first answer.
+// Requests say what goes before new ones: those that begin a checkout, and most of all those after a journey's first answer.
 func TestWhatIsUnderWaySaysSo(t *testing.T) {
 	for _, way := range ways {
 		t.Run(way.String(), func(t *testing.T) {
@@ -219,7 +219,7 @@ func TestWhatIsUnderWaySaysSo(t *testing.T) {
 				if want := map[bool]string{true: "u=1"}[e.Journey == journey.Checkout]; first != want {
 					t.Errorf("%s: its first request says %q, not %q", e.Journey, first, want)
 				}
-				if row.Waves > 1 && last != "u=1" {
+				if row.Waves > 1 && last != "u=0" {
 					t.Errorf("%s: the last of its %d requests says %q", e.Journey, len(seen), last)
 				}
 			}

@@ -12,12 +12,12 @@ import (
 
 // Exchange is the traffic of one journey. Its methods may be called side by side.
 type Exchange struct {
-	at    *Entrance
-	trace *telemetry.Journey
-	apart string // kind of journey that its requests name to the edge; empty for none
-	first bool   // whether requests go before those of new journeys, by Urgent
-	after bool   // whether those after the first answer do
-	cache *Cache // nil if no answers are kept
+	at     *Entrance
+	trace  *telemetry.Journey
+	apart  string // kind of journey that its requests name to the edge; empty for none
+	urgent bool   // whether requests say how urgent they are, by Urgent
+	buys   bool   // whether those before the first answer begin a checkout
+	cache  *Cache // nil if no answers are kept
 
 	mu       sync.Mutex
 	requests int64
@@ -32,7 +32,8 @@ type Exchange struct {
 
 const (
 	priorityHeader = "priority"
-	underWay       = "u=1" // the urgency of what is new is 3
+	underWay       = "u=0" // the urgency of what is new is 3
+	checkout       = "u=1"
 )
 
 // Sizes are those of bodies, without headers and framing: HTTP bodies, gRPC messages.
@@ -50,17 +51,21 @@ func New(at *Entrance, trace *telemetry.Journey) *Exchange { return &Exchange{at
 // Apart has all requests name the kind of journey to the edge, which then leads them to components that it has for it alone.
 func (x *Exchange) Apart(kind string) { x.apart = kind }
 
-// Urgent has requests say that they go before new ones (RFC 9218): those after the first answer, or all of them.
-func (x *Exchange) Urgent(all bool) { x.first, x.after = all, true }
+// Urgent has requests say how urgent they are (RFC 9218): those after the first answer are under way, and the ones before it may begin a checkout.
+func (x *Exchange) Urgent(buys bool) { x.buys, x.urgent = buys, true }
 
 // priority is what a request that begins now says about its urgency; empty for nothing.
 func (x *Exchange) priority() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.first || x.after && x.requests > x.inFlight {
+	switch {
+	case x.urgent && x.requests > x.inFlight:
 		return underWay
+	case x.buys:
+		return checkout
+	default:
+		return ""
 	}
-	return ""
 }
 
 // Toward has the requests that follow go to another entrance of the client; nothing may be under way.

@@ -1,14 +1,15 @@
 """Refuses requests at the edge, early and at hardly any cost, when answers take longer than they should.
 
 Envoy's adaptive concurrency: of each fifth of a second's answers the median is compared with what it should be, and as
-many requests are let in at a time as keep it there. The others get a 503 at once. What belongs to something under way,
-a journey's later requests and checkouts, says so (RFC 9218) and is refused much later than what is new.
+many requests are let in at a time as keep it there. The others get a 503 at once. Checkouts, and what belongs to
+something under way, say so (RFC 9218): the former are refused later than what else is new, and the latter last, since
+what has been done for it would be lost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from mesh.description.topology import Topology
@@ -16,16 +17,9 @@ from mesh.envoy_config import TYPES
 
 PRIORITY = "priority"
 """The header by which a client says how urgent a request is."""
-UNDER_WAY = "u=1"
-"""Its value for what goes before new requests, whose urgency is 3 where the header is missing."""
-UNDER_WAY_TIMES = 2
-"""As many times as long the median of the answers may take while requests under way are let in."""
+UNDER_WAY, CHECKOUT = "u=0", "u=1"
+"""Its values for later requests of something under way and for a new checkout; the urgency of others is 3."""
 PERCENTILE, UPDATE_MS = 50, 200
-MOST_NEW, MOST = 16, 40
-"""New requests that are let in at a time when answers are quick, and all requests. With more, a sudden peak would be a
-second's work of two cores before the first answer says so."""
-NEW, ALL = "admission.new", "admission.all"
-"""Names of the two limits' filters."""
 
 
 @dataclass(frozen=True)
@@ -37,12 +31,10 @@ class Admission:
             more than where p99 of journeys is 100 ms in services, and 250 ms in gateways.
         least: Requests that are let in at a time, whatever their answers take. An edge begins with so many, and doubles
             them with each `UPDATE_MS` in which answers are quick.
-        most: Requests that are let in at a time, however quick answers are.
     """
 
     median_ms: int
     least: int
-    most: int = MOST_NEW
 
 
 SERVICES = Admission(6, 4)
@@ -50,28 +42,53 @@ GATEWAYS = Admission(20, 8)
 """Gateways have longer answers among short ones, behind which others wait that nothing else delays."""
 
 
+@dataclass(frozen=True)
+class Limit:
+    """One of the limits that requests pass, each behind the one before.
+
+    Attributes:
+        name: Name of its filter.
+        times: As many times as long as of the first one the median of the answers may take.
+        most: Requests that are let in at a time, however quick answers are. With more, a sudden peak would be a
+            second's work of two cores before the first answer says so.
+        passed_by: Values of the header by which requests pass it by.
+    """
+
+    name: str
+    times: int
+    most: int
+    passed_by: tuple[str, ...] = ()
+
+
+LIMITS = (
+    Limit("admission.new", 1, 16, (UNDER_WAY, CHECKOUT)),
+    Limit("admission.checkouts", 2, 24, (UNDER_WAY,)),
+    Limit("admission.all", 3, 40),
+)
+
+
 def admission_filters(topology: Topology) -> Sequence[Mapping[str, Any]]:
     """Envoy's HTTP filters before a topology, the first ones of its chain."""
     admission = GATEWAYS if topology.gateways else SERVICES
-    under_way = replace(admission, median_ms=UNDER_WAY_TIMES * admission.median_ms, most=MOST)
-    return [_but_under_way(_limit(NEW, admission)), _limit(ALL, under_way)]
+    return [_but(limit.passed_by, _filter(limit, admission)) for limit in LIMITS]
 
 
 def without_admission() -> Mapping[str, Any]:
     """A route's `typed_per_filter_config` for answers that last, whose time says nothing."""
-    return {name: {"@type": f"{TYPES}/envoy.config.route.v3.FilterConfig", "disabled": True} for name in (NEW, ALL)}
+    off = {"@type": f"{TYPES}/envoy.config.route.v3.FilterConfig", "disabled": True}
+    return {limit.name: off for limit in LIMITS}
 
 
-def _limit(name: str, admission: Admission) -> Mapping[str, Any]:
+def _filter(limit: Limit, admission: Admission) -> Mapping[str, Any]:
     gradient = {
         "sample_aggregate_percentile": {"value": PERCENTILE},
         "concurrency_limit_params": {
-            "max_concurrency_limit": admission.most,
+            "max_concurrency_limit": limit.most,
             "concurrency_update_interval": _ms(UPDATE_MS),
         },
         # Fixed: to measure what is possible, Envoy would let in next to nothing for a while.
         "min_rtt_calc_params": {
-            "fixed_value": _ms(admission.median_ms),
+            "fixed_value": _ms(limit.times * admission.median_ms),
             "min_concurrency": admission.least,
             "buffer": {"value": 0},
         },
@@ -80,16 +97,21 @@ def _limit(name: str, admission: Admission) -> Mapping[str, Any]:
         "@type": f"{TYPES}/envoy.extensions.filters.http.adaptive_concurrency.v3.AdaptiveConcurrency",
         "gradient_controller_config": gradient,
     }
-    return {"name": name, "typed_config": config}
+    return {"name": limit.name, "typed_config": config}
 
 
-def _but_under_way(limit: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A limit that requests which are under way pass by."""
+def _but(passed_by: Sequence[str], limit: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A limit that requests pass by whose header has one of these values."""
+    if not passed_by:
+        return limit
     read = {"@type": f"{TYPES}/envoy.type.matcher.v3.HttpRequestHeaderMatchInput", "header_name": PRIORITY}
-    is_under_way = {"input": {"name": PRIORITY, "typed_config": read}, "value_match": {"exact": UNDER_WAY}}
+    value = {
+        "input": {"name": PRIORITY, "typed_config": read},
+        "value_match": {"safe_regex": {"regex": "|".join(passed_by)}},
+    }
     skip = {"@type": f"{TYPES}/envoy.extensions.filters.common.matcher.action.v3.SkipFilter"}
     matcher = {
-        "predicate": {"single_predicate": is_under_way},
+        "predicate": {"single_predicate": value},
         "on_match": {"action": {"name": "skip", "typed_config": skip}},
     }
     return {

@@ -4,8 +4,9 @@ What tells is how late the event loop comes to what is ready. As in CoDel (RFC 8
 counts: a queue that empties now and then was a burst, one that never does is too much. The share of requests that is
 let in then follows that delay. So it holds behind an edge, too, that has nothing of the kind (`mesh.edge.admission`).
 
-What is under way goes before what is new: requests that say so (RFC 9218) are let in until the delay is twice as long,
-and calls from inside always, since what has been done for them would be lost.
+Requests may say how urgent they are (RFC 9218): checkouts are let in until the delay is twice as long, what belongs to
+something under way until it is three times as long, and calls from inside always, since what has been done for them
+would be lost.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from contextlib import asynccontextmanager
 from shop.errors import Unavailable
 from shop.platform.config import ServiceConfig
 
-PRIORITY, UNDER_WAY = "priority", "u=1"
+PRIORITY, UNDER_WAY, CHECKOUT = "priority", "u=0", "u=1"
 DELAY_S = 0.015
 """How late the loop may be all the time while new requests are let in: some ten of them are at work then."""
-UNDER_WAY_TIMES = 2
+CHECKOUT_TIMES, UNDER_WAY_TIMES = 2, 3
 LOOK_S, LOOKS = 0.02, 10
 """Pause between two looks at the loop, and looks of an interval."""
 LEAST_SHARE, MOST_FALL, RISE = 0.02, 0.5, 1.1
@@ -63,11 +64,16 @@ class Admission:
 
     Attributes:
         new: The share of new requests.
+        checkouts: The share of new checkouts.
         under_way: The share of those that belong to something under way.
     """
 
     def __init__(self) -> None:
-        self.new, self.under_way = Share(DELAY_S), Share(UNDER_WAY_TIMES * DELAY_S)
+        times = (1, CHECKOUT_TIMES, UNDER_WAY_TIMES)
+        self.new, self.checkouts, self.under_way = (Share(each * DELAY_S) for each in times)
+        self._urgent: dict[str | bytes | None, Share] = {}
+        for value, share in ((CHECKOUT, self.checkouts), (UNDER_WAY, self.under_way)):
+            self._urgent[value] = self._urgent[value.encode()] = share
 
     def admit(self, priority: str | bytes | None) -> None:
         """Lets a request from outside in, or refuses it.
@@ -78,8 +84,7 @@ class Admission:
         Raises:
             Unavailable: There are too many.
         """
-        share = self.under_way if priority in (UNDER_WAY, UNDER_WAY.encode()) else self.new
-        if not share.take():
+        if not self._urgent.get(priority, self.new).take():
             raise Unavailable("there are too many requests at the moment; come again a little later")
 
     async def look(self) -> None:
@@ -91,7 +96,7 @@ class Admission:
                 due = loop.time() + LOOK_S
                 await asyncio.sleep(LOOK_S)
                 least_s = min(least_s, loop.time() - due)
-            for share in (self.new, self.under_way):
+            for share in (self.new, self.checkouts, self.under_way):
                 share.follow(least_s)
 
 

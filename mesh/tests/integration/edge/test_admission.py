@@ -18,7 +18,7 @@ from google.rpc.status_pb2 import Status
 
 from mesh.description.ports import Ports
 from mesh.description.topology import load_topology
-from mesh.edge.admission import GATEWAYS, PRIORITY, UNDER_WAY, UNDER_WAY_TIMES
+from mesh.edge.admission import CHECKOUT, GATEWAYS, LIMITS, PRIORITY, UNDER_WAY
 from mesh.edge.component import ACCESS_LOG, edge_component
 from mesh.edge.plan import edge_plan
 from mesh.paths import RunFolder
@@ -29,10 +29,8 @@ pytestmark = pytest.mark.integration
 
 CUSTOMERS = 30
 """More than the edge lets in at a time when answers are slow, and fewer than when they are quick."""
-BETWEEN_S = 1.2 * GATEWAYS.median_ms / 1_000
-"""Too slow for new requests, and quick enough for others, even where a busy machine adds some more."""
 LEARNING_S, LOAD_S = 1.5, 3.0
-SLOW_S = 3 * UNDER_WAY_TIMES * GATEWAYS.median_ms / 1_000
+SLOW_S = 2 * LIMITS[-1].times * GATEWAYS.median_ms / 1_000
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 
 
@@ -107,12 +105,16 @@ async def test_as_many_as_the_least_are_always_let_in(edge: EdgeRun, answers_aft
         assert set(await statuses(edge, "/v1/products", {}, GATEWAYS.least)) == {200}
 
 
-async def test_new_requests_are_refused_before_those_under_way(edge: EdgeRun) -> None:
-    async with gateway(edge, BETWEEN_S):
-        new = await statuses(edge, "/v1/products", {})
-        under_way = await statuses(edge, "/v1/products", {PRIORITY: UNDER_WAY})
-    assert new[503] > new[200] > 0
-    assert set(under_way) == {200}
+@pytest.mark.parametrize(("median_times", "refused", "let_in"), [(1.2, None, CHECKOUT), (2.4, CHECKOUT, UNDER_WAY)])
+async def test_new_requests_are_refused_before_checkouts_and_these_before_what_is_under_way(
+    edge: EdgeRun, median_times: float, refused: str | None, let_in: str
+) -> None:
+    # A little too slow for the first, and quick enough for the others, even where a busy machine adds some more.
+    async with gateway(edge, median_times * GATEWAYS.median_ms / 1_000):
+        first = await statuses(edge, "/v1/products", {PRIORITY: refused} if refused else {})
+        others = await statuses(edge, "/v1/products", {PRIORITY: let_in})
+    assert first[503] > first[200] > 0
+    assert set(others) == {200}
 
 
 async def test_those_under_way_are_refused_too_in_the_end(edge: EdgeRun) -> None:

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from shop.errors import Unavailable
-from shop.platform.admission import DELAY_S, LEAST_SHARE, UNDER_WAY, Admission, Share, admission
+from shop.platform.admission import CHECKOUT, DELAY_S, LEAST_SHARE, UNDER_WAY, Admission, Share, admission
 from shop.platform.config import ServiceConfig
 
 
@@ -50,18 +50,23 @@ def test_a_load_ends_where_it_can_be_borne_and_everything_is_let_in_afterwards()
     assert share.value == 1.0
 
 
-def test_what_is_under_way_is_let_in_for_longer() -> None:
+def test_checkouts_are_let_in_for_longer_and_what_is_under_way_for_longest() -> None:
     limit = Admission()
-    for share in (limit.new, limit.under_way):
-        share.follow(1.9 * DELAY_S)
-    assert limit.under_way.value == 1.0 > limit.new.value
-    limit.new.value = 0.0
+    shares = (limit.new, limit.checkouts, limit.under_way)
+    for times, refuses in ((1.9, (limit.new,)), (2.9, (limit.new, limit.checkouts))):
+        for share in shares:
+            share.value = 1.0
+            share.follow(times * DELAY_S)
+        assert [share for share in shares if share.value < 1.0] == [*refuses]
+    limit.new.value = limit.checkouts.value = 0.0
     limit.admit(UNDER_WAY)
     limit.admit(UNDER_WAY.encode())
-    for priority in (None, "u=3", b"u=5"):
+    for priority in (None, "u=3", b"u=5", CHECKOUT, CHECKOUT.encode()):
         with pytest.raises(Unavailable) as refused:
             limit.admit(priority)
         assert refused.value.retry_after_s == 1
+    limit.checkouts.value = 1.0
+    limit.admit(CHECKOUT.encode())
 
 
 async def test_a_loop_is_watched_while_it_is_asked_to_and_no_longer() -> None:
