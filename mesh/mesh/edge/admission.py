@@ -105,20 +105,24 @@ def _but(passed_by: Sequence[str], limit: Mapping[str, Any]) -> Mapping[str, Any
     if not passed_by:
         return limit
     read = {"@type": f"{TYPES}/envoy.type.matcher.v3.HttpRequestHeaderMatchInput", "header_name": PRIORITY}
-    value = {
-        "input": {"name": PRIORITY, "typed_config": read},
-        "value_match": {"safe_regex": {"regex": "|".join(passed_by)}},
-    }
     skip = {"@type": f"{TYPES}/envoy.extensions.filters.common.matcher.action.v3.SkipFilter"}
-    matcher = {
-        "predicate": {"single_predicate": value},
-        "on_match": {"action": {"name": "skip", "typed_config": skip}},
-    }
+    matchers = [
+        {
+            "predicate": {
+                "single_predicate": {
+                    "input": {"name": PRIORITY, "typed_config": read},
+                    "value_match": {"exact": value},
+                }
+            },
+            "on_match": {"action": {"name": "skip", "typed_config": skip}},
+        }
+        for value in passed_by
+    ]
     return {
         "name": limit["name"],
         "typed_config": {
             "@type": f"{TYPES}/envoy.extensions.common.matching.v3.ExtensionWithMatcher",
-            "xds_matcher": {"matcher_list": {"matchers": [matcher]}},
+            "xds_matcher": {"matcher_list": {"matchers": matchers}},
             "extension_config": limit,
         },
     }
