@@ -27,7 +27,7 @@ from mesh.supervisor.run import Run
 
 pytestmark = pytest.mark.integration
 
-CUSTOMERS = 30
+CUSTOMERS = 22
 """More than the edge lets in at a time when answers are slow, and fewer than when they are quick."""
 LEARNING_S, LOAD_S = 1.5, 3.0
 SLOW_S = 2 * LIMITS[-1].times * GATEWAYS.median_ms / 1_000
