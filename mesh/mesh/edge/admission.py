@@ -48,9 +48,9 @@ class Limit:
 
     Attributes:
         name: Name of its filter.
-        times: As many times as long as of the first one the median of the answers may take.
-        least_times: As many times as many requests as of the first one are let in at a time, whatever their answers
-            take: what is under way must find room beside what is new, or work has been done for nothing.
+        times: As many times as long as of the first one the median of the answers may take, and as many times as many
+            requests are let in at a time whatever their answers take: what is under way must find room beside what is
+            new, or work has been done for nothing.
         most: Requests that are let in at a time, however quick answers are. With more, a sudden peak would be a
             second's work of two cores before the first answer says so.
         passed_by: Values of the header by which requests pass it by.
@@ -58,15 +58,14 @@ class Limit:
 
     name: str
     times: int
-    least_times: int
     most: int
     passed_by: tuple[str, ...] = ()
 
 
 LIMITS = (
-    Limit("admission.new", 1, 1, 16, (UNDER_WAY, CHECKOUT)),
-    Limit("admission.checkouts", 2, 2, 24, (UNDER_WAY,)),
-    Limit("admission.all", 3, 4, 40),
+    Limit("admission.new", 1, 16, (UNDER_WAY, CHECKOUT)),
+    Limit("admission.checkouts", 2, 32, (UNDER_WAY,)),
+    Limit("admission.all", 3, 40),
 )
 
 
@@ -92,7 +91,7 @@ def _filter(limit: Limit, admission: Admission) -> Mapping[str, Any]:
         # Fixed: to measure what is possible, Envoy would let in next to nothing for a while.
         "min_rtt_calc_params": {
             "fixed_value": _ms(limit.times * admission.median_ms),
-            "min_concurrency": limit.least_times * admission.least,
+            "min_concurrency": limit.times * admission.least,
             "buffer": {"value": 0},
         },
     }

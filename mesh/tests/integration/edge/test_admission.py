@@ -27,7 +27,7 @@ from mesh.supervisor.run import Run
 
 pytestmark = pytest.mark.integration
 
-CUSTOMERS = 22
+CUSTOMERS = 30
 """More than the edge lets in at a time when answers are slow, and fewer than when they are quick."""
 LEARNING_S, LOAD_S = 1.5, 3.0
 SLOW_S = 2 * LIMITS[-1].times * GATEWAYS.median_ms / 1_000
@@ -105,11 +105,12 @@ async def test_as_many_as_the_least_are_always_let_in(edge: EdgeRun, answers_aft
         assert set(await statuses(edge, "/v1/products", {}, GATEWAYS.least)) == {200}
 
 
-@pytest.mark.parametrize(("median_times", "refused", "let_in"), [(1.2, None, CHECKOUT), (2.4, CHECKOUT, UNDER_WAY)])
+@pytest.mark.parametrize(("median_times", "refused", "let_in"), [(1.4, None, CHECKOUT), (2.8, CHECKOUT, UNDER_WAY)])
 async def test_new_requests_are_refused_before_checkouts_and_these_before_what_is_under_way(
     edge: EdgeRun, median_times: float, refused: str | None, let_in: str
 ) -> None:
-    # A little too slow for the first, and quick enough for the others, even where a busy machine adds some more.
+    # Too slow for the first: a limit gives way to what is a little slower. Quick enough for the others, even where a
+    # busy machine adds some more.
     async with gateway(edge, median_times * GATEWAYS.median_ms / 1_000):
         first = await statuses(edge, "/v1/products", {PRIORITY: refused} if refused else {})
         others = await statuses(edge, "/v1/products", {PRIORITY: let_in})
