@@ -48,25 +48,26 @@ class Limit:
 
     Attributes:
         name: Name of its filter.
-        times: As many times as long as of the first one the median of the answers may take, and as many times as many
-            requests are let in at a time whatever their answers take: what is under way must find room beside what is
-            new, or work has been done for nothing.
+        times: As many times as long as of the first one the median of the answers may take.
         most: Requests that are let in at a time, however quick answers are. With more, a sudden peak would be a
             second's work of two cores before the first answer says so.
         passed_by: Values of the header by which requests pass it by.
+        least: As `Admission.least`, where it is more.
     """
 
     name: str
     times: int
     most: int
     passed_by: tuple[str, ...] = ()
+    least: int = 0
 
 
 LIMITS = (
     Limit("admission.new", 1, 16, (UNDER_WAY, CHECKOUT)),
     Limit("admission.checkouts", 2, 32, (UNDER_WAY,)),
-    Limit("admission.all", 3, 40),
+    Limit("admission.all", 3, 40, least=16),
 )
+"""What is under way finds room beside what is new however slow answers are, or work has been done for nothing."""
 
 
 def admission_filters(topology: Topology) -> Sequence[Mapping[str, Any]]:
@@ -91,7 +92,7 @@ def _filter(limit: Limit, admission: Admission) -> Mapping[str, Any]:
         # Fixed: to measure what is possible, Envoy would let in next to nothing for a while.
         "min_rtt_calc_params": {
             "fixed_value": _ms(limit.times * admission.median_ms),
-            "min_concurrency": limit.times * admission.least,
+            "min_concurrency": max(limit.least, admission.least),
             "buffer": {"value": 0},
         },
     }
