@@ -102,7 +102,12 @@ async def test_hostile_documents_cost_little_and_other_clients_go_on(shop: Any) 
             # Beforehand: to make a client takes the tests' process some 20 ms, which a probe would wait for.
             clients = [await opened.enter_async_context(shop.client()) for _ in range(CLIENTS)]
             async with probing(shop) as took:
-                await asyncio.gather(*(attack(client, number * CLIENTS + at) for at, client in enumerate(clients)))
+                attacks = (attack(client, number * CLIENTS + at) for at, client in enumerate(clients))
+                try:
+                    await asyncio.gather(*attacks)
+                except AssertionError as error:
+                    error.add_note((shop.system.logs / "graphql-gateway.log").read_text()[-5_000:])
+                    raise
         after = gateway.cpu_times()
         attacked += took
         cpu_s += after.user + after.system - before.user - before.system
