@@ -20,6 +20,11 @@ STARTS_S = 60.0
 """How long the pods of a whole node may take to start again."""
 
 
+def serving(topology: Topology, switches: Switches) -> list[str]:
+    """The components that serve customers, which a cluster may take elsewhere."""
+    return [*topology.components, *([EDGE] if switches.has_edge else [])]
+
+
 def evicted(system: ClusterSystem, target: str) -> Prepared:
     """Evicts a pod of a component."""
     # Imported here, as native runs do not need it.
@@ -37,8 +42,7 @@ def drained(system: ClusterSystem, _target: str) -> Prepared:
     """Drains the node that has most pods of the shop."""
     from mesh.kubernetes.cluster.evictions import drain
 
-    components = [*system.topology.components, *([EDGE] if system.switches.has_edge else [])]
-    return nullcontext((system, lambda _: drain(system, components)))
+    return nullcontext((system, lambda _: drain(system, serving(system.topology, system.switches))))
 
 
 def drained_longer_s(topology: Topology, switches: Switches, target: str) -> float:

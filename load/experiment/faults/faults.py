@@ -16,7 +16,7 @@ from psycopg import sql
 from experiment.errors import UsageError
 from experiment.faults.certificates import expire, holders
 from experiment.faults.clock import no_faketime, stepped
-from experiment.faults.cluster import drained, drained_longer_s, evicted, evicted_longer_s, lacks_right
+from experiment.faults.cluster import drained, drained_longer_s, evicted, evicted_longer_s, lacks_right, serving
 from experiment.faults.disk import VOLUMES, no_volumes, on_small_volume
 from experiment.faults.links import linked, links_of
 from experiment.faults.strike import LASTS_S, Around, Strike, Wait
@@ -198,7 +198,7 @@ FAULTS = {
     ),
     "evict": Fault(
         "one of its pods is evicted; the cluster makes another",
-        lambda topology, switches: [*topology.components, *([EDGE] if switches.has_edge else [])],
+        serving,
         evicted,
         lacks_right("create", "pods", "--subresource=eviction"),
         evicted_longer_s,

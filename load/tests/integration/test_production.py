@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import uuid
 from collections.abc import Callable
@@ -159,9 +158,7 @@ def test_a_new_version_migrates_anew_and_an_evicted_pod_is_replaced(
         rollout.until_done(name_of(job), READY_S)
         assert len(kubectl.get("jobs")["items"]) == 2
         evicted = next(name_of(pod) for pod in kubectl.get("pods", "--selector=app=order")["items"])
-        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": evicted}}
-        path = f"/api/v1/namespaces/{system.namespace}/pods/{evicted}/eviction"
-        kubectl.run("create", f"--raw={path}", "--filename=-", stdin=json.dumps(eviction))
+        kubectl.evict(evicted)
         rows = check_answers(system, shopload, tape, tmp_path / "answers.jsonl")
         rollout.until_ready(["order"], READY_S)
     assert {"browse", "login", "checkout"} <= {row["journey"] for row in rows}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 
@@ -25,15 +24,13 @@ def evict(system: ClusterSystem, component: str) -> None:
     kubectl = system.kubectl
     with system.replacing([component]) as pods:
         pod = min(map(name_of, pods))
-        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}}
-        path = f"/api/v1/namespaces/{kubectl.namespace}/pods/{pod}/eviction"
-        kubectl.run("create", f"--raw={path}", "--filename=-", stdin=json.dumps(eviction))
+        kubectl.evict(pod)
         limit = f"--timeout={GONE_LIMIT_S:g}s"
         kubectl.run("wait", "--for=delete", f"pod/{pod}", limit, limit_s=GONE_LIMIT_S + ANSWER_S)
 
 
 def drain(system: ClusterSystem, components: Sequence[str]) -> None:
-    """Drains the node that has most pods of these components of theirs, as before work on it.
+    """Drains the node that most pods of these components are on, as before work on it.
 
     No other pod has to leave. The node takes pods again once they are gone; a cluster with another node has made new
     ones there by then, and one without has none meanwhile.

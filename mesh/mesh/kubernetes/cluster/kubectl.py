@@ -138,6 +138,16 @@ class Kubectl:
         text = json.dumps({"apiVersion": "v1", "kind": "List", "items": list(documents)})
         self.run("apply", "--server-side", "--force-conflicts", "--filename=-", stdin=text, limit_s=limit_s)
 
+    def evict(self, pod: str) -> None:
+        """Have the cluster evict a pod of the namespace, within its disruption budget.
+
+        Raises:
+            ClusterError: The cluster refused.
+        """
+        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}}
+        path = f"/api/v1/namespaces/{self.namespace}/pods/{pod}/eviction"
+        self.run("create", f"--raw={path}", "--filename=-", stdin=json.dumps(eviction))
+
     def execute(
         self, pod: str, container: str, *command: str, stdin: str | None = None, limit_s: float = LIMIT_S
     ) -> str:

@@ -222,24 +222,6 @@ class ClusterSystem(Run):
                 self.kubectl.run("uncordon", node)
             self._write_note()
 
-    def _write_note(self, **more: str) -> None:
-        """Notes what a run must undo that comes after this one, should this one not be able to."""
-        write_json(self._note, {"context": self.kubectl.context, "namespace": self.namespace, **more})
-
-    def _pods_of(self, components: Collection[str]) -> list[Resource]:
-        """The ready pods of some components that nobody has asked to leave."""
-        return [
-            pod
-            for pod in self.kubectl.get("pods")["items"]
-            if _component_of(pod) in components and is_ready(pod) and "deletionTimestamp" not in pod["metadata"]
-        ]
-
-    def _look_after(self, pods: Iterable[Resource]) -> None:
-        """From now on, the run ends if one of these pods does."""
-        for pod in pods:
-            self._ready.add(name_of(pod))
-            self._nodes.add((_component_of(pod), pod["spec"]["nodeName"]))
-
     def ended(self) -> list[ComponentDiedError]:
         dead = super().ended()
         if not dead and time.monotonic() - self._looked > LOOK_EVERY_S:
@@ -358,6 +340,24 @@ class ClusterSystem(Run):
         command = self.kubectl.command("port-forward", "--address=127.0.0.1", f"service/{service}", port)
         # Where its context and credentials are is in variables that only it knows.
         return Component(f"{name}-forward", argv=lambda: command, env=self._environ, ready=tcp(self.ports[name]))
+
+    def _write_note(self, **more: str) -> None:
+        """Notes what a run must undo that comes after this one, should this one not be able to."""
+        write_json(self._note, {"context": self.kubectl.context, "namespace": self.namespace, **more})
+
+    def _pods_of(self, components: Collection[str]) -> list[Resource]:
+        """The ready pods of some components that nobody has asked to leave."""
+        return [
+            pod
+            for pod in self.kubectl.get("pods")["items"]
+            if _component_of(pod) in components and is_ready(pod) and "deletionTimestamp" not in pod["metadata"]
+        ]
+
+    def _look_after(self, pods: Iterable[Resource]) -> None:
+        """From now on, the run ends if one of these pods does."""
+        for pod in pods:
+            self._ready.add(name_of(pod))
+            self._nodes.add((_component_of(pod), pod["spec"]["nodeName"]))
 
     def _lost(self) -> list[ComponentDiedError]:
         """The pods that have ended, are being ended, or no longer take calls, since the run began."""
