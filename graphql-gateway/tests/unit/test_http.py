@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from shop.errors import ErrorCode, Internal, Unavailable
-from shop.platform.deadline import remaining
+from shop.platform.deadline import deadline, remaining
 from shop.platform.errors import ERROR_TABLE
 from shop.platform.http.body import MOST_BYTES
 from shop.product.domain import ProductChange
@@ -322,6 +322,15 @@ async def test_the_callers_deadline_ends_the_wait(gateway: Any) -> None:
 
     assert time.monotonic() - started < 2
     assert response.status_code == 200
+    assert response.json()["errors"][0]["extensions"]["code"] == "DEADLINE_EXCEEDED"
+
+
+@pytest.mark.ours
+async def test_a_deadline_that_has_passed_before_the_body_is_read_is_no_fault_of_the_shop(gateway: Any) -> None:
+    with deadline(0):
+        response = await gateway.post({"query": "{ __typename }"})
+
+    assert response.status_code == 504
     assert response.json()["errors"][0]["extensions"]["code"] == "DEADLINE_EXCEEDED"
 
 

@@ -101,9 +101,14 @@ async def served(
     shop: MemoryShop, signer: TokenSigner, verifier: TokenVerifier, ending: Ending
 ) -> AsyncIterator[Served]:
     app = build_app(shop.clients, Authenticator(verifier), ending=ending)
-    # In one process with the gateway, the services are called from inside too.
-    Authenticator(verifier, trusts_inside=True).admit(Access.INTERNAL, None, None)
-    async with http_server(app, "127.0.0.1:0", sockets=True) as address:
+    inside = Authenticator(verifier, trusts_inside=True)
+
+    async def in_one_process(scope: Any, receive: Any, send: Any) -> None:
+        # With the gateway, so that the services are called from inside too.
+        inside.admit(Access.INTERNAL, None, None)
+        await app(scope, receive, send)
+
+    async with http_server(in_one_process, "127.0.0.1:0", sockets=True) as address:
         async with httpx.AsyncClient(base_url=f"http://{address}", timeout=LIMIT_S) as http:
             yield Served(address, http, signer)
         ending.end()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,13 +11,29 @@ from opentelemetry import trace
 from opentelemetry.trace import SpanKind
 
 from recorded_spans import ReadSpan, spans_of
-from shop.instrument.lean.spans import Recorder
+from shop.instrument.lean.spans import EndedSpan, RecordedSpan, Recorder
 from shop.platform.telemetry.tracing import traced_by
 
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 SAMPLED = f"00-{TRACE_ID}-b7ad6b7169203331-01"
 UNSAMPLED = f"00-{TRACE_ID}-b7ad6b7169203331-00"
 QUERY = {"query": "query titles { products { edges { node { title } } } }"}
+
+
+class Watched(Recorder):
+    """Notes which threads spans start and end on; there is no lock for several."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.threads: set[int] = set()
+
+    def start(self, *args: Any, **kwargs: Any) -> RecordedSpan:
+        self.threads.add(threading.get_ident())
+        return super().start(*args, **kwargs)
+
+    def keep(self, ended: EndedSpan) -> None:
+        self.threads.add(threading.get_ident())
+        super().keep(ended)
 
 
 @pytest.fixture
@@ -49,6 +66,15 @@ async def test_a_sampled_request_leaves_a_server_span(gateway: Any, spans: Recor
         "graphql.operation.name": "titles",
     }
     assert found["graphql.execute"].parent.span_id == server.context.span_id
+
+
+@pytest.mark.parametrize("query", [QUERY["query"], "{ nothing }", "{"])
+async def test_spans_are_recorded_by_one_thread(gateway: Any, query: str) -> None:
+    with traced_by(Watched()) as recorder:
+        await gateway.post({"query": query}, traceparent=SAMPLED)
+
+    assert "graphql.parse" in by_name(recorder)
+    assert recorder.threads == {threading.get_ident()}
 
 
 async def test_a_document_that_is_ready_is_not_parsed_again(gateway: Any, spans: Recorder) -> None:

@@ -8,8 +8,9 @@ import hmac
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeAlias, TypeVar
+from typing import Generic, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from graphql import (
     DocumentNode,
@@ -43,6 +44,8 @@ REST = 8
 """How long documents that are not known yet wait after one was prepared, in times of the CPU that it took."""
 
 V = TypeVar("V")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Cost(Protocol):
@@ -139,6 +142,7 @@ class Documents:
         self._schema = schema
         self._measure = measure
         self._turn = asyncio.Lock()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="documents")
         self._rests_until = 0.0
         self._by_text: LruCache[Prepared] = LruCache(capacity)
         self._by_hash: LruCache[Prepared] = LruCache(capacity)
@@ -182,16 +186,27 @@ class Documents:
                 known = self._by_text.get(text)
                 if known is None:
                     await asyncio.sleep(self._rests_until - time.monotonic())
-                    known = await asyncio.to_thread(self._prepare, text)
+                    known = await self._prepared(text)
                     self._by_text.put(text, known)
         return known
 
-    def _prepare(self, text: str) -> Prepared:
-        began = time.thread_time()
-        try:
-            return prepare(self._schema, text, self._measure)
-        finally:
-            self._rests_until = time.monotonic() + REST * (time.thread_time() - began)
+    async def _prepared(self, text: str) -> Prepared:
+        # Spans are recorded by the thread of the event loop alone.
+        with child_span("graphql.parse"):
+            document = await self._beside(parsed, text)
+        with child_span("graphql.validate"):
+            return await self._beside(validated, self._schema, document, self._measure)
+
+    async def _beside(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        def timed() -> R:
+            began = time.thread_time()
+            try:
+                return work(*args, **kwargs)
+            finally:
+                self._rests_until = max(self._rests_until, time.monotonic()) + REST * (time.thread_time() - began)
+
+        # One thread: what a request that is gone has left behind is done before the next one's.
+        return await asyncio.get_running_loop().run_in_executor(self._thread, timed)
 
 
 def prepare(schema: GraphQLSchema, text: str, measure: Measure | None = None) -> Prepared:
@@ -206,18 +221,29 @@ def prepare(schema: GraphQLSchema, text: str, measure: Measure | None = None) ->
         RequestError: It is malformed, or not valid for the schema.
         ResourceExhausted: It passes a limit that does not depend on variables.
     """
+    return validated(schema, parsed(text), measure)
+
+
+def parsed(text: str) -> DocumentNode:
+    """Returns a document whose shape is within the limits; arguments and errors as of `prepare`."""
     check_length(text)
     try:
-        with child_span("graphql.parse"):
-            document = parse(text, max_tokens=MOST_TOKENS)
-            check_numbers(document)
-            check_shape(document)
-        with child_span("graphql.validate"):
-            # Suggestions would cost more than all the rest, and fail with texts whose lower case is longer: "\u0130".
-            errors = validate(schema, document, max_errors=MOST_ERRORS, hide_suggestions=True)
+        document = parse(text, max_tokens=MOST_TOKENS)
+        check_numbers(document)
+        check_shape(document)
     except GraphQLSyntaxError as error:
         check_parser_limits(error.message)
         raise RequestError([error]) from error
+    except RecursionError as error:
+        raise nested_too_deeply() from error
+    return document
+
+
+def validated(schema: GraphQLSchema, document: DocumentNode, measure: Measure | None) -> Prepared:
+    """Returns a parsed document ready to be executed; arguments and errors as of `prepare`."""
+    try:
+        # Suggestions would cost more than all the rest, and fail with texts whose lower case is longer: "\u0130".
+        errors = validate(schema, document, max_errors=MOST_ERRORS, hide_suggestions=True)
     except RecursionError as error:
         raise nested_too_deeply() from error
     if errors:

@@ -91,7 +91,7 @@ class Endpoint:
             if ADMISSION and _MARK in headers:
                 _admit(headers)
             request = await _received(scope, headers, receive)
-            status, body = await self._answer(request, self._made(headers), headers, scope["method"])
+            status, body = await self._answer(request, self._context(headers), headers, scope["method"])
         except Exception as error:
             await _refuse(send, error, media_type)
             return
@@ -105,7 +105,7 @@ class Endpoint:
             if _EVENTS not in headers.get(b"accept", b""):
                 error = InvalidArgument(f"the answer is a stream; accept {_EVENTS.decode()}, or open a WebSocket")
                 raise Refused(406, error)
-            request, context = await _received(scope, headers, receive), self._made(headers)
+            request, context = await _received(scope, headers, receive), self._context(headers)
             try:
                 async with caller_limit(_waits(headers)):
                     streams.check_kind(await self._prepare(request, context), streams=True)
@@ -132,12 +132,6 @@ class Endpoint:
         if not accepts_gzip(headers.get(b"accept-encoding", b"").decode("latin-1")):
             return body, (_VARY,)
         return gzip(body), (_VARY, (b"content-encoding", b"gzip"))
-
-    def _made(self, headers: dict[bytes, bytes]) -> RequestContext:
-        try:
-            return self._context(headers)
-        except ShopError as error:
-            raise Refused(row(error).http, error) from error
 
     async def _answer(
         self, request: GraphQLRequest, context: RequestContext, headers: dict[bytes, bytes], method: str
@@ -175,6 +169,8 @@ def _unprepared(error: PersistedQueryNotFound | RequestError | ShopError) -> tup
 
 
 async def _refuse(send: Send, error: Exception, media_type: bytes) -> None:
+    if isinstance(error, ShopError):
+        error = Refused(row(error).http, error)
     if isinstance(error, Refused):
         await respond(send, error.status, _errors([shop_error(error.error)]), media_type, error.headers)
     else:

@@ -96,6 +96,8 @@ async def http_server(app: Any, listen: str, drain_s: float = 0, *, sockets: boo
             ws_ping_interval=PING_S,
             ws_ping_timeout=PING_S,
             ws_per_message_deflate=False,
+            # What reads on after a large body may do so in the context of that request, whose deadline passes.
+            reset_contextvars=True,
             lifespan="auto",
             access_log=False,
             log_config=None,

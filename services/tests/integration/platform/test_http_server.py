@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from contextvars import ContextVar
 from typing import Any
 
 import httpx
@@ -23,6 +25,20 @@ async def slow_app(scope: Any, receive: Any, send: Any) -> None:
     await asyncio.sleep(0.2)
     await send({"type": "http.response.start", "status": 200, "headers": []})
     await send({"type": "http.response.body", "body": b"done"})
+
+
+OF_REQUEST: ContextVar[str] = ContextVar("of_request", default="nothing")
+
+
+async def noting_app(scope: Any, receive: Any, send: Any) -> None:
+    """Notes the method in its context before it reads the body; says what was noted before."""
+    assert scope["type"] == "http", "no lifespan here"
+    noted = OF_REQUEST.get()
+    OF_REQUEST.set(scope["method"])
+    while (await receive())["more_body"]:
+        pass
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(noted))]})
+    await send({"type": "http.response.body", "body": noted.encode()})
 
 
 async def broken_app(scope: Any, receive: Any, send: Any) -> None:
@@ -78,6 +94,19 @@ async def test_request_under_way_is_answered_before_the_stop(free_address: str) 
         last = asyncio.create_task(get(address))
         await asyncio.sleep(0.1)
     assert (await last).status_code == 200
+
+
+async def test_a_request_with_a_large_body_leaves_nothing_to_the_next_over_its_connection(free_address: str) -> None:
+    async def body() -> AsyncIterator[bytes]:
+        yield bytes(70_000)
+
+    one = httpx.Limits(max_connections=1)
+    async with (
+        http_server(noting_app, free_address) as address,
+        httpx.AsyncClient(base_url=f"http://{address}", limits=one, trust_env=False) as client,
+    ):
+        assert (await client.post("/", content=body())).text == "nothing"
+        assert (await client.get("/")).text == "nothing"
 
 
 async def test_each_answer_is_the_last_over_its_connection_while_clients_leave(free_address: str) -> None:
