@@ -9,7 +9,7 @@ SETTINGS_isolate := topology journey blocks profile rate seed workload edge tls 
 SETTINGS_studies := study blocks profile seed resume retry
 SETTINGS_sweep := topologies objective profile start max seed workload tls admission implementation trace payload http connections reuse persisted client_cache
 SETTINGS_stress := topologies users think profile seed workload tls admission implementation trace payload http reuse persisted client_cache connections
-SETTINGS_overload := topologies factors capacity objective profile seed workload edge admission
+SETTINGS_overload := topologies factors capacity objective profile seed workload edge admission trace
 SETTINGS_connections := topologies connections blocks seed edge tls http
 SETTINGS_watch := topologies ways watchers channel interval duration rate blocks seed edge tls mesh mtls replicas trace http
 SETTINGS_chaos := topologies faults blocks rate seed workload edge tls mesh mtls admission replicas implementation cache runtime trace resume
@@ -237,6 +237,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? overload workload default Workload: a name in load/workloads/, or the path of a YAML file.
 #? overload edge envoy Edge proxy in front of the topology: envoy or kong or none.
 #? overload admission on Whether edge, gateways and services refuse requests that they cannot answer in time: off or on.
+#? overload trace 0 Share of journeys to trace, 0 to 1.
 #? connections topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
 #? connections connections 0,10,100,1000 Numbers of connections to hold, ascending, comma-separated, 0 to 1000.
 #? connections blocks 3 Number of blocks, 1 to 20; each starts every system once.

@@ -33,7 +33,7 @@ from mesh.components.trial import as_it_runs
 from mesh.description.ports import Ports
 from mesh.description.switches import Switches
 from mesh.description.topology import Topology
-from mesh.errors import MeshError
+from mesh.errors import AlreadyRunningError, InputError, MeshError, NotInstalledError
 from mesh.native.system import System
 from mesh.runtime import Runtime
 
@@ -106,11 +106,14 @@ class Rig:
         """Measures one topology after the other; what is finished is on disk at any time.
 
         A topology that cannot go on (a component died, an answer was wrong, traces could not be read) is noted with the
-        reason, and the next one begins: in an overload that is a finding.
+        reason, and the next one begins: in an overload that is a finding. What stands in the way of all is none.
 
         Args:
             expected_s: Seconds that one topology should take; later ones are expected to take as long as those before.
             measure: Measures a topology; gets a function that says how long the rest of the run takes.
+
+        Raises:
+            MeshError: Something that a user gave is wrong, a program is missing, or another run holds the ports.
         """
         began = time.monotonic()
         for finished, topology in enumerate(self.setup.topologies):
@@ -121,6 +124,8 @@ class Rig:
                 searched, stopped = NO_RESULT, None
                 try:
                     searched = measure(topology, left)
+                except (InputError, NotInstalledError, AlreadyRunningError):
+                    raise
                 except (MeshError, HopsError) as error:
                     stopped = str(error).splitlines()[0]
                     self.say(f"stopped: {error}")

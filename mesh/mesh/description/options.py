@@ -23,7 +23,12 @@ def takes_switches(command: str, **defaults: str) -> Callable[[Callable[..., Non
     Args:
         command: The command's name, as in `mesh.description.switches`.
         defaults: What stands for an option that is not given, where that is not the switch's own default.
+
+    Raises:
+        TypeError: A default is for a switch that the command does not take.
     """
+    if unknown := defaults.keys() - {switch.name for switch in switches_of(command)}:
+        raise TypeError(f"{command} does not take the switch {', '.join(sorted(unknown))}")
     options = [
         inspect.Parameter(
             switch.name,

@@ -179,7 +179,7 @@ class Switches:
         0.2,
         Values("Share of journeys to trace, 0 to 1.", "0 to 1", share),
         layer="tracing",
-        commands=(LADDER, RTT, RATES, ISOLATE, SWEEP, STRESS, WATCH, CHAOS, SOAK),
+        commands=(LADDER, RTT, RATES, ISOLATE, SWEEP, STRESS, WATCH, OVERLOAD, CHAOS, SOAK),
     )
     tracing: str = entry(
         "lean",

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import time
 from pathlib import Path
 
-import grpc
-import httpx
 import pytest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2_grpc import TraceServiceStub
-from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
-from opentelemetry.proto.resource.v1.resource_pb2 import Resource
-from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
+from trace_backends import PORT_BASE, Component, a_look_at_a_product, running
 
 from hops.budget.any_system import budget_of_any, tree_of
 from hops.budget.parts import DELAY_TOOK, budget_of_tree
@@ -28,7 +21,6 @@ from hops.traces.tree import grow
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(90)]
 
 DEFAULT_BINARY = Path(__file__).resolve().parents[3] / ".tools/bin/jaeger"
-PORT_BASE = int(os.environ.get("HOPS_TEST_PORT_BASE", "18400"))
 OTLP, QUERY_HTTP, QUERY_GRPC, HEALTH = (PORT_BASE + offset for offset in (70, 72, 73, 74))
 
 CONFIG = f"""
@@ -63,76 +55,18 @@ def jaeger_url(tmp_path_factory):
     config = folder / "jaeger.yaml"
     config.write_text(CONFIG)
     url = f"http://127.0.0.1:{QUERY_HTTP}"
-    with (folder / "jaeger.log").open("wb") as log:
-        process = subprocess.Popen([binary, "--config", config], stdout=log, stderr=subprocess.STDOUT)
-        try:
-            _wait_until_ready(process, folder / "jaeger.log")
-            yield url
-        finally:
-            process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait(10)
-
-
-def _wait_until_ready(process, log):
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            if httpx.get(f"http://127.0.0.1:{HEALTH}/status", trust_env=False).status_code == 200:
-                return
-        except httpx.TransportError:
-            time.sleep(0.1)
-    pytest.fail(f"Jaeger did not become ready: {log.read_text()[-2000:]}")
-
-
-class Component:
-    """One component's spans, exported as by a process of its own."""
-
-    def __init__(self, name):
-        self.resource = Resource(attributes=[_attribute("service.name", name)])
-        self.spans = []
-
-    def span(self, name, kind, start_ns, end_ns, parent=None, **attributes):
-        span = Span(
-            trace_id=os.urandom(16) if parent is None else parent.trace_id,
-            span_id=os.urandom(8),
-            parent_span_id=b"" if parent is None else parent.span_id,
-            name=name,
-            kind=kind,
-            start_time_unix_nano=start_ns,
-            end_time_unix_nano=end_ns,
-            attributes=[_attribute(key, value) for key, value in attributes.items()],
-        )
-        self.spans.append(span)
-        return span
-
-    def flush(self):
-        spans = ResourceSpans(resource=self.resource, scope_spans=[ScopeSpans(spans=self.spans)])
-        with grpc.insecure_channel(f"127.0.0.1:{OTLP}", options=[("grpc.enable_http_proxy", 0)]) as channel:
-            TraceServiceStub(channel).Export(ExportTraceServiceRequest(resource_spans=[spans]), timeout=10)
-
-
-def _attribute(key, value):
-    typed = AnyValue(int_value=value) if isinstance(value, int) else AnyValue(string_value=value)
-    return KeyValue(key=key, value=typed)
+    with running([binary, "--config", config], f"http://127.0.0.1:{HEALTH}/status", folder / "jaeger.log"):
+        yield url
 
 
 @pytest.fixture
 def components():
-    return {name: Component(name) for name in ("client", "product")}
+    return {name: Component(name, f"127.0.0.1:{OTLP}") for name in ("client", "product")}
 
 
 def test_a_query_by_address_gives_the_same_trace_by_both_apis(jaeger_url, components):
-    client, product = components["client"], components["product"]
     began = time.time_ns() // 1000 * 1000 + 123
-    root = client.span("look", Span.SPAN_KIND_INTERNAL, began, began + 5_000_001)
-    call = client.span("GET", Span.SPAN_KIND_CLIENT, began + 1_000_011, began + 4_999_983, root)
-    product.span("GetProduct", Span.SPAN_KIND_SERVER, began + 2_000_003, began + 3_000_007, call)
-    client.flush()
-    product.flush()
+    root, wanted = a_look_at_a_product(components["client"], components["product"], began)
     trace_id = root.trace_id.hex()
     query = Query(service="product", operation="GetProduct", since_ns=began - 10**9, limit=5)
     deadline = time.monotonic() + 15
@@ -143,9 +77,6 @@ def test_a_query_by_address_gives_the_same_trace_by_both_apis(jaeger_url, compon
     assert [one.refused for one in read.inputs] == [""]
     assert "/api/v3/" in read.inputs[0].name
     assert read.jaeger == jaeger_url
-    wanted = {
-        "work:client": 1_000_029, "wire:client→product": 2_999_968, "work:product": 1_000_004,
-    }  # fmt: skip
     assert dict(budget_of_any(tree_of(read.traces[trace_id])).parts) == wanted
 
     by_id = read_sources([jaeger_url], query=Query(trace_ids=(trace_id,)))

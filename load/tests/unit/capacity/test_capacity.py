@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from hops.kinds.capacity.synthetic import step, synthetic_document
 from mesh.description.ports import load_ports
 from mesh.description.switches import MOST_CONNECTIONS, Switches
 from mesh.description.topology import Topology, load_topology
-from mesh.errors import ComponentDiedError
+from mesh.errors import AlreadyRunningError, ComponentDiedError, NotInstalledError, PortError
 
 WORKLOAD = Path(__file__).resolve().parents[3] / "workloads" / "default.yaml"
 
@@ -169,22 +170,37 @@ def test_most_under_way() -> None:
     assert most_under_way(np.array([0, 10, 12, 15]), np.array([10, 20, 16, 18])) == 3
 
 
-@pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`")
-@pytest.mark.parametrize("error", [ComponentDiedError("order", "order has ended"), JaegerError("no answer")])
-def test_a_topology_that_cannot_go_on_is_noted_and_the_next_one_begins(tmp_path: Path, error: Exception) -> None:
+def rig_of_two(folder: Path, error: Exception) -> tuple[Rig, Callable[[Topology, TimeLeft], SearchResult]]:
+    """A rig of two topologies, and what measures the second of them and fails for the first."""
     topologies = (load_topology("rest"), load_topology("grpc"))
-    recorder = Recorder(tmp_path, "sweep", {"name": "sweep"}, {})
-    rig = Rig(Setup(topologies, Switches(), WORKLOAD, 1, load_ports({})), tmp_path, recorder, Progress())
+    recorder = Recorder(folder, "sweep", {"name": "sweep"}, {})
+    rig = Rig(Setup(topologies, Switches(), WORKLOAD, 1, load_ports({})), folder, recorder, Progress())
 
     def measure(topology: Topology, _: TimeLeft) -> SearchResult:
         if topology.name == "rest":
             raise error
         return SearchResult(40.0, 45.0, "shop", (40.0,))
 
+    return rig, measure
+
+
+@pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`")
+@pytest.mark.parametrize("error", [ComponentDiedError("order", "order has ended"), JaegerError("no answer")])
+def test_a_topology_that_cannot_go_on_is_noted_and_the_next_one_begins(tmp_path: Path, error: Exception) -> None:
+    rig, measure = rig_of_two(tmp_path, error)
     rig.each_topology(60.0, measure)
-    stopped, measured = recorder.document["results"].values()
+    stopped, measured = rig.recorder.document["results"].values()
     assert (stopped["rate"], stopped["stopped"]) == (None, str(error))
     assert (measured["rate"], measured["stopped"]) == (40.0, None)
+
+
+@pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`")
+@pytest.mark.parametrize("error", [AlreadyRunningError("another run"), PortError("port 1"), NotInstalledError("envoy")])
+def test_what_stands_in_the_way_of_every_topology_ends_the_run(tmp_path: Path, error: Exception) -> None:
+    rig, measure = rig_of_two(tmp_path, error)
+    with pytest.raises(type(error), match=str(error)):
+        rig.each_topology(60.0, measure)
+    assert not rig.recorder.document["results"]
 
 
 @pytest.fixture

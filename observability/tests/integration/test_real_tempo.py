@@ -1,0 +1,60 @@
+"""Traces asked for at Grafana Tempo, which `TEMPO_BIN` names; without it, this is skipped."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from trace_backends import PORT_BASE, Component, a_look_at_a_product, running
+
+from hops.budget.any_system import budget_of_any, tree_of
+from hops.sources.query import Query
+from hops.sources.trace_set import read_sources
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(90)]
+
+HTTP, GRPC, OTLP, MEMBERS = (PORT_BASE + offset for offset in (80, 81, 82, 83))
+CONFIG = f"""
+server:
+  {{http_listen_address: 127.0.0.1, http_listen_port: {HTTP}, grpc_listen_address: 127.0.0.1, grpc_listen_port: {GRPC}}}
+memberlist: {{bind_addr: [127.0.0.1], bind_port: {MEMBERS}, advertise_addr: 127.0.0.1}}
+distributor: {{receivers: {{otlp: {{protocols: {{grpc: {{endpoint: "127.0.0.1:{OTLP}"}}}}}}}}}}
+storage: {{trace: {{backend: local, wal: {{path: wal}}, local: {{path: blocks}}}}}}
+usage_report: {{reporting_enabled: false}}
+"""
+
+
+@pytest.fixture(scope="module")
+def tempo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    binary = os.environ.get("TEMPO_BIN", "")
+    if not binary:
+        pytest.skip("there is no Tempo: let TEMPO_BIN name its program")
+    folder = tmp_path_factory.mktemp("tempo")
+    config = folder / "tempo.yaml"
+    config.write_text(CONFIG)
+    url = f"http://127.0.0.1:{HTTP}"
+    with running([Path(binary), f"-config.file={config}"], f"{url}/ready", folder / "tempo.log"):
+        yield url
+
+
+def test_a_query_by_address_gives_whole_traces(tempo: str) -> None:
+    client, product = (Component(name, f"127.0.0.1:{OTLP}") for name in ("client", "product"))
+    began = time.time_ns() // 1000 * 1000 + 123
+    root, wanted = a_look_at_a_product(client, product, began)
+    trace_id = root.trace_id.hex()
+    query = Query(service="product", operation="GetProduct", since_ns=began - 10**9, limit=5)
+    deadline = time.monotonic() + 30
+    read = read_sources([tempo], query=query)
+    while len(read.traces.get(trace_id, ())) < 3 and time.monotonic() < deadline:
+        time.sleep(0.5)
+        read = read_sources([tempo], query=query)
+    assert [one.refused for one in read.inputs] == [""]
+    assert dict(budget_of_any(tree_of(read.traces[trace_id])).parts) == wanted
+
+    assert read_sources([tempo], query=Query(trace_ids=(trace_id,))).traces == read.traces
+    in_json = read_sources([f"{tempo}/api/traces/{trace_id}"])
+    assert in_json.traces == read.traces
+    assert not read_sources([tempo], query=Query(service="shop", since_ns=began)).traces
