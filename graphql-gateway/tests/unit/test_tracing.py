@@ -68,6 +68,7 @@ async def test_a_sampled_request_leaves_a_server_span(gateway: Any, spans: Recor
     assert found["graphql.execute"].parent.span_id == server.context.span_id
 
 
+@pytest.mark.ours
 @pytest.mark.parametrize("query", [QUERY["query"], "{ nothing }", "{"])
 async def test_spans_are_recorded_by_one_thread(gateway: Any, query: str) -> None:
     with traced_by(Watched()) as recorder:
