@@ -20,6 +20,9 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span
 
+from hops.sources.query import Query
+from hops.sources.trace_set import TraceSet, read_sources
+
 PORT_BASE = int(os.environ.get("HOPS_TEST_PORT_BASE", "18400"))
 READY_S, STOP_S = 30.0, 10.0
 
@@ -96,6 +99,16 @@ def a_look_at_a_product(client: Component, product: Component, began: int) -> tu
     client.flush()
     product.flush()
     return root, {"work:client": 1_000_029, "wire:client→product": 2_999_968, "work:product": 1_000_004}
+
+
+def read_when_whole(url: str, query: Query, root: Span, limit_s: float) -> TraceSet:
+    """Asks a query API until it has all of a look at a product, or the time is over; returns its last answer."""
+    deadline = time.monotonic() + limit_s
+    read = read_sources([url], query=query)
+    while len(read.traces.get(root.trace_id.hex(), ())) < 3 and time.monotonic() < deadline:
+        time.sleep(0.1)
+        read = read_sources([url], query=query)
+    return read
 
 
 def _attribute(key: str, value: str | int) -> KeyValue:

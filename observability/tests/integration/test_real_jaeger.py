@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
-from trace_backends import PORT_BASE, Component, a_look_at_a_product, running
+from trace_backends import PORT_BASE, Component, a_look_at_a_product, read_when_whole, running
 
 from hops.budget.any_system import budget_of_any, tree_of
 from hops.budget.parts import DELAY_TOOK, budget_of_tree
@@ -69,11 +69,7 @@ def test_a_query_by_address_gives_the_same_trace_by_both_apis(jaeger_url, compon
     root, wanted = a_look_at_a_product(components["client"], components["product"], began)
     trace_id = root.trace_id.hex()
     query = Query(service="product", operation="GetProduct", since_ns=began - 10**9, limit=5)
-    deadline = time.monotonic() + 15
-    read = read_sources([jaeger_url], query=query)
-    while len(read.traces.get(trace_id, ())) < 3 and time.monotonic() < deadline:
-        time.sleep(0.1)
-        read = read_sources([jaeger_url], query=query)
+    read = read_when_whole(jaeger_url, query, root, limit_s=15)
     assert [one.refused for one in read.inputs] == [""]
     assert "/api/v3/" in read.inputs[0].name
     assert read.jaeger == jaeger_url

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from trace_backends import PORT_BASE, Component, a_look_at_a_product, running
+from trace_backends import PORT_BASE, Component, a_look_at_a_product, read_when_whole, running
 
 from hops.budget.any_system import budget_of_any, tree_of
 from hops.sources.query import Query
@@ -46,11 +46,7 @@ def test_a_query_by_address_gives_whole_traces(tempo: str) -> None:
     root, wanted = a_look_at_a_product(client, product, began)
     trace_id = root.trace_id.hex()
     query = Query(service="product", operation="GetProduct", since_ns=began - 10**9, limit=5)
-    deadline = time.monotonic() + 30
-    read = read_sources([tempo], query=query)
-    while len(read.traces.get(trace_id, ())) < 3 and time.monotonic() < deadline:
-        time.sleep(0.5)
-        read = read_sources([tempo], query=query)
+    read = read_when_whole(tempo, query, root, limit_s=30)
     assert [one.refused for one in read.inputs] == [""]
     assert dict(budget_of_any(tree_of(read.traces[trace_id])).parts) == wanted
 

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Generic, ParamSpec, Protocol, TypeAlias, TypeVar
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from graphql import (
     DocumentNode,
@@ -44,8 +44,6 @@ REST = 8
 """How long documents that are not known yet wait after one was prepared, in times of the CPU that it took."""
 
 V = TypeVar("V")
-P = ParamSpec("P")
-R = TypeVar("R")
 
 
 class Cost(Protocol):
@@ -193,15 +191,15 @@ class Documents:
     async def _prepared(self, text: str) -> Prepared:
         # Spans are recorded by the thread of the event loop alone.
         with child_span("graphql.parse"):
-            document = await self._beside(parsed, text)
+            document = await self._beside(lambda: parsed(text))
         with child_span("graphql.validate"):
-            return await self._beside(validated, self._schema, document, self._measure)
+            return await self._beside(lambda: validated(self._schema, document, self._measure))
 
-    async def _beside(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        def timed() -> R:
+    async def _beside(self, work: Callable[[], V]) -> V:
+        def timed() -> V:
             began = time.thread_time()
             try:
-                return work(*args, **kwargs)
+                return work()
             finally:
                 self._rests_until = max(self._rests_until, time.monotonic()) + REST * (time.thread_time() - began)
 
