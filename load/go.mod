@@ -2,6 +2,9 @@ module hopwise/load
 
 go 1.25.0
 
+// The contract's stubs.
+replace hopwise/proto => ../proto/go
+
 require (
 	github.com/apache/thrift v0.24.0
 	github.com/coder/websocket v1.8.14
@@ -23,6 +26,7 @@ require (
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260819154853-08b0e4226688
 	google.golang.org/grpc v1.83.1
 	google.golang.org/protobuf v1.36.12
+	hopwise/proto v0.0.0
 )
 
 require (

@@ -1,5 +1,5 @@
-# The load generator, a Go module, and the checks of the other one, the services in Go.
-GO_FILES := $(shell find load/cmd load/internal -type f 2>/dev/null) load/go.mod load/go.sum
+# The load generator, a Go module, and the checks of the other ones, the services in Go and the contract's stubs.
+GO_FILES := $(shell find load/cmd load/internal proto/go -type f 2>/dev/null) load/go.mod load/go.sum
 # Set-up's own Go if it had to fetch one, else the one on PATH.
 GO = $(or $(abspath $(firstword $(wildcard .tools/go/lib/python*/site-packages/go/bin/go))),go)
 GOFMT = "$$($(GO) env GOROOT)/bin/gofmt"
@@ -17,10 +17,11 @@ test-go: .tools/bin/shopload
 
 .PHONY: lint-go
 lint-go: .tools/bin/shopload
-	@unformatted="$$($(GOFMT) -l load/cmd load/bench load/internal load/tests services/go)"; \
+	@unformatted="$$($(GOFMT) -l load/cmd load/bench load/internal load/tests services/go proto/go)"; \
 	  if [ -n "$$unformatted" ]; then echo "Not formatted by gofmt (run make format):"; echo "$$unformatted"; exit 1; fi
 	@cd load && $(GO) vet ./...
 	@cd services/go && $(GO) vet ./...
+	@cd proto/go && $(GO) vet ./...
 
 .PHONY: bench-generator
 bench-generator: .tools/bin/shopload ## Compare the generator's maximum rate with vegeta's and ghz's
@@ -37,4 +38,4 @@ bench-serialisation: setup ## Measure how each journey's answer is encoded: JSON
 
 .PHONY: format-go
 format-go: .tools/bin/shopload
-	@$(GOFMT) -w load/cmd load/bench load/internal load/tests services/go
+	@$(GOFMT) -w load/cmd load/bench load/internal load/tests services/go proto/go

@@ -2,8 +2,8 @@
 
 protoc names modules after the proto's path (`shop/product/v1`), which would fall into the packages of the
 services themselves; so the stubs are put under `shop.stubs` and their imports rewritten. The Go
-stubs, of the load generator and of the services in Go, are made with the plugins that the load generator's
-module pins. The GraphQL gateway in Go is made of the schema of the one in Python, by
+stubs, which the load generator and the services in Go share, are a module of their own, made with the plugins that
+the load generator's module pins. The GraphQL gateway in Go is made of the schema of the one in Python, by
 gqlgen, which its module pins. Envoy's gRPC-JSON transcoder reads the contract as
 a descriptor whose methods carry the REST rules of gateway/envoy/transcoding.yaml.
 
@@ -42,26 +42,23 @@ from graphql_gateway.schema import build_schema
 PROTO = Path(__file__).resolve().parent
 ROOT = PROTO.parent
 PYTHON_STUBS = ROOT / "services" / "shop" / "stubs"
-GO_MODULE = ROOT / "load"
-GO_STUBS = GO_MODULE / "internal" / "stubs"
-GO_PACKAGE = "hopwise/load/internal/stubs"
+GO_STUBS = PROTO / "go" / "stubs"
+GO_PACKAGE = "hopwise/proto/stubs"
+GO_TOOLS = ROOT / "load"
+"""The Go module that pins protoc's plugins."""
+THRIFT_GO_STUBS = GO_TOOLS / "internal" / "stubs" / "shopthrift"
 SERVICES_GO = ROOT / "services" / "go"
-SERVICES_GO_STUBS = SERVICES_GO / "internal" / "stubs"
-SERVICES_GO_PACKAGE = "hopwise/services/internal/stubs"
+GRAPHQL_STUBS = SERVICES_GO / "internal" / "stubs" / "schema"
 TRANSCODER_RULES = ROOT / "gateway" / "envoy" / "transcoding.yaml"
 TRANSCODER = ROOT / "gateway" / "envoy" / "transcoder"
-SERVICES_GO_AREAS = ("notification", "order", "payment", "product", "type", "user")
-"""Areas of the contract that programs in Go serve or call."""
-GRAPHQL_STUBS = "schema"
-"""Folder of what gqlgen makes, below the stubs of programs in Go."""
 GO_PLUGINS = ("protoc-gen-go", "protoc-gen-go-grpc")
 ERROR_DETAILS = (duration_pb2, error_details_pb2)
 """Details of the services' errors: the transcoder leaves out the body of an error that it cannot write in full."""
 THRIFT = PROTO / "thrift" / "shop.thrift"
 THRIFT_VERSION = "Thrift version 0.17.0"
 """What Apache Thrift's compiler says; Debian 12 has it as `thrift-compiler`, and no index of Python or Go does."""
-THRIFT_PYTHON, THRIFT_GO = "thrift", "shopthrift"
-"""Folders of Thrift's stubs below those of Python and Go."""
+THRIFT_PYTHON = "thrift"
+"""Folder of Thrift's stubs below those of Python."""
 BUILD_LIMIT_S = 600
 HEADER = '"""Generated from proto/ by `make stubs`; never edited by hand."""\n'
 IMPORT = re.compile(r"\bshop\.((?:product|order|user|payment|notification|type)\.v1)")
@@ -96,40 +93,37 @@ def generate_python(into: Path) -> None:
 
 
 def generate_go(into: Path) -> None:
-    """Writes the load generator's Go stubs below `into`, those of Thrift among them.
+    """Writes Go stubs of every proto file below `into`: `shop/order/v1` becomes the package `orderv1`.
 
     Raises:
         RuntimeError: There is no go command, a plugin cannot be built, or protoc refused a file.
     """
-    _go_stubs(into, GO_PACKAGE, _protos())
-    _thrift("go:skip_remote", Path(THRIFT_GO), into / THRIFT_GO, GO_STUBS / THRIFT_GO)
-    gofmt = Path(_go("env", "GOROOT"), "bin", "gofmt")
-    subprocess.run([gofmt, "-w", into / THRIFT_GO], check=True, timeout=BUILD_LIMIT_S)  # noqa: S603 - Go's own
-
-
-def generate_services_go(into: Path) -> None:
-    """Writes the Go stubs of what programs in Go serve and call below `into`; raises as `generate_go`."""
-    _go_stubs(into, SERVICES_GO_PACKAGE, [name for name in _protos() if name.split("/")[1] in SERVICES_GO_AREAS])
-    with tempfile.TemporaryDirectory() as scratch:
-        # gqlgen writes below the module that it reads.
-        module = Path(scratch, "module")
-        shutil.copytree(SERVICES_GO, module, ignore=shutil.ignore_patterns("stubs"))
-        stubs = module / SERVICES_GO_STUBS.relative_to(SERVICES_GO)
-        shutil.copytree(into, stubs)
-        (module / "schema.graphql").write_text(build_schema(updates=False).as_str())
-        _go("tool", "gqlgen", "generate", module=module)
-        shutil.copytree(stubs / GRAPHQL_STUBS, into / GRAPHQL_STUBS)
-
-
-def _go_stubs(into: Path, package: str, protos: Sequence[str]) -> None:
-    """Writes Go stubs: `shop/order/v1` becomes the package `orderv1` below `package`."""
     arguments = [f"--plugin={name}={_go_plugin(name)}" for name in GO_PLUGINS]
     for plugin in ("go", "go-grpc"):
-        arguments += [f"--{plugin}_out={into}", f"--{plugin}_opt=module={package}"]
-        for name in protos:
+        arguments += [f"--{plugin}_out={into}", f"--{plugin}_opt=module={GO_PACKAGE}"]
+        for name in _protos():
             _, area, version, _ = name.split("/")
-            arguments.append(f"--{plugin}_opt=M{name}={package}/{area}{version};{area}{version}")
-    _protoc(*arguments, protos=protos)
+            arguments.append(f"--{plugin}_opt=M{name}={GO_PACKAGE}/{area}{version};{area}{version}")
+    _protoc(*arguments)
+
+
+def generate_go_thrift(into: Path) -> None:
+    """Writes the load generator's stubs of Thrift below `into`; raises as `generate_go`."""
+    _thrift("go:skip_remote", Path(THRIFT_GO_STUBS.name), into, THRIFT_GO_STUBS)
+    gofmt = Path(_go("env", "GOROOT"), "bin", "gofmt")
+    subprocess.run([gofmt, "-w", into], check=True, timeout=BUILD_LIMIT_S)  # noqa: S603 - Go's own
+
+
+def generate_go_graphql(into: Path) -> None:
+    """Writes what the GraphQL gateway in Go is made of below `into`; raises as `generate_go`."""
+    with tempfile.TemporaryDirectory() as scratch:
+        # gqlgen writes below the module that it reads.
+        module = Path(scratch) / SERVICES_GO.relative_to(ROOT)
+        shutil.copytree(SERVICES_GO, module, ignore=shutil.ignore_patterns("stubs"))
+        (Path(scratch) / PROTO.name).symlink_to(PROTO)
+        (module / "schema.graphql").write_text(build_schema(updates=False).as_str())
+        _go("tool", "gqlgen", "generate", module=module)
+        shutil.copytree(module / GRAPHQL_STUBS.relative_to(SERVICES_GO), into, dirs_exist_ok=True)
 
 
 def generate_transcoder(into: Path) -> None:
@@ -162,10 +156,10 @@ def _protos() -> list[str]:
     return sorted(str(path.relative_to(PROTO)) for path in PROTO.glob("shop/**/*.proto"))
 
 
-def _protoc(*arguments: str, protos: Sequence[str] = ()) -> None:
-    """Runs protoc on these files of the contract; on all of it by default."""
+def _protoc(*arguments: str) -> None:
+    """Runs protoc on the contract."""
     grpc_include = str(Path(protoc.__file__).parent / "_proto")
-    if protoc.main(["protoc", f"-I{PROTO}", f"-I{grpc_include}", *arguments, *(protos or _protos())]) != 0:
+    if protoc.main(["protoc", f"-I{PROTO}", f"-I{grpc_include}", *arguments, *_protos()]) != 0:
         raise RuntimeError("protoc failed; its message is above")
 
 
@@ -188,7 +182,7 @@ def _thrift(language: str, made: Path, into: Path, stored: Path) -> None:
         else:
             _output([compiler, "-strict", "--gen", language, "-out", scratch, str(THRIFT)])
             stored = Path(scratch) / made
-        shutil.copytree(stored, into, ignore=shutil.ignore_patterns("__pycache__", "*-remote"))
+        shutil.copytree(stored, into, ignore=shutil.ignore_patterns("__pycache__", "*-remote"), dirs_exist_ok=True)
 
 
 def _go_plugin(name: str) -> str:
@@ -196,7 +190,7 @@ def _go_plugin(name: str) -> str:
     return _go("tool", "-n", name)
 
 
-def _go(*arguments: str, module: Path = GO_MODULE) -> str:
+def _go(*arguments: str, module: Path = GO_TOOLS) -> str:
     go = os.environ.get("GO") or "go"
     try:
         return _output([go, *arguments], module)
@@ -204,7 +198,7 @@ def _go(*arguments: str, module: Path = GO_MODULE) -> str:
         raise RuntimeError(f"the Go stubs need the go command; {go!r} is not there: run `make setup`") from error
 
 
-def _output(command: Sequence[str], module: Path = GO_MODULE) -> str:
+def _output(command: Sequence[str], module: Path = GO_TOOLS) -> str:
     """What a command prints, run in the folder of a Go module.
 
     Raises:
@@ -241,7 +235,8 @@ def stale(made: Path, stored: Path) -> list[str]:
 MADE = (
     (PYTHON_STUBS, generate_python),
     (GO_STUBS, generate_go),
-    (SERVICES_GO_STUBS, generate_services_go),
+    (THRIFT_GO_STUBS, generate_go_thrift),
+    (GRAPHQL_STUBS, generate_go_graphql),  # binds to the stubs above
     (TRANSCODER, generate_transcoder),
 )
 

@@ -19,7 +19,9 @@ LOWEST_GO = (1, 25)
 OWN_GO = TOOLS / "go"
 SERVICES = ROOT / "services" / "go"
 """The Go module of services in Go, which only those build who name one."""
-MODULES = (ROOT / "load", ROOT / "observability" / "jaeger" / "build")
+STUBS = ROOT / "proto" / "go"
+"""The Go module of the contract's stubs, of which the ones beside it are built too."""
+MODULES = (ROOT / "load", STUBS, ROOT / "observability" / "jaeger" / "build")
 ENVIRONMENT: Mapping[str, str] = {
     "CGO_ENABLED": "0",  # no C compiler is asked for
     "GOTOOLCHAIN": "local",  # go fetches no other version of itself
@@ -96,7 +98,8 @@ def build_service(component: str) -> Path:
         SetupError: A module cannot be fetched, or the code does not compile.
     """
     program, stamp = BIN / f"{component}-go", TOOLS / f"{component}-go.stamp"
-    sources = sorted(path for path in SERVICES.rglob("*") if path.is_file() and not path.name.endswith("_test.go"))
+    files = sorted(path for module in (SERVICES, STUBS) for path in module.rglob("*") if path.is_file())
+    sources = [path for path in files if not path.name.endswith("_test.go")]
     made_of = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()
     if not (program.exists() and stamp.exists() and stamp.read_text() == made_of):
         hint = "1 min the first time, 5 s after a change"

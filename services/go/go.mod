@@ -2,6 +2,9 @@ module hopwise/services
 
 go 1.25.0
 
+// The contract's stubs.
+replace hopwise/proto => ../../proto/go
+
 require (
 	github.com/99designs/gqlgen v0.17.94
 	github.com/golang-jwt/jwt/v5 v5.3.1
@@ -17,6 +20,7 @@ require (
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260819154853-08b0e4226688
 	google.golang.org/grpc v1.83.1
 	google.golang.org/protobuf v1.36.12
+	hopwise/proto v0.0.0
 )
 
 require (

@@ -9,11 +9,11 @@ import (
 	"github.com/apache/thrift/lib/go/thrift"
 	"google.golang.org/protobuf/proto"
 
-	"hopwise/load/internal/stubs/orderv1"
-	"hopwise/load/internal/stubs/paymentv1"
-	"hopwise/load/internal/stubs/productv1"
 	"hopwise/load/internal/stubs/shopthrift"
-	"hopwise/load/internal/stubs/userv1"
+	"hopwise/proto/stubs/orderv1"
+	"hopwise/proto/stubs/paymentv1"
+	"hopwise/proto/stubs/productv1"
+	"hopwise/proto/stubs/userv1"
 )
 
 // codec makes values of the bodies of an answer, and bodies of values.

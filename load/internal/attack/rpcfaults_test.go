@@ -13,11 +13,11 @@ import (
 
 	"hopwise/load/internal/journey"
 	"hopwise/load/internal/outcome"
-	"hopwise/load/internal/stubs/orderv1"
-	"hopwise/load/internal/stubs/productv1"
-	"hopwise/load/internal/stubs/typev1"
 	"hopwise/load/internal/target"
 	"hopwise/load/tests/shoptest"
+	"hopwise/proto/stubs/orderv1"
+	"hopwise/proto/stubs/productv1"
+	"hopwise/proto/stubs/typev1"
 )
 
 // rpcAnswer is an RPC's answer of the tests' own making, so that any part of it can be left out.

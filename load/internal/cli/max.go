@@ -14,8 +14,8 @@ import (
 	"hopwise/load/internal/attack"
 	"hopwise/load/internal/exchange"
 	"hopwise/load/internal/outcome"
-	"hopwise/load/internal/stubs/productv1"
 	"hopwise/load/internal/target"
+	"hopwise/proto/stubs/productv1"
 )
 
 type maxFlags struct {

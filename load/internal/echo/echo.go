@@ -11,7 +11,7 @@ import (
 
 	"google.golang.org/grpc"
 
-	"hopwise/load/internal/stubs/productv1"
+	"hopwise/proto/stubs/productv1"
 )
 
 const (

@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"hopwise/load/internal/link"
-	"hopwise/load/internal/stubs/productv1"
 	"hopwise/load/internal/target"
 	"hopwise/load/internal/telemetry"
 	"hopwise/load/internal/wire"
 	"hopwise/load/tests/shoptest"
+	"hopwise/proto/stubs/productv1"
 )
 
 // distant returns a customer of a shop over TLS, behind a network.

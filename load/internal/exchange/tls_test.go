@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"hopwise/load/internal/outcome"
-	"hopwise/load/internal/stubs/productv1"
 	"hopwise/load/internal/target"
 	"hopwise/load/tests/shoptest"
+	"hopwise/proto/stubs/productv1"
 )
 
 const host = "127.0.0.1"

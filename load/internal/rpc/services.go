@@ -13,11 +13,11 @@ import (
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/shop"
 	"hopwise/load/internal/shopdata"
-	"hopwise/load/internal/stubs/notificationv1"
-	"hopwise/load/internal/stubs/orderv1"
-	"hopwise/load/internal/stubs/paymentv1"
-	"hopwise/load/internal/stubs/productv1"
-	"hopwise/load/internal/stubs/userv1"
+	"hopwise/proto/stubs/notificationv1"
+	"hopwise/proto/stubs/orderv1"
+	"hopwise/proto/stubs/paymentv1"
+	"hopwise/proto/stubs/productv1"
+	"hopwise/proto/stubs/userv1"
 )
 
 // Services is the shop over gRPC.

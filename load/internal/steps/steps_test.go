@@ -19,8 +19,8 @@ import (
 
 	"hopwise/load/internal/exchange"
 	"hopwise/load/internal/outcome"
-	"hopwise/load/internal/stubs/productv1"
 	"hopwise/load/internal/target"
+	"hopwise/proto/stubs/productv1"
 )
 
 func raw(text string) json.RawMessage { return json.RawMessage(text) }

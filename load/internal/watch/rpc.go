@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"hopwise/load/internal/stubs/notificationv1"
+	"hopwise/proto/stubs/notificationv1"
 )
 
 // rpcConnection carries the RPCs of one customer or of several.

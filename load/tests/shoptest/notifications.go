@@ -16,8 +16,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"hopwise/load/internal/stubs/notificationv1"
-	"hopwise/load/internal/stubs/orderv1"
+	"hopwise/proto/stubs/notificationv1"
+	"hopwise/proto/stubs/orderv1"
 )
 
 // ToldAt is when the order of each notification changed.

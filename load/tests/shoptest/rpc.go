@@ -17,12 +17,12 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"hopwise/load/internal/shopdata"
-	"hopwise/load/internal/stubs/notificationv1"
-	"hopwise/load/internal/stubs/orderv1"
-	"hopwise/load/internal/stubs/paymentv1"
-	"hopwise/load/internal/stubs/productv1"
-	"hopwise/load/internal/stubs/typev1"
-	"hopwise/load/internal/stubs/userv1"
+	"hopwise/proto/stubs/notificationv1"
+	"hopwise/proto/stubs/orderv1"
+	"hopwise/proto/stubs/paymentv1"
+	"hopwise/proto/stubs/productv1"
+	"hopwise/proto/stubs/typev1"
+	"hopwise/proto/stubs/userv1"
 )
 
 // chunk is the number of lines in a message of the bulk read.

@@ -4,13 +4,13 @@ package main
 import (
 	"context"
 
+	pb "hopwise/proto/stubs/productv1"
 	"hopwise/services/internal/config"
 	"hopwise/services/internal/database"
 	"hopwise/services/internal/guard"
 	"hopwise/services/internal/process"
 	"hopwise/services/internal/product"
 	"hopwise/services/internal/server"
-	pb "hopwise/services/internal/stubs/productv1"
 )
 
 func main() {

@@ -21,7 +21,7 @@ import (
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
-	pb "hopwise/services/internal/stubs/productv1"
+	pb "hopwise/proto/stubs/productv1"
 )
 
 func main() {

@@ -6,13 +6,13 @@ import (
 
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
+	"hopwise/proto/stubs/orderv1"
+	"hopwise/proto/stubs/productv1"
+	"hopwise/proto/stubs/typev1"
+	"hopwise/proto/stubs/userv1"
 	"hopwise/services/internal/graph"
 	"hopwise/services/internal/shoperr"
-	"hopwise/services/internal/stubs/orderv1"
-	"hopwise/services/internal/stubs/productv1"
 	"hopwise/services/internal/stubs/schema"
-	"hopwise/services/internal/stubs/typev1"
-	"hopwise/services/internal/stubs/userv1"
 )
 
 type mutations struct{}

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"io"
 
+	"hopwise/proto/stubs/orderv1"
+	"hopwise/proto/stubs/productv1"
+	"hopwise/proto/stubs/userv1"
 	"hopwise/services/internal/graph"
 	"hopwise/services/internal/peer"
 	"hopwise/services/internal/shoperr"
-	"hopwise/services/internal/stubs/orderv1"
-	"hopwise/services/internal/stubs/productv1"
 	"hopwise/services/internal/stubs/schema"
-	"hopwise/services/internal/stubs/userv1"
 )
 
 // The most that a page may have: of each list, and of the service behind it.

@@ -8,12 +8,12 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"hopwise/proto/stubs/orderv1"
+	"hopwise/proto/stubs/paymentv1"
+	"hopwise/proto/stubs/productv1"
+	"hopwise/proto/stubs/typev1"
+	"hopwise/proto/stubs/userv1"
 	"hopwise/services/internal/shoperr"
-	"hopwise/services/internal/stubs/orderv1"
-	"hopwise/services/internal/stubs/paymentv1"
-	"hopwise/services/internal/stubs/productv1"
-	"hopwise/services/internal/stubs/typev1"
-	"hopwise/services/internal/stubs/userv1"
 )
 
 const (

@@ -6,12 +6,12 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"hopwise/proto/stubs/orderv1"
+	"hopwise/proto/stubs/paymentv1"
+	"hopwise/proto/stubs/productv1"
+	"hopwise/proto/stubs/userv1"
 	"hopwise/services/internal/access"
 	"hopwise/services/internal/peer"
-	"hopwise/services/internal/stubs/orderv1"
-	"hopwise/services/internal/stubs/paymentv1"
-	"hopwise/services/internal/stubs/productv1"
-	"hopwise/services/internal/stubs/userv1"
 )
 
 type requestKey struct{}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 
-	"hopwise/services/internal/stubs/productv1"
+	"hopwise/proto/stubs/productv1"
 )
 
 // Document is a technical document.

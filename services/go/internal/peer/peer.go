@@ -26,12 +26,12 @@ import (
 
 	_ "google.golang.org/grpc/health" // replicas get calls as long as their health checks succeed
 
+	"hopwise/proto/stubs/orderv1"
+	"hopwise/proto/stubs/paymentv1"
+	"hopwise/proto/stubs/productv1"
+	"hopwise/proto/stubs/userv1"
 	"hopwise/services/internal/config"
 	"hopwise/services/internal/shoperr"
-	"hopwise/services/internal/stubs/orderv1"
-	"hopwise/services/internal/stubs/paymentv1"
-	"hopwise/services/internal/stubs/productv1"
-	"hopwise/services/internal/stubs/userv1"
 	"hopwise/services/internal/telemetry"
 )
 

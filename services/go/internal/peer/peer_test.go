@@ -8,9 +8,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"hopwise/proto/stubs/productv1"
 	"hopwise/services/internal/config"
 	"hopwise/services/internal/shoperr"
-	"hopwise/services/internal/stubs/productv1"
 )
 
 func TestErrorsOfServices(t *testing.T) {

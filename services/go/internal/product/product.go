@@ -9,10 +9,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	pb "hopwise/proto/stubs/productv1"
 	"hopwise/services/internal/access"
 	"hopwise/services/internal/pagetoken"
 	"hopwise/services/internal/shoperr"
-	pb "hopwise/services/internal/stubs/productv1"
 	"hopwise/services/internal/validate"
 )
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
+	pb "hopwise/proto/stubs/productv1"
 	"hopwise/services/internal/shoperr"
-	pb "hopwise/services/internal/stubs/productv1"
 	"hopwise/services/internal/validate"
 )
 

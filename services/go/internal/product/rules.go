@@ -8,9 +8,9 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	pb "hopwise/proto/stubs/productv1"
+	"hopwise/proto/stubs/typev1"
 	"hopwise/services/internal/shoperr"
-	pb "hopwise/services/internal/stubs/productv1"
-	"hopwise/services/internal/stubs/typev1"
 	"hopwise/services/internal/validate"
 )
 

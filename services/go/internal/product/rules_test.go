@@ -4,9 +4,9 @@ import (
 	"errors"
 	"testing"
 
+	pb "hopwise/proto/stubs/productv1"
+	"hopwise/proto/stubs/typev1"
 	"hopwise/services/internal/shoperr"
-	pb "hopwise/services/internal/stubs/productv1"
-	"hopwise/services/internal/stubs/typev1"
 )
 
 func code(err error) shoperr.Code {

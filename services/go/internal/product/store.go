@@ -9,10 +9,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	pb "hopwise/proto/stubs/productv1"
+	"hopwise/proto/stubs/typev1"
 	"hopwise/services/internal/database"
 	"hopwise/services/internal/shoperr"
-	pb "hopwise/services/internal/stubs/productv1"
-	"hopwise/services/internal/stubs/typev1"
 )
 
 // store is the catalogue's tables.

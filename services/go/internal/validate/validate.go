@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"hopwise/proto/stubs/typev1"
 	"hopwise/services/internal/shoperr"
-	"hopwise/services/internal/stubs/typev1"
 )
 
 const mostIdentifiers = 1000

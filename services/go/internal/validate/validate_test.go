@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"hopwise/proto/stubs/typev1"
 	"hopwise/services/internal/shoperr"
-	"hopwise/services/internal/stubs/typev1"
 	"hopwise/services/internal/validate"
 )
 

@@ -7,8 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hopwise/proto/stubs/typev1"
 	"hopwise/services/internal/graph"
-	"hopwise/services/internal/stubs/typev1"
 	"math"
 	"strconv"
 	"sync/atomic"
@@ -1808,7 +1808,7 @@ func (ec *executionContext) _DocumentRecord_price(ctx context.Context, field gra
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *typev1.Money) graphql.Marshaler {
-			return ec.marshalOMoney2ᚖhopwiseᚋservicesᚋinternalᚋstubsᚋtypev1ᚐMoney(ctx, selections, v)
+			return ec.marshalOMoney2ᚖhopwiseᚋprotoᚋstubsᚋtypev1ᚐMoney(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2505,7 +2505,7 @@ func (ec *executionContext) _Order_total(ctx context.Context, field graphql.Coll
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *typev1.Money) graphql.Marshaler {
-			return ec.marshalNMoney2ᚖhopwiseᚋservicesᚋinternalᚋstubsᚋtypev1ᚐMoney(ctx, selections, v)
+			return ec.marshalNMoney2ᚖhopwiseᚋprotoᚋstubsᚋtypev1ᚐMoney(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2798,7 +2798,7 @@ func (ec *executionContext) _OrderLine_unitPrice(ctx context.Context, field grap
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *typev1.Money) graphql.Marshaler {
-			return ec.marshalNMoney2ᚖhopwiseᚋservicesᚋinternalᚋstubsᚋtypev1ᚐMoney(ctx, selections, v)
+			return ec.marshalNMoney2ᚖhopwiseᚋprotoᚋstubsᚋtypev1ᚐMoney(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3206,7 +3206,7 @@ func (ec *executionContext) _Payment_amount(ctx context.Context, field graphql.C
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *typev1.Money) graphql.Marshaler {
-			return ec.marshalNMoney2ᚖhopwiseᚋservicesᚋinternalᚋstubsᚋtypev1ᚐMoney(ctx, selections, v)
+			return ec.marshalNMoney2ᚖhopwiseᚋprotoᚋstubsᚋtypev1ᚐMoney(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3362,7 +3362,7 @@ func (ec *executionContext) _Product_price(ctx context.Context, field graphql.Co
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *typev1.Money) graphql.Marshaler {
-			return ec.marshalNMoney2ᚖhopwiseᚋservicesᚋinternalᚋstubsᚋtypev1ᚐMoney(ctx, selections, v)
+			return ec.marshalNMoney2ᚖhopwiseᚋprotoᚋstubsᚋtypev1ᚐMoney(ctx, selections, v)
 		},
 		true,
 		true,
@@ -4309,7 +4309,7 @@ func (ec *executionContext) _User_address(ctx context.Context, field graphql.Col
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *typev1.Address) graphql.Marshaler {
-			return ec.marshalNAddress2ᚖhopwiseᚋservicesᚋinternalᚋstubsᚋtypev1ᚐAddress(ctx, selections, v)
+			return ec.marshalNAddress2ᚖhopwiseᚋprotoᚋstubsᚋtypev1ᚐAddress(ctx, selections, v)
 		},
 		true,
 		true,
@@ -8512,7 +8512,7 @@ func (ec *executionContext) ___Type(ctx context.Context, sel ast.SelectionSet, o
 
 // region    ***************************** type.gotpl *****************************
 
-func (ec *executionContext) marshalNAddress2ᚖhopwiseᚋservicesᚋinternalᚋstubsᚋtypev1ᚐAddress(ctx context.Context, sel ast.SelectionSet, v *typev1.Address) graphql.Marshaler {
+func (ec *executionContext) marshalNAddress2ᚖhopwiseᚋprotoᚋstubsᚋtypev1ᚐAddress(ctx context.Context, sel ast.SelectionSet, v *typev1.Address) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -8771,7 +8771,7 @@ func (ec *executionContext) marshalNLong2int64(ctx context.Context, sel ast.Sele
 	return res
 }
 
-func (ec *executionContext) marshalNMoney2ᚖhopwiseᚋservicesᚋinternalᚋstubsᚋtypev1ᚐMoney(ctx context.Context, sel ast.SelectionSet, v *typev1.Money) graphql.Marshaler {
+func (ec *executionContext) marshalNMoney2ᚖhopwiseᚋprotoᚋstubsᚋtypev1ᚐMoney(ctx context.Context, sel ast.SelectionSet, v *typev1.Money) graphql.Marshaler {
 	if v == nil {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -9386,7 +9386,7 @@ func (ec *executionContext) marshalOLong2ᚖint64(ctx context.Context, sel ast.S
 	return res
 }
 
-func (ec *executionContext) marshalOMoney2ᚖhopwiseᚋservicesᚋinternalᚋstubsᚋtypev1ᚐMoney(ctx context.Context, sel ast.SelectionSet, v *typev1.Money) graphql.Marshaler {
+func (ec *executionContext) marshalOMoney2ᚖhopwiseᚋprotoᚋstubsᚋtypev1ᚐMoney(ctx context.Context, sel ast.SelectionSet, v *typev1.Money) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}

@@ -12,7 +12,7 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
-	orderv1 "hopwise/services/internal/stubs/orderv1"
+	orderv1 "hopwise/proto/stubs/orderv1"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"

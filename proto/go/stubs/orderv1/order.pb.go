@@ -12,7 +12,7 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
-	typev1 "hopwise/load/internal/stubs/typev1"
+	typev1 "hopwise/proto/stubs/typev1"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"

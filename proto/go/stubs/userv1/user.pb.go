@@ -13,7 +13,7 @@ import (
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	emptypb "google.golang.org/protobuf/types/known/emptypb"
 	fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
-	typev1 "hopwise/load/internal/stubs/typev1"
+	typev1 "hopwise/proto/stubs/typev1"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"

@@ -14,7 +14,7 @@ import (
 	emptypb "google.golang.org/protobuf/types/known/emptypb"
 	fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
-	typev1 "hopwise/load/internal/stubs/typev1"
+	typev1 "hopwise/proto/stubs/typev1"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
