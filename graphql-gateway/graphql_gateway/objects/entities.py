@@ -29,11 +29,19 @@ MOST_REVIEWS = 20
 DEFAULT_REVIEWS = 3
 MOST_ORDERS = 50
 MOST_ORDERS_PER_PAGE = 100
-KNOWN_OF_USER = frozenset({"__typename", "id", "orders"})
+_IDENTITY = frozenset({"__typename", "id"})
+KNOWN_OF_USER = _IDENTITY | {"orders"}
 """Fields of a user that need no call; so do these of the others."""
-_KNOWN_OF_PRODUCT = frozenset({"__typename", "id", "reviews"})
-_KNOWN_OF_ORDER = frozenset({"__typename", "id", "payment"})
+_KNOWN_OF_PRODUCT = _IDENTITY | {"reviews"}
+_KNOWN_OF_ORDER = _IDENTITY | {"payment"}
 _KNOWN_BY_LINE = _KNOWN_OF_ORDER | {"status", "placedAt", "user"}
+_SHOWN_BY_LINE = (
+    ((), _IDENTITY | {"quantity", "unitPrice", "product", "order"}),
+    (("product",), _IDENTITY),
+    (("order",), _KNOWN_BY_LINE - {"payment"}),
+    (("order", "user"), _IDENTITY),
+)
+"""Fields of a line of the bulk read, and of what hangs on it, that need no call at any depth."""
 
 strawberry.enum(OrderStatus, description="How far an order has come.")
 strawberry.enum(PaymentStatus, description="How far a payment has come.")
@@ -329,6 +337,16 @@ def note_products(info: GatewayInfo, orders: Iterable[Order], *path: str) -> boo
         for order in orders:
             order.whole_products = True
     return whole_products
+
+
+def shows_lines(info: GatewayInfo, *path: str) -> bool:
+    """Whether lines of the bulk read need no call for what the query asks of them.
+
+    Args:
+        info: Of the field that returns the lines.
+        path: GraphQL names of the fields from that one to the lines.
+    """
+    return all(only(info, asked(info, *path, *rest), known) for rest, known in _SHOWN_BY_LINE)
 
 
 async def _prepared_order(info: GatewayInfo, number: int) -> Order | None:

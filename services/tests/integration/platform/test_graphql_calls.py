@@ -217,7 +217,7 @@ async def test_a_body_that_does_not_come_is_given_up_and_its_connection_closed()
             b"POST /graphql HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
             b"x-envoy-expected-rq-timeout-ms: 100\r\ncontent-length: 50\r\n\r\n{"
         )
-        async with asyncio.timeout(3):
+        async with asyncio.timeout(4.5):
             answer = await reader.read()
         writer.close()
         await writer.wait_closed()
