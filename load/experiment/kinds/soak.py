@@ -179,7 +179,8 @@ class Looks:
     def _look(self, at_s: float, connection: psycopg.Connection) -> None:
         row = connection.execute("SELECT pg_database_size(current_database())").fetchone()
         heads = self._system.pids()
-        memory, connections = memory_mb(heads), Counter(one.pid for one in psutil.net_connections("inet"))
+        memory = memory_mb(heads, shared=False)
+        connections = Counter(one.pid for one in psutil.net_connections("inet"))
         self.at_s.append(at_s)
         self.database_mb.append(int(row[0]) / 2**20 if row else 0.0)
         for component, pids in heads.items():

@@ -155,6 +155,7 @@ def run_own_trial(
         generator_cores=busiest_cores(generator),
         steal_share=resources.steal_share(),
         other_cores=resources.other_cores(cpu_s.values()),
+        disk_stall_share=resources.disk_stall_share(),
         spans_dropped=int(generator["spans_dropped"]),
         late_customers=late_customers(generator),
         audited=False,

@@ -195,6 +195,9 @@ class PodResources:
         nodes_s = self._of_machines(lambda times: times.at_ns / 1e9)
         return max(0.0, self._of_machines(lambda times: times.busy_s) - sum(cpu_s)) / nodes_s if nodes_s > 0 else 0.0
 
+    def disk_stall_share(self) -> None:
+        """Returns None: kubelets do not say how long was waited for disks."""
+
     def _of_machines(self, figure: Callable[[MachineTimes], float]) -> float:
         first, last = self._machines
         return sum(figure(last[node]) - figure(first[node]) for node in last.keys() & first.keys())

@@ -196,6 +196,7 @@ class Replay:
             generator_cores=busiest_cores(generator),
             steal_share=resources.steal_share(),
             other_cores=resources.other_cores(cpu_s.values()),
+            disk_stall_share=resources.disk_stall_share(),
             logged=logged,
             load_nodes=len(by_node(generator)),
             spans_dropped=int(generator["spans_dropped"]) + lost,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import statistics
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Protocol
 
@@ -16,6 +18,10 @@ CLIENT = "client"
 """The load generator among the components."""
 MEMORY_EVERY = 5
 """At each how manieth look memory is read: the kernel goes through all pages of a process for it."""
+PRESSURE = Path("/proc/pressure/io")
+"""The kernel's account of waits for disks: https://docs.kernel.org/accounting/psi.html."""
+STALL_S = 0.2
+"""How much longer than usual something waits for a disk between two looks if that stalls, in seconds."""
 Processes = Callable[[], Mapping[str, Sequence[int]]]
 """Component -> process ids at its head; children are found from them."""
 
@@ -79,6 +85,9 @@ class Resources(Protocol):
     def other_cores(self, cpu_s: Iterable[float]) -> float:
         """Returns the cores that programs which are no part of the run used meanwhile."""
 
+    def disk_stall_share(self) -> float | None:
+        """Returns the share of looks before which the disk stalled, 0 to 1; None if nobody keeps account of it."""
+
 
 def peak_memory_mb(samples: Iterable[Sample]) -> dict[str, float]:
     """Returns the largest memory that each component was seen with, in MiB."""
@@ -96,19 +105,33 @@ def peak_memory_of_all_mb(samples: Iterable[Sample]) -> float:
     return max(sums.values(), default=0.0)
 
 
-def memory_mb(heads: Mapping[str, Sequence[int]]) -> dict[str, float]:
+def memory_mb(heads: Mapping[str, Sequence[int]], *, shared: bool = True) -> dict[str, float]:
     """Returns the memory of each component now, in MiB, as in `Sample`.
 
     Args:
         heads: The process ids at the head of each component.
+        shared: Whether memory counts that processes were given to share. PostgreSQL reserves its buffers as a whole,
+            and their pages count once they were used.
     """
     found: dict[str, float] = {}
     for component, family in _families(heads).items():
         found[component] = 0.0
         for process in family:
             with suppress(psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
-                found[component] += _memory_bytes(process) / 2**20
+                found[component] += _memory_bytes(process, shared=shared) / 2**20
     return found
+
+
+def stall_share(waits_s: Sequence[float]) -> float | None:
+    """Returns the share of looks before which the disk stalled, 0 to 1; a disk that is always slow does not stall.
+
+    Args:
+        waits_s: For how long something waited for a disk before each look, in seconds.
+    """
+    if not waits_s:
+        return None
+    most_s = statistics.median(waits_s) + STALL_S
+    return statistics.fmean(wait_s > most_s for wait_s in waits_s)
 
 
 class ResourceSampler:
@@ -130,6 +153,8 @@ class ResourceSampler:
         self._cpu_by_pid: dict[str, dict[tuple[int, float], float]] = {}
         self._cpu_at_start: dict[str, float] = {}
         self._machine = (_machine(), _machine())
+        self._waited_s: float | None = None
+        self._disk_waits_s: list[float] = []
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="resources", daemon=True)
 
@@ -175,6 +200,10 @@ class ResourceSampler:
         wall_s = last.at_s - first.at_s
         return max(0.0, last.busy_s - first.busy_s - sum(cpu_s)) / wall_s if wall_s > 0 else 0.0
 
+    def disk_stall_share(self) -> float | None:
+        """Returns the share of looks before which the disk stalled, 0 to 1; None if the kernel keeps no account."""
+        return stall_share(self._disk_waits_s)
+
     def _run(self) -> None:
         while not self._stop.wait(self._interval_s):
             self._look(memory=self._looks % MEMORY_EVERY == 0)
@@ -182,6 +211,7 @@ class ResourceSampler:
     def _look(self, *, memory: bool = True) -> None:
         at_ns = time.time_ns()
         self._looks += 1
+        self._look_at_disk()
         for component, family in _families(self._processes()).items():
             reads, memory_b = memory or component not in self._memory_mb, 0
             alive = 0
@@ -200,6 +230,20 @@ class ResourceSampler:
             if reads:
                 self._memory_mb[component] = memory_b / 2**20
             self.samples.append(Sample(at_ns, component, used, self._memory_mb[component], alive))
+
+    def _look_at_disk(self) -> None:
+        before_s, self._waited_s = self._waited_s, _waited_for_disks_s()
+        if before_s is not None and self._waited_s is not None:
+            self._disk_waits_s.append(self._waited_s - before_s)
+
+
+def _waited_for_disks_s() -> float | None:
+    """For how long some task of the machine waited for a disk so far, in seconds; None if the kernel does not say."""
+    try:
+        some = PRESSURE.read_text(encoding="ascii").partition("\n")[0]
+    except OSError:
+        return None
+    return int(some.rpartition("total=")[2]) / 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,13 +293,11 @@ def _below(heads: Sequence[int], children: Mapping[int, Sequence[int]]) -> list[
     return list(found)
 
 
-def _memory_bytes(process: psutil.Process) -> int:
+def _memory_bytes(process: psutil.Process, *, shared: bool = True) -> int:
     # PostgreSQL's processes share their buffers; adding up their RSS would count those once for each.
     try:
         with open(f"/proc/{process.pid}/smaps_rollup", encoding="ascii") as rollup:
-            for line in rollup:
-                if line.startswith("Pss:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return int(process.memory_info().rss)
+            kib = {line.split(":")[0]: int(line.split()[1]) for line in rollup if line.startswith("Pss")}
+        return (kib["Pss"] - (0 if shared else kib.get("Pss_Shmem", 0))) * 1024
+    except (OSError, KeyError):  # a process that is ending may have none of it
+        return int(process.memory_info().rss)

@@ -42,6 +42,7 @@ def fake_trial(
         failures=failures,
         steal_share=0.0,
         other_cores=0.0,
+        disk_stall_share=0.0,
         traced=False,
     )
     # random text does not compress, so that many rows fill a small disk

@@ -31,6 +31,7 @@ def evidence_of(
     generator_cores: float | None,
     steal_share: float | None,
     other_cores: float | None,
+    disk_stall_share: float | None,
     logged: Sequence[LoggedRequest] | None = None,
     spans_dropped: int = 0,
     load_nodes: int = 1,
@@ -56,6 +57,7 @@ def evidence_of(
         generator_cores: CPU seconds of the generator for each second of the replay, on the busiest load node.
         steal_share: 0 to 1; None where the machine does not report it.
         other_cores: Cores that programs used that are no part of the run.
+        disk_stall_share: Share of the seconds in which the disk stalled, 0 to 1; None if nobody keeps account of it.
         logged: The edge's access log, which may have other requests than these journeys'; None without an edge.
         spans_dropped: Spans that exporters lost.
         load_nodes: Generators that shared the tape, by seq.
@@ -99,6 +101,7 @@ def evidence_of(
         failures=journeys.height - int(ok_ms.size),
         steal_share=steal_share,
         other_cores=other_cores,
+        disk_stall_share=disk_stall_share,
         spans_dropped=spans_dropped,
         audited=audited,
         of_the_shop=of_the_shop,

@@ -67,6 +67,7 @@ class Evidence:
         unattributed_share: Unattributed share of the mean budget over the traces of journeys that ended ok, 0 to 1.
         steal_share: CPU time that the hypervisor gave to others, 0 to 1.
         other_cores: Cores that programs used that are no part of the run.
+        disk_stall_share: Share of the seconds in which the disk stalled, 0 to 1; None if nobody keeps account of it.
         clock_offset_ms: Largest difference between the clocks of two nodes of a cluster; None on one machine, which has
             one clock and no gate on it.
         bypassed_calls: Calls in the traces that went past the sidecar of their caller or their callee.
@@ -89,6 +90,7 @@ class Evidence:
     failures: int
     steal_share: float | None
     other_cores: float | None
+    disk_stall_share: float | None
     spans_dropped: int = 0
     audited: bool = True
     traced: bool = True
@@ -155,10 +157,13 @@ def left_out(evidence: Evidence) -> list[LeftOut]:
         ]
     if evidence.stress:
         gates.append(LeftOut(name="failure_share", reason="failures are what the run is for"))
+        gates.append(LeftOut(name="disk_stall_share", reason="what fails on purpose may keep the disk busy"))
         if evidence.traced:
             gates.append(
                 LeftOut(name="spans_missing", reason="calls that failed and were made again leave other spans")
             )
+    elif evidence.disk_stall_share is None:
+        gates.append(LeftOut(name="disk_stall_share", reason="nobody keeps account here of waits for disks"))
     if not evidence.of_the_shop:
         gates += [
             LeftOut(name="parity", reason="the target file says what each answer must be; one that is not has failed"),
@@ -224,6 +229,7 @@ def _gates(evidence: Evidence) -> Iterator[Gate]:
     other = kind_of("other_cores")
     in_cluster = evidence.clock_offset_ms is not None
     yield other.held(evidence.other_cores, OTHER_CORES_OF_A_NODE if in_cluster else other.limit)
+    yield kind_of("disk_stall_share").held(evidence.disk_stall_share)
 
 
 def _spans_lost(evidence: Evidence) -> int:

@@ -43,6 +43,7 @@ def step(
         failures=failures,
         steal_share=steal_share,
         other_cores=other_cores,
+        disk_stall_share=0.0,
         traced=False,
         stress=changes.get("phase") in ("stress", "overload"),
     )

@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 
 
 class Held(TypedDict):
-    """What a component's processes held at each look: MiB of memory as `make connections` has it, and counts."""
+    """What a component's processes held at each look: MiB of memory that is not there to be shared, and counts."""
 
     memory_mb: list[float]
     descriptors: list[int]

@@ -62,7 +62,7 @@ def doubts(document: Document) -> list[str]:
         found += [f"{one['topology']}: {promise}: BROKEN" for promise in one["broken"]]
         trends = [trend(one["at_s"], held["memory_mb"]) for held in one["held"].values()]
         if not all(found is not None and found.tells for found in trends):
-            found.append(f"{one['topology']}: too short to tell growth from what fills once; give minutes=20 or more")
+            found.append(f"{one['topology']}: too short to tell growth from what fills once; give minutes=60 or more")
     return found
 
 

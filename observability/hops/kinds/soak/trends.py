@@ -15,8 +15,8 @@ SETTLING = 0.2
 WINDOWS = 30
 """Looks are averaged in so many windows at most, since looks next to each other are alike."""
 LEAST_WINDOWS = 6
-LEAST_HOURS = 0.25
-"""What grows in less time may be what fills once."""
+LEAST_HOURS = 0.75
+"""What grows in less time may be what fills once, which seemed to be 1 to 5 MiB an hour in 20 to 40 min."""
 HOUR_S = 3_600
 
 

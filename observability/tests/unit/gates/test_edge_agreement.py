@@ -83,6 +83,7 @@ def failing(found):
         failures=0,
         steal_share=0.0,
         other_cores=0.0,
+        disk_stall_share=0.0,
         edge_unmatched=found.unmatched,
         agreements=found.agreements,
     )

@@ -60,6 +60,7 @@ RUN = {
     "generator_cores": 0.2,
     "steal_share": 0.0,
     "other_cores": 0.0,
+    "disk_stall_share": 0.0,
 }
 
 

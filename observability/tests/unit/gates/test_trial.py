@@ -25,6 +25,7 @@ SOUND = Evidence(
     failures=0,
     steal_share=0.001,
     other_cores=0.03,
+    disk_stall_share=0.0,
     spans_dropped=0,
     traces_expected=200,
     traces_found=200,
@@ -70,6 +71,7 @@ TRIPS = {
     "invariants never checked": ("invariants_broken", {"invariants_broken": None}),
     "a noisy neighbour": ("steal_share", {"steal_share": 0.02}),
     "programs beside the run": ("other_cores", {"other_cores": 0.25}),
+    "a disk that stalls": ("disk_stall_share", {"disk_stall_share": 0.01}),
     "steal not measured": ("steal_share", {"steal_share": None}),
 }
 
@@ -186,7 +188,7 @@ def test_a_stress_test_may_fail_and_a_run_without_traces_has_no_trace_gates():
     names = {gate["name"] for gate in evaluate(untraced)}
     lags = {"start_lag_p99_ms", "start_lag_mean_ms"}
     before_and_during = {"parity", "tape_unsent", "generator_cores", "failure_share"} | lags
-    assert names == before_and_during | {"invariants_broken", "steal_share", "other_cores"}
+    assert names == before_and_during | {"invariants_broken", "steal_share", "other_cores", "disk_stall_share"}
 
 
 def test_a_closed_loop_leaves_out_what_goes_by_the_tape_s_times_and_says_why():
@@ -205,6 +207,14 @@ def test_customers_of_a_warm_visit_are_ready_but_for_a_few(late, holds):
     gates = {gate["name"]: gate for gate in evaluate(dataclasses.replace(SOUND, late_customers=late))}
     assert gates["late_customers"]["ok"] == holds
     assert "late_customers" not in {gate["name"] for gate in evaluate(SOUND)}
+
+
+def test_waits_for_disks_that_nobody_counts_are_left_out_and_say_so():
+    uncounted = dataclasses.replace(SOUND, disk_stall_share=None)
+    assert is_valid(evaluate(uncounted))
+    assert left_out(uncounted) == [
+        {"name": "disk_stall_share", "reason": "nobody keeps account here of waits for disks"}
+    ]
 
 
 def test_without_an_edge_its_gates_are_left_out_and_say_why():

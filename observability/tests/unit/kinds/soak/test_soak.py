@@ -78,7 +78,7 @@ def test_a_leak_is_named_by_component_and_by_what_it_leaks() -> None:
         ({"failed": 3}, "rest: 3 of 72,000 journeys failed"),
         ({"broken": ["money adds up"]}, "rest: money adds up: BROKEN"),
         ({"latency_growth_ms": 3.0}, "rest: p50 of all journeys grows by "),
-        ({"at_s": (LOOKS / 60).tolist()}, "rest: too short to tell growth from what fills once; give minutes=20"),
+        ({"at_s": (LOOKS / 60).tolist()}, "rest: too short to tell growth from what fills once; give minutes=60"),
     ],
 )
 def test_other_reasons_to_doubt(changed: dict[str, Any], said: str) -> None:
