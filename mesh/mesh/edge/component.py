@@ -25,10 +25,11 @@ from mesh.supervisor.readiness import http_ok, http_ok_at
 ACCESS_LOG = "edge.access.jsonl"
 """In the folder of the logs; a JSON object for each request, complete once the edge has stopped."""
 
-LEAVES_S = limits.REQUEST_S + limits.ANSWER_S
-"""How long an edge whose successor is ready lives on, in seconds: as long as a request that has begun may take."""
-HANDING_OVER = ("--drain-strategy", "immediate", "--drain-time-s", "1", "--parent-shutdown-time-s", str(LEAVES_S))
-"""Until then, it asks a client to leave with each answer."""
+HANDING_OVER = (
+    *("--drain-strategy", "immediate", "--drain-time-s", "1"),
+    *("--parent-shutdown-time-s", str(limits.LEAVES_S)),
+)
+"""Until its end, it asks a client to leave with each answer."""
 
 
 def edge_component(program: str, plan: EdgePlan, folder: RunFolder, environ: Mapping[str, str]) -> Component:
@@ -121,6 +122,7 @@ def kong_component(plan: EdgePlan, folder: RunFolder, environ: Mapping[str, str]
         ready=http_ok(plan.listen.port, limits.HEALTH_PATH, trusted=trusted),
         # Killed, nginx's master would leave its worker behind.
         death_signal=signal.SIGTERM,
+        renew_signal=signal.SIGHUP,
     )
 
 

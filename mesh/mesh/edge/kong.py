@@ -96,6 +96,8 @@ def settings(plan: EdgePlan) -> dict[str, str]:
         "KONG_UNTRUSTED_LUA": "on",
         # One worker, as Envoy has one: on the few cores of a test machine more would only take turns.
         "KONG_NGINX_WORKER_PROCESSES": "1",
+        # Of a worker whose successor has come.
+        "KONG_NGINX_MAIN_WORKER_SHUTDOWN_TIMEOUT": f"{limits.LEAVES_S}s",
         "KONG_HEADERS": "off",
         "KONG_HEADERS_UPSTREAM": "off",
         "KONG_TRACING_INSTRUMENTATIONS": "request,balancer",

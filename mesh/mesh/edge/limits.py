@@ -9,6 +9,8 @@ REQUEST_S = 5
 """Within this time a request must arrive in full, however steadily its bytes come; otherwise it gets a 408."""
 ANSWER_S = 5
 """Within this time a component must have answered in full; otherwise the client gets a 504."""
+LEAVES_S = REQUEST_S + ANSWER_S
+"""How long an edge whose successor is ready lives on: as long as a request that has begun may take."""
 DEADLINE = "x-envoy-expected-rq-timeout-ms"
 """The header that tells every component behind the edge how long the answer may take."""
 STREAM_IDLE_S = 15

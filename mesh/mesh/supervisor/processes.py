@@ -56,6 +56,7 @@ class Component:
             changes only, and it is started again (`restart`) or not (`leave`).
         successor: Gives the command line of its next process, which takes over what the present one listens to, and has
             that end once it has answered; None if it cannot do that.
+        renew_signal: Signal upon which it lets new children of its own take over in the same way; None if it cannot.
         command: The command that the user gave for it, which messages then name; empty for a program of the project.
     """
 
@@ -74,6 +75,7 @@ class Component:
     replica_of: str = ""
     when_lost: str = "end"
     successor: Callable[[], Sequence[str]] | None = None
+    renew_signal: signal.Signals | None = None
     command: str = ""
 
     @property
@@ -160,27 +162,45 @@ class Supervisor:
             self.start([self._components[name]])
 
     def hand_over(self, name: str) -> None:
-        """Starts a component's next process, and waits until it is ready and the present one has handed over and ended.
+        """Starts a component's next process, or children, and waits until they are ready and those before have ended.
 
-        A component that cannot do that is restarted.
+        A component that cannot do that, or has ended, is restarted.
 
         Raises:
-            StartError: The next process did not become ready, or the present one did not end.
+            StartError: The next did not become ready, or those before did not end.
         """
         running, component = self._running.get(name), self._components[name]
         ready = component.ready
-        if running is None or component.successor is None or ready is None:
+        if running is None or ready is None or running.process.poll() is not None:
             self.restart(name)
-            return
+        elif component.renew_signal is not None:
+            self._renew(running, component.renew_signal, ready)
+        elif component.successor is not None:
+            self._replace(running, component.successor, ready)
+        else:
+            self.restart(name)
+
+    def _replace(self, running: _Running, successor: Callable[[], Sequence[str]], ready: Check) -> None:
+        component = running.component
+        name = component.name
         other = replace(component, name=f"{name}-before", replica_of=component.replica_of or name)
         before = replace(running, component=other)
         with self._interrupts.held():
             self._running[other.name] = before
             # Until it has ended, it may answer in place of the next one.
             alone = before.process.poll
-            self.start([replace(component, argv=component.successor, ready=lambda: alone() is not None and ready())])
+            self.start([replace(component, argv=successor, ready=lambda: alone() is not None and ready())])
             self._stop([before])
             self._components[name] = self._running[name].component = component
+
+    def _renew(self, running: _Running, asked: signal.Signals, ready: Check) -> None:
+        before = psutil.Process(running.process.pid).children()
+        give_up_at = time.monotonic() + running.component.start_limit_s
+        running.signal(asked)
+        while any(process.is_running() for process in before) or not ready():
+            if time.monotonic() > give_up_at:
+                raise StartError(f"{running.component.told} did not renew itself.\n{running.log_end()}")
+            time.sleep(POLL_S)
 
     def stop(self, ranks: Container[int] | None = None) -> list[str]:
         """Stops components, gracefully where that works in time.

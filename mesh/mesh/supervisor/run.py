@@ -138,7 +138,7 @@ class Run:
         self._supervisor.restart(component)
 
     def hand_over(self, component: str) -> None:
-        """Replaces a component's process by a new one without an end of service between, where its program can do that.
+        """Replaces a component's process, or its children, without an end of service between, where it can do that.
 
         Raises:
             StartError: The new one did not become ready, or the old one did not end.
