@@ -121,13 +121,15 @@ class Sender:
         settings = QuicConfiguration(alpn_protocols=H3_ALPN, cafile=str(self._trusted), server_name="localhost")
 
         def visit(*args: Any, **given: Any) -> _Visit:
-            return _Visit(answer, *args, **given)
+            return _Visit(answer, left, *args, **given)
 
-        async with connect(HOST, self._port, configuration=settings, create_protocol=visit) as connection:
-            assert isinstance(connection, _Visit)
-            connection.begin(data)
-            async with asyncio.timeout(patience_s):
-                await connection.over
+        # aioquic closes a socket only after the connection's farewell: nine round trips, which may be cut short.
+        with contextlib.ExitStack() as left:
+            async with connect(HOST, self._port, configuration=settings, create_protocol=visit) as connection:
+                assert isinstance(connection, _Visit)
+                connection.begin(data)
+                async with asyncio.timeout(patience_s):
+                    await connection.over
 
     async def _over_udp(self, data: bytes, answer: Answer, patience_s: float) -> None:
         loop = asyncio.get_running_loop()
@@ -209,13 +211,17 @@ class _H2:
 
 
 class _Visit(QuicConnectionProtocol):
-    """A connection with one stream, of whatever bytes."""
+    """A connection with one stream, of whatever bytes; its socket is closed when `left` is."""
 
-    def __init__(self, answer: Answer, *args: Any, **settings: Any) -> None:
+    def __init__(self, answer: Answer, left: contextlib.ExitStack, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
-        self._answer = answer
+        self._answer, self._left = answer, left
         self._http = H3Connection(self._quic)
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._left.callback(transport.close)
 
     def begin(self, data: bytes) -> None:
         self._quic.send_stream_data(self._quic.get_next_available_stream_id(), data, end_stream=True)

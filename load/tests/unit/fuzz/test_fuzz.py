@@ -6,18 +6,28 @@ import asyncio
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
+import psutil
 import pytest
+from aioquic.asyncio import QuicConnectionProtocol, serve
+from aioquic.h3.connection import H3_ALPN
+from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.events import QuicEvent
 from typer.testing import CliRunner
 
+from fuzz import wire
 from fuzz.__main__ import app
 from fuzz.edge import ENCRYPTED, edge_inputs
 from fuzz.grpc import METHODS, grpc_inputs
 from fuzz.inputs import CANARY, Input, keep, read_kept
 from fuzz.judge import ANSWERED, LATE, REFUSED, UNANSWERED, judged, log_faults
 from fuzz.run import Outcome
-from fuzz.wire import Answer, Sender, h1_request
+from fuzz.wire import HOST, Answer, Sender, h1_request
+from mesh.description.ports import Ports
+from mesh.edge.certificate import edge_certificate
 from mesh.errors import InputError
+from mesh.paths import RunFolder
 
 NOT_FOUND = b'{"code":"NOT_FOUND","detail":"there is no product 7"}'
 ANSWERS: list[tuple[Answer, str, str]] = [
@@ -95,6 +105,34 @@ async def test_an_answer_is_read_whatever_it_is() -> None:
         sender = Sender(server.sockets[0].getsockname()[1])
         told = await sender.send("tcp-h1", h1_request("GET", "/"), 5.0)
     assert (told.statuses, told.body) == ([500], b"oops")
+
+
+class _SlowServer(QuicConnectionProtocol):
+    """Reads what comes 0.3 s later, so that a farewell lasts longer than whoever sends bytes waits; answers nothing."""
+
+    def datagram_received(self, data: bytes | str, addr: Any) -> None:
+        asyncio.get_running_loop().call_later(0.3, super().datagram_received, data, addr)
+
+    def quic_event_received(self, event: QuicEvent) -> None:
+        pass
+
+
+async def test_a_connection_over_quic_leaves_no_socket_however_slow_its_farewell(
+    free_ports: Callable[[], Ports], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wire, "CONNECT_S", 2.0)
+    ports = free_ports()
+    certificate = edge_certificate(RunFolder.of(ports.base, root=tmp_path))
+    settings = QuicConfiguration(is_client=False, alpn_protocols=H3_ALPN)
+    settings.load_cert_chain(certificate.chain, certificate.key)
+    server = await serve(HOST, ports["edge"], configuration=settings, create_protocol=_SlowServer)
+    sockets = psutil.Process().net_connections("udp")
+    try:
+        answer = await Sender(ports["edge"], certificate.trusted).send("quic", b"x", 0.7)
+        await asyncio.sleep(0.1)
+        assert (answer.waiting, psutil.Process().net_connections("udp")) == (True, sockets)
+    finally:
+        server.close()
 
 
 def test_a_failure_is_counted_by_kind_and_its_input_is_kept(tmp_path: Path) -> None:

@@ -5,14 +5,30 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from pathlib import Path
 
-from experiment.trial.resources import ResourceSampler
+import pytest
+
+from experiment.trial import resources
+from experiment.trial.resources import ResourceSampler, memory_mb, stall_share
 
 BUSY = "import time\nwhile time.process_time() < 0.5: pass"
 BUSY_CHILD = (
     "import subprocess, sys; subprocess.run([sys.executable, '-c', "
     "'import time; end = time.process_time() + 0.4\\nwhile time.process_time() < end: pass\\ntime.sleep(30)'])"
 )
+
+# a process of its own: what other tests left to this one's allocator would count too
+SHARES = """
+import mmap, sys
+with mmap.mmap(-1, 32 << 20) as shared:  # anonymous and shared, as PostgreSQL's buffers are
+    print("mapped", flush=True)
+    sys.stdin.readline()
+    for page in range(0, 32 << 20, mmap.PAGESIZE):
+        shared[page] = 1
+    print("used", flush=True)
+    sys.stdin.readline()
+"""
 
 
 def test_cpu_of_a_child_is_counted_to_its_component() -> None:
@@ -48,3 +64,52 @@ def test_programs_beside_the_run_are_seen_and_components_are_not_among_them() ->
     wall_s = time.monotonic() - began
     assert sampler.other_cores([]) >= 0.4 / wall_s
     assert sampler.other_cores([1e6]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("waits_s", "share"),
+    [
+        ([], None),
+        ([0.004] * 19 + [0.15], 0.0),
+        ([0.004] * 19 + [0.9], 0.05),
+        ([0.004] * 18 + [0.9, 0.6], 0.1),
+        ([0.4, 0.5, 0.45, 0.55], 0.0),  # it is slow all the time
+    ],
+)
+def test_a_disk_stalls_where_it_is_waited_for_much_longer_than_usual(waits_s: list[float], share: float | None) -> None:
+    assert stall_share(waits_s) == (None if share is None else pytest.approx(share))
+
+
+def test_waits_for_disks_are_those_that_the_kernel_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    account = tmp_path / "io"
+    monkeypatch.setattr(resources, "PRESSURE", account)
+    with ResourceSampler(dict, interval_s=60) as sampler:
+        pass
+    assert sampler.disk_stall_share() is None
+    waited_us = iter(range(0, 10**9, 700_000))
+
+    def heads() -> dict[str, list[int]]:  # asked for at each look, after the account was read
+        some, full = "some avg10=0.00 avg60=0.00 avg300=0.00", "full avg10=0.00 avg60=0.00 avg300=0.00 total=1"
+        account.write_text(f"{some} total={next(waited_us)}\n{full}\n", encoding="ascii")
+        return {}
+
+    heads()
+    with ResourceSampler(heads, interval_s=0.05) as sampler:
+        time.sleep(0.3)
+    assert sampler.disk_stall_share() == 0.0  # it is slow all the time
+
+
+def test_memory_that_is_there_to_be_shared_counts_only_where_it_is_asked_for() -> None:
+    with subprocess.Popen([sys.executable, "-c", SHARES], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"mapped\n"
+        its = {"its": [process.pid]}
+        before = memory_mb(its)["its"], memory_mb(its, shared=False)["its"]
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == b"used\n"
+        after = memory_mb(its)["its"], memory_mb(its, shared=False)["its"]
+        process.stdin.close()
+    assert after[0] - before[0] > 30
+    assert after[1] - before[1] < 8
