@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -20,6 +21,8 @@ PORTS = 200
 """Ports of no other test's and of no user's, so that nothing running beside is looked at."""
 LIMIT_S = 900
 STOPPED_S = 60
+NOISE = {"start_lag_p99_ms", "generator_cores", "steal_share", "other_cores", "disk_stall_share"}
+"""Gates that the machine decides, and whatever else runs on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ class Terminal:
         return self.run("make", *arguments)
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """Starts make, for `interrupt`."""
+        """Starts make, for `interrupt` or a signal to make alone."""
         return subprocess.Popen(
             ["make", *arguments],
             cwd=self.root,
@@ -60,6 +63,10 @@ class Terminal:
     def interrupt(self, running: subprocess.Popen[str], limit_s: float = STOPPED_S) -> None:
         """Ctrl-C, as a terminal sends it to the whole group, and waits for the end."""
         os.killpg(running.pid, signal.SIGINT)
+        self.ended(running, limit_s)
+
+    def ended(self, running: subprocess.Popen[str], limit_s: float = STOPPED_S) -> None:
+        """Waits for the end of what was told to stop."""
         _, errors = running.communicate(timeout=limit_s)
         assert running.returncode != 0
         assert "Traceback" not in errors
@@ -76,6 +83,11 @@ class Terminal:
         """The newest run with traces."""
         link = self.results / "latest"
         return link.resolve() if link.exists() else None
+
+    @staticmethod
+    def unheld(summary: dict[str, Any]) -> list[dict[str, Any]]:
+        """The gates that a run does not hold although they depend on the code alone."""
+        return [gate for gate in summary["gates"] if not gate["ok"] and gate["name"] not in NOISE]
 
     def left_over(self) -> list[str]:
         """Processes that listen on the terminal's ports, over TCP or UDP."""

@@ -14,8 +14,6 @@ from stand_ins.cluster import namespaces, needs_cluster
 
 pytestmark = pytest.mark.e2e
 
-NOISE = {"start_lag_p99_ms", "generator_cores", "steal_share", "other_cores", "machine_speed"}
-
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
@@ -45,7 +43,7 @@ def bench(terminal: Any, *arguments: str) -> dict[str, Any]:
 def test_gates_that_depend_on_the_code_alone_hold(terminal: Any, mesh: str, mtls: str) -> None:
     summary = bench(terminal, "runtime=kubernetes", f"mesh={mesh}", f"mtls={mtls}")
     assert summary["switches"]["runtime"] == "kubernetes"
-    assert [gate for gate in summary["gates"] if not gate["ok"] and gate["name"] not in NOISE] == []
+    assert terminal.unheld(summary) == []
     assert terminal.left_over() == []
     assert terminal.namespace() is None
 

@@ -12,7 +12,6 @@ import pytest
 
 pytestmark = pytest.mark.e2e
 
-NOISE = {"start_lag_p99_ms", "generator_cores", "steal_share", "other_cores"}
 MS = 1_000_000
 
 
@@ -28,7 +27,7 @@ def run_of(terminal: Any, *settings: str) -> tuple[dict[str, Any], pl.DataFrame]
     folder: Path | None = terminal.latest()
     assert folder is not None, done.stderr
     summary = json.loads((folder / "summary.json").read_text())
-    assert [gate for gate in summary["gates"] if not gate["ok"] and gate["name"] not in NOISE] == []
+    assert terminal.unheld(summary) == []
     assert terminal.left_over() == []
     return summary, pl.read_parquet(folder / "journeys.parquet")
 

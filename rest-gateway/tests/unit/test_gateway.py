@@ -161,4 +161,4 @@ async def test_the_edge_says_how_much_time_there_is(
 
     assert left[0] is not None
     # A little less than the caller waits, so that the answer still reaches it.
-    assert 0.9 * seconds - 0.5 < left[0] < seconds
+    assert 0.5 * seconds < left[0] < seconds

@@ -224,6 +224,7 @@ async def test_a_process_accounts_for_what_the_cache_had_second_by_second(valkey
         database_url=role_url("product"),
         cache_url=valkey.url,
         cache_namespace=uuid.uuid4().hex,
+        cache_limit_ms=5_000,
         telemetry_folder=str(tmp_path),
     )
     async with bootstrap(config) as service:

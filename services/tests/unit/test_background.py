@@ -53,7 +53,7 @@ async def test_draining_has_a_limit() -> None:
     await asyncio.sleep(0)
     began = time.monotonic()
     await background.drain(0.05)
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 30
     with pytest.raises(asyncio.CancelledError):
         await caller
     await background.drain(0.05)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 from typer.testing import CliRunner
@@ -15,6 +16,7 @@ from experiment.faults.links import BINARY as TOXIPROXY
 from experiment.generator.shopload import BINARY
 from experiment.kinds import chaos
 from mesh.description.ports import Ports
+from shop.platform.deadline import OVER
 
 pytestmark = [
     pytest.mark.integration,
@@ -32,6 +34,12 @@ def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, base: int, **settings: 
     assert done.exit_code in (0, 3), done.stderr
     assert "Traceback" not in done.stderr
     return {one["fault"]: one for one in json.loads(done.stdout)["struck"]}
+
+
+def said(struck: dict[str, object]) -> list[str]:
+    """What failed journeys were told, but for a deadline that passed: on a busy machine any journey may be late."""
+    messages = cast("list[str]", struck["messages"])
+    return [message for message in messages if OVER not in message]
 
 
 def test_crashes_of_the_saga_lose_and_double_nothing_and_are_seen_by_who_buys(
@@ -53,15 +61,14 @@ def test_a_service_that_answers_for_another_one_which_is_away_is_not_taken_for_a
     base, fault = free_ports().base, "expire:payment-sidecar"
     struck = ran(tmp_path, monkeypatch, base, topologies="hybrid", faults=fault, mesh="envoy", mtls="on")
     assert struck[fault]["repeated"] > 10
-    assert {
-        message for message in struck[fault]["messages"] if "payment service does not answer" not in message
-    } == set()
+    assert said(struck[fault])
+    assert [message for message in said(struck[fault]) if "payment service does not answer" not in message] == []
     assert (struck[fault]["broken"], struck[fault]["unanswered"], struck[fault]["over"]) == ([], 0, True)
 
 
 @pytest.mark.skipif(bool(no_volumes()), reason=f"disk-full needs {no_volumes()}")
 @pytest.mark.parametrize(
-    ("target", "said", "hit"),
+    ("target", "answer", "hit"),
     [
         (DATA, "the database is out of disk space", {"checkout"}),
         (WAL, "the database does not answer", {"checkout", "product"}),
@@ -72,15 +79,15 @@ def test_a_full_volume_is_said_to_be_a_passing_state_and_takes_nothing_that_cust
     monkeypatch: pytest.MonkeyPatch,
     free_ports: Callable[[], Ports],
     target: str,
-    said: str,
+    answer: str,
     hit: set[str],
 ) -> None:
     struck = ran(tmp_path, monkeypatch, free_ports().base, topologies="grpc", faults=f"disk-full:{target}")
     (full,) = struck.values()
     assert full["repeated"] > 3
     assert hit <= set(full["failed_journeys"])
-    assert any(said in message for message in full["messages"])
-    assert all("Unavailable" in message for message in full["messages"])
+    assert any(answer in message for message in said(full))
+    assert all("Unavailable" in message for message in said(full))
     assert (full["broken"], full["unanswered"], full["unsettled"], full["over"]) == ([], 0, 0, True)
     assert full["checkouts"] > 100
     assert "hopwise" not in Path("/proc/mounts").read_text(encoding="utf-8")
