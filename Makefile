@@ -10,9 +10,10 @@ MAKEFLAGS += --warn-undefined-variables --no-builtin-rules --no-print-directory
 
 PYTHON ?= python3
 VENV := .venv/bin
-RUN := $(VENV)/python
+# In the place of the recipe's shell, so that a SIGTERM that make is sent reaches the program, which then cleans up.
+RUN := exec $(VENV)/python
 # Where nothing is installed nothing can run.
-INSTALLED := [ -x $(RUN) ] || { echo "Nothing is running: nothing is installed."; exit 0; };
+INSTALLED := [ -x $(VENV)/python ] || { echo "Nothing is running: nothing is installed."; exit 0; };
 
 # Without the bytecode that Python keeps, every process compiles all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
@@ -270,7 +271,7 @@ format: $(ENVIRONMENT) format-go ## Format the code
 
 .PHONY: clean
 clean: ## Remove build outputs and run data of this checkout; keeps results/ and the shared cache
-	@if [ -x $(RUN) ]; then $(RUN) -m mesh clean || true; fi
+	@if [ -x $(VENV)/python ]; then $(VENV)/python -m mesh clean || true; fi
 	@rm -rf .run .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -50,7 +50,7 @@ test-istio:
 
 .PHONY: lint-istio
 lint-istio: $(ENVIRONMENT)
-	@if [ -x .tools/bin/istioctl ]; then $(RUN) -m mesh.istio; cd mesh/istio; $(ISTIO_GO) $(GO) vet ./...; \
+	@if [ -x .tools/bin/istioctl ]; then $(VENV)/python -m mesh.istio; cd mesh/istio; $(ISTIO_GO) $(GO) vet ./...; \
 	  unformatted="$$($(GOFMT) -l .)"; \
 	  if [ -n "$$unformatted" ]; then echo "Not formatted by gofmt: mesh/istio/$$unformatted"; exit 1; fi; \
 	  else echo "Skipped Istio's own checks of its resources: Istio is not built (make istio)."; fi

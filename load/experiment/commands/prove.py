@@ -25,7 +25,7 @@ from experiment.proofs import queues as queue_proof
 from experiment.proofs import resume as resume_proof
 from experiment.proofs import what_if as what_if_proof
 from experiment.proofs.account import LEAST_PAIRS, MOST_PAIRS, SLOT_S, AccountCost
-from experiment.proofs.delays import HOPS, JOURNEYS, SIZES, FoundDelay
+from experiment.proofs.delays import JOURNEYS, FoundDelay
 from experiment.proofs.queues import FoundQueue
 from experiment.proofs.resume import Proof
 from experiment.proofs.what_if import Foretold
@@ -49,6 +49,12 @@ RETRY = 1
 MOST_KILLS = 100
 MOST_KILLED_BLOCKS = 10
 
+#: Options that several proofs have.
+Slowed = Annotated[str, typer.Option(help=f"Components to slow, comma-separated: {', '.join(JOURNEYS)}.")]
+Sizes = Annotated[str, typer.Option(help="Delays to inject, comma-separated, such as 500us,2ms.")]
+TrialSeed = Annotated[str, typer.Option(help="Seed of the tape and of the trial order.")]
+Resume = Annotated[str, typer.Option(help="Interrupted proof to resume: latest, or its name.")]
+
 app = typer.Typer(no_args_is_help=True, help=__doc__)
 app.add_typer(simulations)
 app.command("conformance")(prove_conformance_command)
@@ -64,13 +70,11 @@ def _begun(resume: str, planned: Callable[[], Plan]) -> tuple[ResultsFolder, Pla
 
 @app.command()
 def delays(
-    hops: Annotated[str, typer.Option(help=f"Components to slow, comma-separated: {', '.join(JOURNEYS)}.")] = ",".join(
-        HOPS
-    ),
-    sizes: Annotated[str, typer.Option(help="Delays to inject, comma-separated, such as 500us,2ms.")] = ",".join(SIZES),
+    hops: Slowed = "payment,product,user",
+    sizes: Sizes = "500us,1ms,2ms,5ms",
     blocks: Annotated[str, typer.Option(help="Number of blocks, at least 3; each runs every delay once.")] = "4",
-    seed: Annotated[str, typer.Option(help="Seed of the tape and of the trial order.")] = "1",
-    resume: Annotated[str, typer.Option(help="Interrupted proof to resume: latest, or its name.")] = "",
+    seed: TrialSeed = "1",
+    resume: Resume = "",
     as_json: Json = False,
 ) -> None:
     """Inject known delays and check that the hop budgets show them; fails unless every one is found."""
@@ -105,15 +109,11 @@ def delays(
 
 @app.command("what-if")
 def what_if(
-    hops: Annotated[str, typer.Option(help=f"Components to slow, comma-separated: {', '.join(JOURNEYS)}.")] = ",".join(
-        what_if_proof.HOPS
-    ),
-    sizes: Annotated[str, typer.Option(help="Delays to inject, comma-separated, such as 500us,2ms.")] = ",".join(
-        what_if_proof.SIZES
-    ),
+    hops: Slowed = "payment,product,user,order",
+    sizes: Sizes = "1ms,2ms,5ms",
     blocks: Annotated[str, typer.Option(help="Number of blocks; each runs every delay once.")] = "3",
-    seed: Annotated[str, typer.Option(help="Seed of the tape and of the trial order.")] = "1",
-    resume: Annotated[str, typer.Option(help="Interrupted proof to resume: latest, or its name.")] = "",
+    seed: TrialSeed = "1",
+    resume: Resume = "",
     as_json: Json = False,
 ) -> None:
     """Predict what delays do, then inject them; fails unless 90 % of the figures are in their predicted intervals."""
@@ -142,8 +142,8 @@ def what_if(
 @app.command()
 def queues(
     blocks: Annotated[str, typer.Option(help="Number of blocks; each runs every hold once.")] = "2",
-    seed: Annotated[str, typer.Option(help="Seed of the tape and of the trial order.")] = "1",
-    resume: Annotated[str, typer.Option(help="Interrupted proof to resume: latest, or its name.")] = "",
+    seed: TrialSeed = "1",
+    resume: Resume = "",
     as_json: Json = False,
 ) -> None:
     """Hold event loops for known times and check that hop budgets show who waited; fails unless every hold is found."""

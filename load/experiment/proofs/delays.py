@@ -60,8 +60,6 @@ JOURNEYS: Mapping[str, str] = {
     "graphql-gateway": "product",
 }
 """The journey in which each component is called in sequence."""
-HOPS = ("payment", "product", "user")
-SIZES = ("500us", "1ms", "2ms", "5ms")
 AFTER_EFFECT_MS = 0.05
 """What a delay may leave behind in other parts; 0.01 to 0.05 ms were usual on a quiet machine."""
 

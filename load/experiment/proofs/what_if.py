@@ -41,8 +41,6 @@ from mesh.description.topology import Topology
 
 NAME = "prove-what-if"
 PROFILE = Profile("proof", warmup_s=2, duration_s=55, rate=20.0, parity_samples=1)
-HOPS = ("payment", "product", "user", "order")
-SIZES = ("1ms", "2ms", "5ms")
 LEAST = 0.9
 """Share of the figures that must lie in the intervals of their predictions."""
 
