@@ -5,21 +5,27 @@ from __future__ import annotations
 import codecs
 import glob
 import mmap
+import os
+import select
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from hops.errors import MalformedTraceError, SourceError
 from hops.sources.compressed import opened, spooled
-from hops.sources.recognise import BINARY, Batches, read_binary, read_json_value
+from hops.sources.read_json import Faults, NotJsonError, ended_early
+from hops.sources.recognise import BINARY, FORMATS, Batches, read_binary, read_json_value
 from hops.traces.span import Span
 
 STDIN = "-"
 FREED_EVERY = 200
 """Batches after which a mapped file gives its memory back."""
+PIPE_WAIT_S = 10
+"""For how long nothing may come through a named pipe at first."""
 _HEAD = 4096
 _BLANKS = b" \t\r\n"
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -60,7 +66,10 @@ def read_file(file: IO[bytes], where: str, forced: str = "") -> Iterator[tuple[s
     if not head:
         raise MalformedTraceError(f"{where}: is empty")
     with ExitStack() as scratch:
-        yield from _read_plain(file, where, forced, head, scratch)
+        for kind, spans in _read_plain(file, where, forced, head, scratch):
+            if forced and kind != forced:
+                raise MalformedTraceError(f"{where}: is {FORMATS[kind]}, and {FORMATS[forced]} was asked for")
+            yield kind, spans
 
 
 def _read_plain(
@@ -85,6 +94,26 @@ def _read_plain(
     yield from _read_json(plain, where)
 
 
+def opened_file(path: str) -> IO[bytes]:
+    """A file, or all that comes through a pipe, as one that can be looked at twice.
+
+    Raises:
+        SourceError: It is another device, or nobody writes to the pipe.
+        MalformedTraceError: More comes than can be kept.
+        OSError: It cannot be opened.
+    """
+    mode = os.stat(path).st_mode
+    if stat.S_ISREG(mode):
+        return open(path, "rb")
+    if not stat.S_ISFIFO(mode):
+        raise SourceError(f"{path}: neither a file nor a pipe")
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:
+        if not select.select([pipe], [], [], PIPE_WAIT_S)[0]:
+            raise SourceError(f"{path}: a pipe to which nobody wrote anything for {PIPE_WAIT_S} s")
+        os.set_blocking(pipe.fileno(), True)
+        return spooled(cast("IO[bytes]", pipe), path)
+
+
 def open_stdin() -> IO[bytes]:
     """Standard input as a file that can be looked at twice."""
     return spooled(sys.stdin.buffer, "standard input")
@@ -103,8 +132,16 @@ def _read_json(file: IO[bytes], where: str) -> Iterator[tuple[str, list[Span]]]:
     file.seek(began)
     view, free = _mapped(file)
     text = view[began:]
-    blanks = len(text[:_HEAD]) - len(bytes(text[:_HEAD]).lstrip(_BLANKS))
-    yield from _named(*read_json_value(text[blanks:], where), free)
+    text = text[len(text[:_HEAD]) - len(bytes(text[:_HEAD]).lstrip(_BLANKS)) :]
+    try:
+        kind, batches = read_json_value(text, where)
+    except NotJsonError as error:
+        whole = ended_early(text)
+        if whole is None:
+            raise
+        yield from _named(*read_json_value(whole, where), free)
+        raise MalformedTraceError(f"{error}; what stands before byte {len(whole):,} was read") from error
+    yield from _named(kind, batches, free)
 
 
 def _mapped(file: IO[bytes]) -> tuple[memoryview, Callable[[], None]]:
@@ -125,8 +162,7 @@ def _is_whole(line: bytes) -> bool:
 
 def _read_lines(file: IO[bytes], where: str) -> Iterator[tuple[str, list[Span]]]:
     """Every line that can be read; the first that cannot is told at the end, with how many there are."""
-    first: MalformedTraceError | None = None
-    bad = lines = 0
+    faults, lines = Faults("lines"), 0
     for number, line in enumerate(file, 1):
         text = line.strip(_BLANKS)
         if not text:
@@ -135,13 +171,8 @@ def _read_lines(file: IO[bytes], where: str) -> Iterator[tuple[str, list[Span]]]
         try:
             yield from _named(*read_json_value(text, f"{where}:{number}"))
         except MalformedTraceError as error:
-            bad += 1
-            first = first or error
-    if first is not None:
-        others = (
-            f"; so {bad - 1:,} more of {lines:,} lines" if bad > 1 else f"; the other {lines - 1:,} lines were read"
-        )
-        raise MalformedTraceError(f"{first}{others}") from first
+            faults.add(error)
+    faults.tell(lines)
 
 
 def _named(kind: str, batches: Batches, free: Callable[[], None] | None = None) -> Iterator[tuple[str, list[Span]]]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from sys import intern
 
 import msgspec
 from msgspec import Raw
 
-from hops.sources.read_json import read_one
+from hops.errors import MalformedTraceError
+from hops.sources.read_json import each, read_one
 from hops.traces.otlp import NEEDED, SPAN_ID_DIGITS, TRACE_ID_DIGITS
-from hops.traces.span import NO_ATTRIBUTES, UNKNOWN_SERVICE, AttributeValue, Kind, Span
+from hops.traces.span import MOST_NS, NO_ATTRIBUTES, UNKNOWN_SERVICE, AttributeValue, Kind, Span, printable
 
 NS_PER_US = 1000
 
@@ -58,10 +58,11 @@ def read_data(traces: list[Raw], where: str) -> Iterator[list[Span]]:
     """The spans of each trace of an answer's `data`.
 
     Raises:
-        MalformedTraceError: A value is missing or of another type; the message names its place.
+        MalformedTraceError: A value is missing or of another type; the message names its place. All other traces were
+            read before.
     """
-    for index, raw in enumerate(traces):
-        yield read_trace(raw, f"{where}.data[{index}]")
+    places = ((raw, f"{where}.data[{index}]") for index, raw in enumerate(traces))
+    return each(places, lambda piece: [read_trace(*piece)], "traces")
 
 
 def read_trace(raw: Raw | memoryview | bytes, where: str) -> list[Span]:
@@ -71,9 +72,9 @@ def read_trace(raw: Raw | memoryview | bytes, where: str) -> list[Span]:
         MalformedTraceError: A value is missing or of another type; the message names its place.
     """
     trace = read_one(_TRACE, raw, where)
-    names = {key: intern(process.service_name) for key, process in (trace.processes or {}).items()}
+    names = {key: printable(process.service_name) for key, process in (trace.processes or {}).items()}
     ids: dict[str, str] = {}  # one text of each trace id, however many spans have it
-    return [_span(span, trace.traceID, names, ids) for span in trace.spans or ()]
+    return [_span(span, trace.traceID, names, ids, where) for span in trace.spans or ()]
 
 
 def read_span(raw: Raw | memoryview | bytes, where: str) -> Span:
@@ -82,12 +83,12 @@ def read_span(raw: Raw | memoryview | bytes, where: str) -> Span:
     Raises:
         MalformedTraceError: A value is missing or of another type; the message names its place.
     """
-    return _span(read_one(_SPAN, raw, where), "", {}, {})
+    return _span(read_one(_SPAN, raw, where), "", {}, {}, where)
 
 
-def _span(span: _Span, trace_id: str, names: dict[str, str], ids: dict[str, str]) -> Span:
+def _span(span: _Span, trace_id: str, names: dict[str, str], ids: dict[str, str], where: str) -> Span:
     process = span.process
-    service = names.get(span.processID, "") if process is None else process.service_name
+    service = names.get(span.processID, "") if process is None else printable(process.service_name)
     attributes: dict[str, AttributeValue] = {}
     kind = Kind.UNSPECIFIED
     for tag in span.tags or ():
@@ -98,18 +99,39 @@ def _span(span: _Span, trace_id: str, names: dict[str, str], ids: dict[str, str]
     raw_id = span.traceID or trace_id
     own_id = ids.get(raw_id) or ids.setdefault(raw_id, trace_id_of(raw_id))
     parent_id, links = _above(span, own_id)
-    start_ns = round(span.startTime * NS_PER_US)
+    start_ns, end_ns = interval_ns(span.startTime, span.duration, f"{where}: span", span.spanID)
     return Span(
         own_id,
         span_id_of(span.spanID),
         parent_id,
-        intern(span.operationName),
+        printable(span.operationName),
         kind,
         service or UNKNOWN_SERVICE,
         start_ns,
-        start_ns + round(span.duration * NS_PER_US),
+        end_ns,
         attributes or NO_ATTRIBUTES,
         links,
+    )
+
+
+def interval_ns(start_us: float, duration_us: float, what: str, span_id: str) -> tuple[int, int]:
+    """Start and end of a span, ns.
+
+    Args:
+        start_us: Unix time, microseconds.
+        duration_us: Microseconds.
+        what: Of which place, for messages.
+        span_id: Of which span there, likewise.
+
+    Raises:
+        MalformedTraceError: No clock shows such times.
+    """
+    if abs(start_us) + abs(duration_us) < MOST_NS // NS_PER_US:
+        start_ns = round(start_us * NS_PER_US)
+        return start_ns, start_ns + round(duration_us * NS_PER_US)
+    raise MalformedTraceError(
+        f"{what} {span_id}: starts at {start_us:,} µs and lasts {duration_us:,} µs, which is beyond all clocks; "
+        "times are in microseconds, not nanoseconds"
     )
 
 

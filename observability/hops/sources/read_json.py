@@ -2,14 +2,81 @@
 
 from __future__ import annotations
 
+import codecs
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import TypeVar
 
 import msgspec
 
 from hops.errors import MalformedTraceError
 from hops.traces.otlp import malformed
+from hops.traces.span import Span
 
 T = TypeVar("T")
+
+
+class NotJsonError(MalformedTraceError):
+    """The text is no JSON, or is cut off."""
+
+
+class Faults:
+    """What could not be read of many pieces, which does not keep the others from being read.
+
+    Args:
+        pieces: What they are, in the plural.
+    """
+
+    def __init__(self, pieces: str) -> None:
+        self._pieces = pieces
+        self._first: MalformedTraceError | None = None
+        self._bad = 0
+
+    def add(self, error: MalformedTraceError) -> None:
+        """Notes what is wrong with one."""
+        self._first = self._first or error
+        self._bad += 1
+
+    def tell(self, of: int) -> None:
+        """Raises what is wrong with the first one, and says how many there are.
+
+        Args:
+            of: Number of all pieces.
+
+        Raises:
+            MalformedTraceError: One could not be read.
+        """
+        if self._first is None:
+            return
+        others = ""
+        if self._bad > 1:
+            others = f"; so {self._bad - 1:,} more of {of:,} {self._pieces}"
+        elif of > 1:
+            others = f"; the other {of - 1:,} {self._pieces} were read"
+        raise MalformedTraceError(f"{self._first}{others}") from self._first
+
+
+def each(pieces: Iterable[T], read: Callable[[T], Iterable[list[Span]]], named: str) -> Iterator[list[Span]]:
+    """The spans of every piece that can be read; at the end it raises what is wrong with the first that cannot.
+
+    Args:
+        pieces: The pieces.
+        read: Reads one.
+        named: What the pieces are, in the plural.
+
+    Raises:
+        MalformedTraceError: One could not be read.
+    """
+    faults, count = Faults(named), 0
+    for piece in pieces:
+        count += 1
+        try:
+            yield from read(piece)
+        except MalformedTraceError as error:
+            faults.add(error)
+    faults.tell(count)
 
 
 def read_one(decoder: msgspec.json.Decoder[T], text: msgspec.Raw | bytes | memoryview, where: str) -> T:
@@ -32,4 +99,32 @@ def read_one(decoder: msgspec.json.Decoder[T], text: msgspec.Raw | bytes | memor
             f"{where}: not UTF-8 at byte {error.start}; convert it, as by `iconv -t utf-8`"
         ) from error
     except (msgspec.DecodeError, RecursionError) as error:
-        raise MalformedTraceError(f"{where}: not JSON: {error}") from error
+        raise NotJsonError(f"{where}: not JSON: {error}") from error
+
+
+_BEGIN_OF_LIST = re.compile(r'(?:\s*\{\s*"\w+"\s*:)*\s*\[\s*')
+_BETWEEN = re.compile(r"\s*,\s*")
+
+
+def ended_early(text: bytes | memoryview) -> bytes | None:
+    """A document that is cut off or broken, ended behind the last whole element of its list before that.
+
+    Args:
+        text: A list, or objects that begin with one, in UTF-8.
+
+    Returns:
+        JSON; None if there is no such element.
+    """
+    document = codecs.getincrementaldecoder("utf-8")("ignore").decode(text)
+    begin = _BEGIN_OF_LIST.match(document)
+    if begin is None:
+        return None
+    decoder, at, end = json.JSONDecoder(), begin.end(), None
+    with suppress(ValueError, RecursionError):
+        while True:
+            _, end = decoder.raw_decode(document, at)
+            between = _BETWEEN.match(document, end)
+            if between is None:
+                break
+            at = between.end()
+    return None if end is None else f"{document[:end]}]{'}' * begin[0].count('{')}".encode()

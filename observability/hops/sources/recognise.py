@@ -13,7 +13,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -21,7 +20,7 @@ from msgspec import UNSET, Raw, UnsetType
 from hops.errors import MalformedTraceError
 from hops.sources import jaeger_json, otlp_proto, zipkin
 from hops.sources.compressed import ZSTD, unzstd
-from hops.sources.read_json import read_one
+from hops.sources.read_json import each, read_one
 from hops.traces import otlp
 from hops.traces.span import Span
 
@@ -51,7 +50,19 @@ class _Keys(msgspec.Struct, rename="camel"):
     batches: list[Raw] | UnsetType | None = UNSET
 
 
+class _RawScope(msgspec.Struct):
+    spans: list[Raw] | None = None
+
+
+class _RawResource(msgspec.Struct, rename="camel"):
+    """Spans of one component, each decoded by itself."""
+
+    resource: Raw = Raw(b"{}")
+    scope_spans: list[_RawScope] | None = None
+
+
 _KEYS = msgspec.json.Decoder(_Keys)
+_RAW_RESOURCE = msgspec.json.Decoder(_RawResource)
 _LIST = msgspec.json.Decoder(list[Raw])
 _RESOURCE = msgspec.json.Decoder(otlp.ResourceSpans, strict=False)
 
@@ -79,14 +90,14 @@ def read_json_value(text: bytes | memoryview, where: str) -> tuple[str, Batches]
     if keys.data is not UNSET:
         return JAEGER, jaeger_json.read_data(keys.data or [], where)
     if keys.spans is not UNSET:
-        return JAEGER, iter([jaeger_json.read_trace(text, where)])
+        return JAEGER, (jaeger_json.read_trace(one, where) for one in [text])
     if keys.span_id is not UNSET:
-        return JAEGER, iter([[jaeger_json.read_span(text, where)]])
+        return JAEGER, ([jaeger_json.read_span(one, where)] for one in [text])
     if keys.id is not UNSET:
-        return ZIPKIN, iter([[zipkin.read_span(text, where)]])
+        return ZIPKIN, ([zipkin.read_span(one, where)] for one in [text])
     for resources, name in ((keys.resource_spans, "resourceSpans"), (keys.batches, "batches")):
         if resources is not UNSET:
-            return OTLP_JSON, _resources(resources or [], f"{where}.{name}")
+            return OTLP_JSON, each(_placed(resources or [], f"{where}.{name}"), _component, "components")
     has = ", ".join(list(msgspec.json.decode(text, type=dict[str, Raw]))[:8]) or "none"
     raise MalformedTraceError(f"{where}: JSON without the keys of a trace (it has: {has}): {_expected()}")
 
@@ -113,27 +124,55 @@ def read_binary(data: bytes | memoryview, where: str, head: bytes, forced: str =
 def _read_list(elements: list[Raw], where: str) -> tuple[str, Batches]:
     if not elements:
         return ZIPKIN, iter(())
-    places = ((one, f"{where}[{index}]") for index, one in enumerate(elements))
-    kind, first = read_json_value(memoryview(elements[0]), f"{where}[0]")
+    kind, _ = read_json_value(memoryview(elements[0]), f"{where}[0]")
     if kind == ZIPKIN and bytes(elements[0])[:1] == b"{":
         return kind, zipkin.read_list(elements, where)
-    next(places)
-    return kind, chain(first, (batch for one, place in places for batch in read_json_value(memoryview(one), place)[1]))
+    return kind, each(
+        _placed(elements, where), lambda piece: read_json_value(memoryview(piece[0]), piece[1])[1], "values"
+    )
 
 
-def _resources(resources: list[Raw], where: str) -> Batches:
-    for index, raw in enumerate(resources):
-        place = f"{where}[{index}]"
-        yield otlp.spans_of(otlp.Document(resource_spans=[read_one(_RESOURCE, raw, place)]), where=place)
+def _placed(pieces: list[Raw], where: str) -> Iterator[tuple[Raw, str]]:
+    return ((raw, f"{where}[{index}]") for index, raw in enumerate(pieces))
+
+
+def _component(piece: tuple[Raw, str]) -> Batches:
+    """The spans of one component; one by one if something in them is wrong."""
+    raw, where = piece
+    try:
+        spans = otlp.spans_of_one(read_one(_RESOURCE, raw, where), where)
+    except MalformedTraceError:
+        yield from _one_by_one(raw, where)
+    else:
+        yield spans
+
+
+def _one_by_one(component: Raw, where: str) -> Batches:
+    whole = read_one(_RAW_RESOURCE, component, where)
+
+    def read(piece: tuple[Raw, str]) -> Batches:
+        span, place = piece
+        alone = b'{"resource":%b,"scopeSpans":[{"spans":[%b]}]}' % (bytes(whole.resource), bytes(span))
+        try:
+            yield otlp.spans_of_one(read_one(_RESOURCE, alone, place), place)
+        except MalformedTraceError as error:
+            raise MalformedTraceError(str(error).replace(f"{place}.scopeSpans[0].spans[0]", place)) from error
+
+    pieces = (
+        one
+        for index, scope in enumerate(whole.scope_spans or ())
+        for one in _placed(scope.spans or [], f"{where}.scopeSpans[{index}].spans")
+    )
+    return each(pieces, read, "spans")
 
 
 def _framed(data: bytes | memoryview, where: str) -> Batches:
-    for frame, place in otlp_proto.frames(data, where):
+    def read(piece: tuple[memoryview, str]) -> Batches:
+        frame, place = piece
         body: bytes | memoryview = unzstd(frame, place) if bytes(frame[:4]) == ZSTD else frame
-        if body[:1] == b"{":
-            yield from read_json_value(body, place)[1]
-        else:
-            yield from otlp_proto.read_messages(body, place)
+        return read_json_value(body, place)[1] if body[:1] == b"{" else otlp_proto.read_messages(body, place)
+
+    return each(otlp_proto.frames(data, where), read, "messages")
 
 
 def _expected() -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from hops.errors import HopsError
-from hops.sources.files import STDIN, open_stdin, paths_of, read_file
+from hops.sources.files import STDIN, open_stdin, opened_file, paths_of, read_file
 from hops.sources.query import Query, answers, is_url
 from hops.sources.recognise import FORMATS
 from hops.traces.span import Span
@@ -118,5 +118,5 @@ def _inputs(
 
 
 def _of_path(path: str, forced: str) -> Iterator[tuple[str, list[Span]]]:
-    with open(path, "rb") as file:
+    with opened_file(path) as file:
         yield from read_file(file, path, forced)

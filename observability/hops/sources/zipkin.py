@@ -8,10 +8,11 @@ from sys import intern
 import msgspec
 from msgspec import Raw
 
-from hops.sources.jaeger_json import NS_PER_US, span_id_of, trace_id_of
-from hops.sources.read_json import read_one
+from hops.errors import MalformedTraceError
+from hops.sources.jaeger_json import interval_ns, span_id_of, trace_id_of
+from hops.sources.read_json import Faults, read_one
 from hops.traces.otlp import NEEDED
-from hops.traces.span import NO_ATTRIBUTES, UNKNOWN_SERVICE, AttributeValue, Kind, Span
+from hops.traces.span import NO_ATTRIBUTES, UNKNOWN_SERVICE, AttributeValue, Kind, Span, printable
 
 BATCH = 1000
 
@@ -41,11 +42,19 @@ def read_list(spans: list[Raw], where: str) -> Iterator[list[Span]]:
     """The spans of a list, a thousand at a time.
 
     Raises:
-        MalformedTraceError: A value is missing or of another type; the message names its place.
+        MalformedTraceError: A value is missing or of another type; the message names its place. All other spans were
+            read before.
     """
+    faults = Faults("spans")
     for first in range(0, len(spans), BATCH):
-        batch = spans[first : first + BATCH]
-        yield [read_span(raw, f"{where}[{index}]") for index, raw in enumerate(batch, first)]
+        batch: list[Span] = []
+        for index, raw in enumerate(spans[first : first + BATCH], first):
+            try:
+                batch.append(read_span(raw, f"{where}[{index}]"))
+            except MalformedTraceError as error:
+                faults.add(error)
+        yield batch
+    faults.tell(len(spans))
 
 
 def read_span(raw: Raw | memoryview | bytes, where: str) -> Span:
@@ -60,15 +69,15 @@ def read_span(raw: Raw | memoryview | bytes, where: str) -> Span:
     if span.remote_endpoint is not None and span.remote_endpoint.service_name:
         attributes.setdefault("peer.service", span.remote_endpoint.service_name)
     service = span.local_endpoint.service_name if span.local_endpoint is not None else None
-    start_ns = round((span.timestamp or 0) * NS_PER_US)
+    start_ns, end_ns = interval_ns(span.timestamp or 0, span.duration or 0, f"{where}: span", span.id)
     return Span(
         intern(trace_id_of(span.trace_id)),
         span_id_of(span.id),
         span_id_of(span.parent_id) if span.parent_id and span.parent_id.strip("0") else "",
-        intern(span.name or ""),
+        printable(span.name or ""),
         _KINDS.get((span.kind or "").upper(), Kind.UNSPECIFIED),
-        intern(service or UNKNOWN_SERVICE),
+        printable(service or UNKNOWN_SERVICE),
         start_ns,
-        start_ns + round((span.duration or 0) * NS_PER_US),
+        end_ns,
         attributes or NO_ATTRIBUTES,
     )

@@ -33,6 +33,8 @@ class Clock(msgspec.Struct, frozen=True):
         low_ns: Least offset that the calls allow, but for the few of them that allow least.
         high_ns: Largest offset, likewise; below `low_ns` if no one offset fits, as when a clock is set.
         ahead_ns: Estimate, within these bounds where there is such an offset.
+        outside: How many calls were answered before they began, or after they had ended.
+        outside_ns: By how much at most.
     """
 
     caller: str
@@ -41,6 +43,8 @@ class Clock(msgspec.Struct, frozen=True):
     low_ns: int
     high_ns: int
     ahead_ns: int
+    outside: int = 0
+    outside_ns: int = 0
 
     @property
     def differs(self) -> bool:
@@ -54,8 +58,8 @@ class Clocks:
     """What the calls of many traces say of their services' clocks."""
 
     def __init__(self) -> None:
-        self._pairs: dict[tuple[str, str], tuple[array[int], array[int]]] = defaultdict(
-            lambda: (array("q"), array("q"))
+        self._pairs: dict[tuple[str, str], tuple[array[int], array[int], array[int]]] = defaultdict(
+            lambda: (array("q"), array("q"), array("q"))
         )
 
     def add(self, tree: Tree) -> None:
@@ -67,9 +71,11 @@ class Clocks:
                     there, back = callee.start_ns - caller.start_ns, caller.end_ns - callee.end_ns
                     # A callee that took longer than its call was not waited for: it says nothing.
                     if there + back >= 0:
-                        lows, highs = self._pairs[caller.service, callee.service]
+                        lows, highs, outside = self._pairs[caller.service, callee.service]
                         lows.append(-back)
                         highs.append(there)
+                        if (by_ns := max(-there, callee.start_ns - caller.end_ns)) > 0:
+                            outside.append(by_ns)
 
     def estimates(self) -> list[Clock]:
         """Each pair of services that call each other, those that differ most first."""
@@ -119,9 +125,9 @@ def _at(values: array[int], share: float) -> int:
     return ordered[round(share * (len(ordered) - 1))]
 
 
-def _clock(caller: str, callee: str, lows: array[int], highs: array[int]) -> Clock:
+def _clock(caller: str, callee: str, lows: array[int], highs: array[int], outside: array[int]) -> Clock:
     low, high = _at(lows, AGREEING), _at(highs, 1 - AGREEING)
     estimate = round(ahead_ns([(above - below, (above + below) / 2) for below, above in zip(lows, highs, strict=True)]))
     if low <= high:
         estimate = min(max(estimate, low), high)
-    return Clock(caller, callee, len(lows), low, high, estimate)
+    return Clock(caller, callee, len(lows), low, high, estimate, len(outside), max(outside, default=0))

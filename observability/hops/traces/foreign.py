@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
-from hops.traces.span import CLIENT, CONSUMER, INTERNAL, PRODUCER, SERVER, Kind, Span
+from hops.traces.span import CLIENT, CONSUMER, INTERNAL, PRODUCER, SERVER, Kind, Span, printable
 from hops.traces.tree import (
     Node,
     Tree,
@@ -27,6 +27,8 @@ from hops.traces.tree import (
 
 PEERS = ("peer.service", "server.address", "net.peer.name")
 """Attributes by which a call says whom it calls, the first that is there."""
+PRIVATE_DOMAINS = frozenset({"consul", "internal", "lan", "local", "localdomain", "svc"})
+"""Last labels of hosts whose first one is a service's name, as in `order.shop.svc.cluster.local`."""
 CALLEE = "-callee"
 """Ends the id of the callee's half of a call whose halves shared theirs."""
 WAIT = "wait for "
@@ -62,7 +64,7 @@ def separate_shared(spans: list[Span]) -> list[Span]:
 
 def peer_of(span: Span) -> str:
     """Whom a call says that it calls; empty if it does not."""
-    return next((str(span.attributes[name]) for name in PEERS if span.attributes.get(name)), "")
+    return next((printable(str(span.attributes[name])) for name in PEERS if span.attributes.get(name)), "")
 
 
 def place_timeless(tree: Tree) -> None:
@@ -119,8 +121,9 @@ def adopt_root(tree: Tree) -> None:
     """
     if not tree.nodes or not all(node.span.parent_id for node in tree.nodes):
         return
-    topmost = [node for node in tree.nodes if node.span.parent_id not in tree.by_id] or tree.nodes
-    root = max(topmost, key=lambda node: (node.end_ns - node.start_ns, -node.start_ns, node.span.span_id))
+    topmost = [node for node in tree.nodes if node.span.parent_id not in tree.by_id]
+    tree.quality.rings += not topmost
+    root = max(topmost or tree.nodes, key=lambda node: (node.end_ns - node.start_ns, -node.start_ns, node.span.span_id))
     root.span = replace(root.span, parent_id="")
     tree.quality.orphans += 1
 
@@ -177,25 +180,30 @@ def is_external(call: Node, services: set[str]) -> bool:
     if call.unconnected or is_database(call.span) or call.span.attributes.get("canceled") == "true":
         return False
     peer = peer_of(call.span)
-    return bool(peer) and services.isdisjoint((peer, peer.partition(":")[0].partition(".")[0]))
+    label, _, domain = peer.partition(":")[0].partition(".")
+    inside = not domain or domain.rpartition(".")[2] in PRIVATE_DOMAINS
+    return bool(peer) and peer not in services and not (inside and label in services)
 
 
 def hand_messages_over(tree: Tree) -> None:
     """Puts a message's receipt beside its sending, with the wait in between as a node of its own.
 
-    A PRODUCER span ends when the message is sent, and what is done with the message begins later. Below the PRODUCER
-    span it would be cut away; beside it, it is on the path wherever somebody waited for it.
+    A PRODUCER span ends when the message is sent, or acknowledged; what is done with the message goes on after that.
+    Below the PRODUCER span it would be cut away; beside it, it is on the path wherever somebody waited for it.
     """
     for node in list(tree.nodes):
         sender = tree.by_id.get(node.span.parent_id)
         if node.span.kind is not CONSUMER or sender is None or sender.span.kind is not PRODUCER:
             continue
-        if node.start_ns < sender.end_ns or sender is tree.root:
+        if node.end_ns <= sender.end_ns or node.start_ns < sender.start_ns or sender is tree.root:
             continue
         above = _sent_in(tree, sender)
         if above is None or above is node:
             continue
         sender.children = [child for child in sender.children if child is not node]
+        above.children = [*above.children, node]
+        if node.start_ns <= sender.end_ns:
+            continue
         span = replace(
             node.span, span_id=f"{node.span.span_id}-wait", name=f"{WAIT}{node.span.service}", start_ns=sender.end_ns,
             end_ns=node.start_ns, attributes={},
@@ -203,7 +211,7 @@ def hand_messages_over(tree: Tree) -> None:
         wait = Node(span, span.start_ns, span.end_ns, span.start_ns, span.end_ns)
         wait.callee = sender.span.service
         tree.nodes.append(wait)
-        above.children = [*above.children, wait, node]
+        above.children.append(wait)
 
 
 def _sent_in(tree: Tree, sender: Node) -> Node | None:

@@ -20,7 +20,7 @@ from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import replace
 
 from hops.errors import MalformedTraceError
-from hops.traces.span import NO_ATTRIBUTES, UNKNOWN_SERVICE, AttributeValue, Kind, Span
+from hops.traces.span import MOST_NS, NO_ATTRIBUTES, UNKNOWN_SERVICE, AttributeValue, Kind, Span, printable
 
 #: Attributes that a budget needs. Spans have a dozen; the others would only take time and memory.
 NEEDED = frozenset(
@@ -51,6 +51,9 @@ _NO_SPAN_ID = "0" * SPAN_ID_DIGITS
 _PLACE = re.compile(r"(?P<what>.*?)(?: - at `\$(?P<place>.*)`)?", re.DOTALL)
 
 
+_Moment = Annotated[int, Meta(gt=0, le=MOST_NS - 1)]
+
+
 class _Value(msgspec.Struct, gc=False, rename="camel"):
     string_value: str | UnsetType = UNSET
     int_value: int | UnsetType = UNSET
@@ -71,8 +74,8 @@ class _Link(msgspec.Struct, gc=False, rename="camel"):
 class _Span(msgspec.Struct, gc=False, rename="camel"):
     trace_id: str
     span_id: str
-    start_time_unix_nano: Annotated[int, Meta(gt=0)]
-    end_time_unix_nano: Annotated[int, Meta(gt=0)]
+    start_time_unix_nano: _Moment
+    end_time_unix_nano: _Moment
     parent_span_id: str = ""
     name: str = ""
     kind: Literal[
@@ -204,34 +207,44 @@ def spans_of(document: Document, *, where: str = "OTLP JSON") -> list[Span]:
         body, where = body.result, f"{where}.result"
     if body.resource_spans is UNSET:
         raise MalformedTraceError(f"{where}: has no `resourceSpans`")
-    resources = body.resource_spans or []
+    return [
+        span
+        for index, resource_spans in enumerate(body.resource_spans or ())
+        for span in spans_of_one(resource_spans, f"{where}.resourceSpans[{index}]")
+    ]
+
+
+def spans_of_one(resource_spans: ResourceSpans, where: str) -> list[Span]:
+    """The spans of one component, as `read_spans` gives them.
+
+    Raises:
+        MalformedTraceError: an id is neither hex nor base64.
+    """
+    service = UNKNOWN_SERVICE
+    for one in resource_spans.resource.attributes or ():
+        if one.key == "service.name" and one.value.string_value:
+            service = printable(one.value.string_value)
     spans: list[Span] = []
-    for resource_spans in resources:
-        service = UNKNOWN_SERVICE
-        for one in resource_spans.resource.attributes or ():
-            if one.key == "service.name" and one.value.string_value:
-                service = one.value.string_value
-        for scope_spans in resource_spans.scope_spans or ():
-            spans += [
-                Span(
-                    intern(span.trace_id),
-                    span.span_id,
-                    span.parent_span_id,
-                    intern(span.name),
-                    _KINDS[span.kind],
-                    service,
-                    span.start_time_unix_nano,
-                    span.end_time_unix_nano,
-                    _attributes(span.attributes) or NO_ATTRIBUTES if span.attributes else NO_ATTRIBUTES,
-                    tuple((link.trace_id, link.span_id) for link in span.links) if span.links else (),
-                )
-                for span in scope_spans.spans or ()
-            ]
+    for scope_spans in resource_spans.scope_spans or ():
+        spans += [
+            Span(
+                intern(span.trace_id),
+                span.span_id,
+                span.parent_span_id,
+                printable(span.name),
+                _KINDS[span.kind],
+                service,
+                span.start_time_unix_nano,
+                span.end_time_unix_nano,
+                _attributes(span.attributes) or NO_ATTRIBUTES if span.attributes else NO_ATTRIBUTES,
+                tuple((link.trace_id, link.span_id) for link in span.links) if span.links else (),
+            )
+            for span in scope_spans.spans or ()
+        ]
     if _has_plain_ids(spans):
         return spans
     places = (
-        f"{where}.resourceSpans[{i}].scopeSpans[{j}].spans[{k}]"
-        for i, resource_spans in enumerate(resources)
+        f"{where}.scopeSpans[{j}].spans[{k}]"
         for j, scope_spans in enumerate(resource_spans.scope_spans or ())
         for k in range(len(scope_spans.spans or ()))
     )

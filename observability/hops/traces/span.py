@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from sys import intern
 
 import msgspec
 
@@ -13,6 +14,10 @@ AttributeValue = str | int | float | bool
 
 UNKNOWN_SERVICE = "unknown_service"
 """What OpenTelemetry calls a component whose spans do not name it."""
+
+
+MOST_NS = 2**63
+"""No time is as late, in nanoseconds of the Unix epoch: that is the year 2262."""
 
 
 NO_ATTRIBUTES: Mapping[str, AttributeValue] = {}
@@ -65,6 +70,13 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     end_ns: int
     attributes: Mapping[str, AttributeValue] = msgspec.field(default_factory=dict)
     links: tuple[tuple[str, str], ...] = ()
+
+
+def printable(name: str) -> str:
+    """A name to be shown on a terminal and in XML, where control characters would do harm: these are escaped."""
+    if not name.isprintable():
+        name = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in name)
+    return intern(name)
 
 
 def by_trace(spans: Iterable[Span]) -> dict[str, list[Span]]:

@@ -67,6 +67,8 @@ class Quality(msgspec.Struct):
         skewed: Spans that begin before their parent, which one clock cannot do; clipped.
         outlived: Spans that end after their parent (asynchronous, or closed late); clipped.
         empty: Traces without any root, hence without a budget.
+        rings: Of the orphans, those that are their own ancestors.
+        backwards: Of the skewed, those that end before they begin.
     """
 
     traces: int = 0
@@ -79,6 +81,8 @@ class Quality(msgspec.Struct):
     skewed: int = 0
     outlived: int = 0
     empty: int = 0
+    rings: int = 0
+    backwards: int = 0
 
     def add(self, other: Quality) -> None:
         """Adds the counts of other traces to these."""
@@ -92,6 +96,8 @@ class Quality(msgspec.Struct):
         self.skewed += other.skewed
         self.outlived += other.outlived
         self.empty += other.empty
+        self.rings += other.rings
+        self.backwards += other.backwards
 
     @property
     def complete(self) -> bool:
@@ -167,6 +173,7 @@ def order_intervals(tree: Tree) -> None:
         if node.end_ns < node.start_ns:
             node.end_ns = node.ended_ns = node.start_ns
             tree.quality.skewed += 1
+            tree.quality.backwards += 1
 
 
 def link_parents(tree: Tree) -> None:
@@ -188,6 +195,7 @@ def link_parents(tree: Tree) -> None:
         parent = by_id.get(parent_id)
         if parent is None or parent is node:
             orphans.append(node)
+            tree.quality.rings += parent is node
         else:
             parent.children.append(node)
     _choose_root(tree, roots)
@@ -341,6 +349,7 @@ def clip_children(tree: Tree) -> None:
     # Spans that are each other's ancestors hang below nothing: as lost to the tree as any orphan.
     if tree.root is not None:
         tree.quality.orphans += len(tree.nodes) - reached
+        tree.quality.rings += len(tree.nodes) - reached
 
 
 def sort_children(tree: Tree) -> None:

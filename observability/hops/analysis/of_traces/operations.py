@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import gcd
 
 import msgspec
+from msgspec.structs import asdict
 
 from hops.budget.any_system import budget_of_any, tree_of
 from hops.budget.bands import banded_traces, nearest_trace, quantile
@@ -69,6 +70,7 @@ class Trust(msgspec.Struct):
         clocks: How far the clocks of each pair of services are apart, those that differ most first.
         corrected: By how much each service's spans were moved, ns; empty if none were.
         unused: Patterns of the file of names that fitted nothing.
+        first: For each count of `quality` that is not 0, the first trace that has such a defect.
     """
 
     quality: Quality = msgspec.field(default_factory=Quality)
@@ -81,6 +83,7 @@ class Trust(msgspec.Struct):
     clocks: Sequence[Clock] = ()
     corrected: Mapping[str, int] = {}
     unused: Sequence[str] = ()
+    first: dict[str, str] = {}
 
 
 class Analysed(msgspec.Struct):
@@ -159,6 +162,10 @@ def operations_of(budgets: Iterable[Budget]) -> list[Operation]:
 
 def _note(trust: Trust, tree: Tree) -> None:
     trust.quality.add(tree.quality)
+    if tree.nodes:
+        for name, count in asdict(tree.quality).items():
+            if count and name not in trust.first:
+                trust.first[name] = tree.nodes[0].span.trace_id
     trust.complete += tree.quality.complete
     trust.nameless += sum(node.span.service == UNKNOWN_SERVICE for node in tree.nodes)
     if tree.root is not None:

@@ -13,6 +13,19 @@ from hops.units import NS_PER_MS
 
 _UNITS = {1_000: "whole microseconds", 1_000_000: "whole milliseconds", 1_000_000_000: "whole seconds"}
 _MOST_CLOCKS = 10
+_DEFECTS = {
+    "orphans": "Spans without their parent, which hang below the root and mostly cost nothing",
+    "rings": "Of these, spans that are their own ancestors",
+    "duplicates": "Spans that were reported again, and count once",
+    "missing_servers": "Calls without the answer that they should have, hence unattributed",
+    "given_up": "Calls that a proxy gave up",
+    "skewed": "Spans that begin before their parent, or end before they begin, cut there",
+    "backwards": "Of these, spans that end before they begin",
+    "outlived": "Spans that end after their parent, as where nobody waits for the rest, cut there",
+    "two_roots": "Traces with several roots, whose budget is that of the longest one",
+    "empty": "Traces without any root, and so without a budget",
+}
+"""By the counts of `Quality`."""
 
 
 def trust_elements(trust: Trust) -> list[Element]:
@@ -37,38 +50,37 @@ def _sentences(trust: Trust) -> Iterator[str]:
     quality = trust.quality
     share = numbers.share(trust.complete / quality.traces if quality.traces else 0.0)
     yield (
-        f"{trust.complete:,} of {plural(quality.traces, 'trace')} ({share}) are complete: they have a root, no lost "
-        "parent, and an answer to every call that should have one. All together have "
-        f"{plural(quality.spans, 'span')}."
+        f"Complete: {trust.complete:,} of {plural(quality.traces, 'trace')} ({share}), with a root, no lost parent "
+        f"and an answer to every call that should have one. All together: {plural(quality.spans, 'span')}."
     )
     yield (
         f"The parts of every budget add up to its trace; the largest imbalance is {trust.gap_ns} ns. "
         f"{numbers.share(trust.unattributed)} of the time is unattributed."
     )
-    for count, what in (
-        (quality.orphans, "without their parent hang below the root, where they mostly cost nothing"),
-        (quality.duplicates, "were reported more than once and count once"),
-        (quality.missing_servers, "are calls that should have been answered and were not: unattributed"),
-        (quality.given_up, "are calls that a proxy gave up"),
-        (quality.skewed, "begin before their parent, or end before they begin: cut"),
-        (quality.outlived, "end after their parent: cut, as nobody waited for the rest"),
-        (trust.nameless, "name no service and count as unknown_service"),
-    ):
-        if count:
-            yield f"{plural(count, 'span')} {what}."
-    for count, what in (
-        (quality.two_roots, "with several roots: the budget is that of the longest one"),
-        (quality.empty, "without any root have no budget"),
-        (
-            trust.linked,
-            "whose root is linked to another trace: what came before, such as a queue, is in neither budget",
-        ),
-    ):
-        if count:
-            yield f"{plural(count, 'trace')} {what}."
+    for name, what in _DEFECTS.items():
+        if count := getattr(quality, name):
+            yield f"{what}: {count:,}. The first is in trace {trust.first[name]}."
+    if trust.nameless:
+        yield f"Spans that name no service and count as unknown_service: {trust.nameless:,}."
+    if trust.linked:
+        yield (
+            f"Traces whose root is linked to another trace: {trust.linked:,}. What came before, such as a queue, is in "
+            "neither budget."
+        )
     if trust.resolution_ns > 1:
         yield f"All times are {_UNITS[trust.resolution_ns]}: a part is off by up to one of them for each end of a span."
     yield _clocks(trust)
+    outside = sorted((one for one in trust.clocks if one.outside and not one.differs), key=lambda one: -one.outside_ns)
+    if outside:
+        told = "; ".join(
+            f"{one.callee} answered {one.outside:,} of {one.calls:,} calls of {one.caller}, by up to "
+            f"{one.outside_ns / NS_PER_MS:,.3f} ms"
+            for one in outside[:_MOST_CLOCKS]
+        )
+        yield (
+            f"Outside of the time of the call, as where one of several hosts has another clock, {told}: what lies "
+            "outside counts as wire."
+        )
     if trust.unused:
         yield f"Patterns of the file of names that fit nothing: {'; '.join(trust.unused)}."
 
@@ -80,7 +92,7 @@ def _clocks(trust: Trust) -> str:
         return "No service calls another by CLIENT and SERVER spans, so nothing is known of their clocks."
     said = (
         f"Clocks: of {plural(len(trust.clocks), 'pair')} of services that call each other, "
-        f"{len(differing)} have clocks that differ for certain"
+        f"{len(differing)} with clocks that differ for certain"
     )
     if unsteady:
         said += f"; for {unsteady} no one offset fits all calls, as where spans are closed late"

@@ -39,7 +39,7 @@ def test_budget_prints_the_tree_and_a_table_that_adds_up(otlp_file):
     assert f"Hop budget of {SPANS[0].name}, trace {TRACE_ID}" in words_of(result)
     total_ms = (SPANS[0].end_ns - SPANS[0].start_ns) / 1e6
     assert f"{total_ms:.6f}" in result.output
-    assert "1 of 1 trace (100.0 %) are complete" in words_of(result)
+    assert "Complete: 1 of 1 trace (100.0 %)" in words_of(result)
     # The shop's own trace, so its conventions hold.
     assert "proxy:edge" in result.output
 

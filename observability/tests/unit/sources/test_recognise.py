@@ -5,16 +5,19 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import sys
 import tempfile
+import threading
 from importlib import import_module
 from itertools import chain
 
 import pytest
 from msgspec.structs import replace
 
-from hops.errors import MalformedTraceError
-from hops.sources.files import read_file
+from hops.errors import MalformedTraceError, SourceError
+from hops.sources import files
+from hops.sources.files import opened_file, read_file
 from hops.sources.recognise import FORMATS
 from hops.synthetic.formats import (
     WRITERS,
@@ -152,6 +155,8 @@ DAMAGED = {
     "a wrong type": (b'{"data": [{"spans": [{"spanID": "1", "startTime": "x", "duration": 1}]}]}',
                      "file.data[0].spans[0].startTime: Expected `int | float`, got `str`"),
     "a line": (file_of("otlp-json").replace(b'"resourceSpans"', b'"x"', 1), "file:1: JSON without the keys of a trace"),
+    "nanoseconds": (b'[{"traceId": "1", "id": "2", "timestamp": 1790000000000000000, "duration": 5}]',
+                    "file[0]: span 2: starts at 1,790,000,000,000,000,000"),
     "ids too short": (otlp_message([replace(TRACES[0][0], trace_id="0af7")]), "ids have 2 and 8 bytes, not 16 and 8"),
 }  # fmt: skip
 
@@ -175,10 +180,73 @@ def test_lines_that_can_be_read_are():
     assert shape(chain.from_iterable(read_spans)) == shape([*TRACES[0], *TRACES[2]])
 
 
+def read_as_far_as_possible(content):
+    spans = []
+    with tempfile.TemporaryFile() as file:
+        file.write(content)
+        file.seek(0)
+        with pytest.raises(MalformedTraceError) as error:
+            spans.extend(span for _, batch in read_file(file, "file") for span in batch)
+    return str(error.value), spans
+
+
+def test_one_span_that_is_wrong_does_not_keep_the_others_from_being_read():
+    documents = {
+        "jaeger": {"data": [jaeger_trace(trace) for trace in TRACES]},
+        "zipkin": [one for trace in TRACES for one in zipkin_trace(trace)],
+        "otlp-json": otlp_document(EVERY),
+    }
+    documents["jaeger"]["data"][1]["spans"][2]["duration"] = "x"
+    documents["zipkin"][14]["duration"] = "x"
+    documents["otlp-json"]["resourceSpans"][0]["scopeSpans"][0]["spans"][1]["spanId"] = "zz"
+    found = {kind: read_as_far_as_possible(json.dumps(document).encode()) for kind, document in documents.items()}
+    assert {kind: len(spans) for kind, (_, spans) in found.items()} == {
+        "jaeger": len(TRACES[0]) + len(TRACES[2]), "zipkin": len(EVERY) - 1, "otlp-json": len(EVERY) - 1,
+    }  # fmt: skip
+    assert found["jaeger"][0].startswith("file.data[1].spans[2].duration: ")
+    assert found["zipkin"][0].startswith("file[14].duration: ")
+    assert found["otlp-json"][0].startswith("file.resourceSpans[0].scopeSpans[0].spans[1].spanId: 'zz' is neither")
+
+
+@pytest.mark.parametrize("cut", [1, 40])
+@pytest.mark.parametrize(
+    "document",
+    [{"data": [jaeger_trace(trace) for trace in TRACES]}, {"result": otlp_document(EVERY)}],
+    ids=["jaeger", "otlp-json"],
+)
+def test_a_document_that_is_cut_off_is_read_as_far_as_it_goes(document, cut):
+    said, spans = read_as_far_as_possible(json.dumps(document, indent=1).encode()[:-cut])
+    assert "was read" in said
+    assert {span.span_id for span in TRACES[0]} & {span.span_id for span in spans}
+
+
+def test_control_characters_in_names_are_shown_and_not_obeyed():
+    trace = jaeger_trace(TRACES[0])
+    trace["spans"][0]["operationName"] = "GET \x1b[2J/é"
+    assert "GET \\x1b[2J/é" in {span.name for span in read(json.dumps({"data": [trace]}).encode())[1]}
+
+
+def test_a_pipe_is_read_and_one_without_a_writer_is_not_waited_for(tmp_path, monkeypatch):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=[file_of("jaeger")])
+    writer.start()
+    with opened_file(str(pipe)) as file:
+        assert sum(len(batch) for _, batch in read_file(file, "pipe")) == len(EVERY)
+    writer.join()
+    monkeypatch.setattr(files, "PIPE_WAIT_S", 0.1)
+    with pytest.raises(SourceError, match="nobody wrote anything"):
+        opened_file(str(pipe))
+    with pytest.raises(SourceError, match="neither a file nor a pipe"):
+        opened_file("/dev/zero")
+
+
 def test_a_format_can_be_forced():
     assert read(file_of("otlp-proto"), "otlp-proto")[0] == {"otlp-proto"}
     with pytest.raises(MalformedTraceError, match="no OTLP protobuf"):
         read(file_of("jaeger"), "otlp-proto")
+    with pytest.raises(MalformedTraceError, match="is Jaeger's JSON, and Zipkin v2 JSON was asked for"):
+        read(file_of("jaeger"), "zipkin")
 
 
 def test_large_files_are_like_small_ones(tmp_path):

@@ -57,6 +57,17 @@ def test_corrected_spans_have_the_budget_of_one_clock_but_for_what_the_bounds_le
             assert budget.parts.get(part, 0) == pytest.approx(wanted.parts.get(part, 0), rel=0.2, abs=2_000_000)
 
 
+def test_a_host_among_several_with_another_clock_is_seen(draw):
+    call = draw("""
+shop get       SERVER 0..100
+`- shop GET     CLIENT 10..40
+   `- stock get  SERVER 15..35
+""")
+    away = [*call[:2], replace(call[2], start_ns=call[2].start_ns + 50, end_ns=call[2].end_ns + 50)]
+    [clock] = clocks_of([call, away, call, away])
+    assert (clock.differs, clock.calls, clock.outside, clock.outside_ns) == (False, 4, 2, 25)
+
+
 def test_a_few_spans_that_were_closed_late_hide_no_offset():
     rng = random.Random(5)
     traces = [moved(foreign_trace(seed)) for seed in range(100)]

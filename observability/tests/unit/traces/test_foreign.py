@@ -90,6 +90,14 @@ shop get       SERVER 0..100
     assert tree.quality.missing_servers == 1
 
 
+def test_a_host_whose_name_begins_as_a_service_does_is_another_one(draw):
+    spans = draw("""
+api get         SERVER 0..100
+`- api POST      CLIENT 10..90 server.address=api.example.com
+""")
+    assert parts(spans) == {"work:api": 20, "external:api→api.example.com": 80}
+
+
 def test_a_message_that_is_waited_for(draw):
     spans = draw("""
 shop order         SERVER 0..100
@@ -97,6 +105,15 @@ shop order         SERVER 0..100
    `- mail process   CONSUMER 50..80
 """)
     assert parts(spans) == {"work:shop": 30, "messaging:shop": 10, "messaging:shop→mail": 30, "work:mail": 30}
+
+
+def test_a_message_that_is_received_before_it_was_acknowledged(draw):
+    spans = draw("""
+shop order         SERVER 0..100
+`- shop send        PRODUCER 10..20
+   `- mail process   CONSUMER 19..80
+""")
+    assert parts(spans) == {"work:shop": 30, "messaging:shop": 9, "work:mail": 61}
 
 
 def test_a_message_that_nobody_waits_for(draw):
@@ -171,6 +188,8 @@ shop get       SERVER 0..100
     ring = [replace(spans[0], parent_id=spans[1].span_id), spans[1]]
     assert parts(ring) == {"work:shop": 100}
     assert parts([replace(spans[0], parent_id=spans[0].span_id)]) == {"work:shop": 100}
+    assert tree_of(ring).quality.rings == 1
+    assert tree_of([*spans, replace(spans[1], span_id="3" * 16, parent_id="3" * 16)]).quality.rings == 1
 
 
 def test_messages_that_were_sent_by_each_other(draw):
