@@ -344,7 +344,7 @@ async def test_the_deadline_is_passed_on(gateway: Any, header: str, expected: fl
     gateway.shop.record.on_call = look
     await gateway.post({"query": "{ products { edges { cursor } } }"}, x_envoy_expected_rq_timeout_ms=header)
 
-    assert expected - 0.5 < seen[0] <= expected
+    assert 0.35 * expected < seen[0] <= expected
 
 
 async def test_one_request_does_not_see_what_another_read(gateway: Any) -> None:
