@@ -23,6 +23,10 @@ from hops.traces.span import Span
 AT_ONCE = 4
 """Most requests under way at once."""
 _UI_TRACE = re.compile(r"(?P<base>https?://[^?#]*?)/trace/(?P<id>[0-9a-fA-F]{1,32})/?(?:[?#].*)?")
+_JAEGERS = re.compile(r"(?P<base>https?://[^?#]*?)/api/(?:v3/)?traces(?:[/?].*)?")
+_JAEGERS_ANSWER = re.compile(rb'\s*\{\s*"(?:data|result)"')
+"""How its answers begin, and Tempo's at the same paths do not."""
+_HEAD = 64
 _AGO = re.compile(r"(?P<count>\d{1,9})(?P<unit>[smhd])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _NS_PER_S = 1_000_000_000
@@ -63,11 +67,13 @@ class Answer(msgspec.Struct):
         url: Address that was asked.
         batches: Spans in batches, each with its format.
         jaeger: Address of the Jaeger whose UI shows these traces; empty for others.
+        is_search: Whether it has traces that fit a query, or one of them; not those that were asked for by id.
     """
 
     url: str
     batches: Iterator[tuple[str, list[Span]]]
     jaeger: str = ""
+    is_search: bool = False
 
 
 def moment_ns(text: str, what: str) -> int:
@@ -117,11 +123,18 @@ def answers(source: str, forced: str, query: Query) -> Iterator[Answer]:
         SourceError: No such API answers, or it needs to know more; the message names the choices.
     """
     source = source.rstrip("/")
+    try:
+        path = urlsplit(source).path
+    except ValueError as error:
+        raise SourceError(f"{source}: is no address: {error}") from error
     if in_ui := _UI_TRACE.fullmatch(source):
         query = msgspec.structs.replace(query, trace_ids=(in_ui["id"],))
         source = in_ui["base"]
-    elif "/api/" in urlsplit(source).path + "/":
-        yield Answer(source, _read(get(source, query.headers, accept=f"application/json, {_PROTOBUF}"), source, forced))
+    elif "/api/" in path + "/":
+        answer = get(source, query.headers, accept=f"application/json, {_PROTOBUF}")
+        jaeger = _JAEGERS.fullmatch(source) if _JAEGERS_ANSWER.match(answer.read(_HEAD)) else None
+        answer.seek(0)
+        yield Answer(source, _read(answer, source, forced), jaeger["base"] if jaeger else "")
         return
     yield from _api_at(source, query)(source, query)
 
@@ -171,7 +184,9 @@ def _jaeger(base: str, query: Query) -> Iterator[Answer]:
         "end": query.ends_ns // 1000,
         "limit": query.limit,
     }
-    yield _jaeger_answer(base, f"traces?{_encoded(newer)}", f"traces?{_encoded(older)}", query)
+    answer = _jaeger_answer(base, f"traces?{_encoded(newer)}", f"traces?{_encoded(older)}", query)
+    answer.is_search = True
+    yield answer
 
 
 def _has(services: Iterable[Any]) -> str:
@@ -210,7 +225,7 @@ def _zipkin(base: str, query: Query) -> Iterator[Answer]:
         "limit": query.limit,
     }
     url = f"{base}/api/v2/traces?{_encoded(asked)}"
-    yield Answer(url, _read(get(url, query.headers), url))
+    yield Answer(url, _read(get(url, query.headers), url), is_search=True)
 
 
 def _tempo(base: str, query: Query) -> Iterator[Answer]:
@@ -247,7 +262,8 @@ def _each(
     with ThreadPoolExecutor(AT_ONCE) as pool:
         while some := list(islice(urls, AT_ONCE)):
             for url, answer in zip(some, pool.map(ask, some), strict=True):
-                yield Answer(url, _raised(answer) if isinstance(answer, SourceError) else _read(answer, url))
+                batches = _raised(answer) if isinstance(answer, SourceError) else _read(answer, url)
+                yield Answer(url, batches, is_search=not query.trace_ids)
 
 
 def _raised(error: SourceError) -> Iterator[tuple[str, list[Span]]]:

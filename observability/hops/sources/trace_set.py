@@ -39,11 +39,15 @@ class TraceSet(msgspec.Struct):
     Args:
         traces: Spans of each, in the order of their arrival.
         inputs: Inputs in order.
+        missing: Sentences on traces that were asked for and are in no input.
+        limited: Sentences on query APIs that may have more traces than they were asked for.
         jaeger: Address of the Jaeger whose UI shows these traces; empty if they came from elsewhere.
     """
 
     traces: dict[str, list[Span]] = msgspec.field(default_factory=dict)
     inputs: list[Input] = msgspec.field(default_factory=list)
+    missing: list[str] = []
+    limited: list[str] = []
     jaeger: str = ""
 
     @property
@@ -52,14 +56,33 @@ class TraceSet(msgspec.Struct):
         return sum(one.spans for one in self.inputs)
 
     @property
+    def refused(self) -> list[str]:
+        """What could not be read, a sentence each."""
+        return [one.refused for one in self.inputs if one.refused] + self.missing
+
+    @property
+    def lacking(self) -> list[str]:
+        """What of the traces may be absent, for people: what was refused, and where a limit was reached."""
+        inputs = [f"{'Partly read' if one.spans else 'Refused'}: {one.refused}" for one in self.inputs if one.refused]
+        return inputs + self.missing + self.limited
+
+    @property
     def said(self) -> str:
-        """What was read, in a sentence; then what was refused, a line each."""
-        whole = [one for one in self.inputs if not one.refused]
+        """What was read, in a sentence; then what is lacking, a line each."""
+        counts = {
+            "read": sum(not one.refused for one in self.inputs),
+            "partly read": sum(bool(one.spans and one.refused) for one in self.inputs),
+            "refused": sum(not one.spans for one in self.inputs),
+        }
+        told = [
+            f"{_counted(count, 'input')} {'was' if count == 1 else 'were'} {what}"
+            for what, count in counts.items()
+            if count
+        ]
         kinds = ", ".join(sorted({one.format for one in self.inputs if one.format}))
-        read = f"{len(whole)} of {len(self.inputs)} {'input' if len(self.inputs) == 1 else 'inputs'} read"
-        lines = [f"{read}{f' ({kinds})' if kinds else ''}: {self.spans:,} spans in {len(self.traces):,} traces."]
-        lines += [f"Refused: {one.refused}" for one in self.inputs if one.refused]
-        return "\n".join(lines)
+        read = f"{', '.join(told)}{f' ({kinds})' if kinds else ''}"
+        sentence = f"{read}: {_counted(self.spans, 'span')} in {_counted(len(self.traces), 'trace')}."
+        return "\n".join([sentence, *self.lacking])
 
 
 def read_sources(
@@ -78,8 +101,11 @@ def read_sources(
     """
     made = TraceSet()
     traces: dict[str, list[Span]] = defaultdict(list)
+    query = query or Query()
     for source in sources:
-        for one, batches in _inputs(source, forced, query or Query(), made):
+        searched: set[str] = set()
+        before = len(made.inputs)
+        for one, batches, is_search in _inputs(source, forced, query, made):
             made.inputs.append(one)
             kinds: dict[str, None] = {}
             try:
@@ -88,6 +114,8 @@ def read_sources(
                     one.spans += len(batch)
                     for span in batch:
                         traces[span.trace_id].append(span)
+                    if is_search:
+                        searched.update(span.trace_id for span in batch)
                     if progress is not None:
                         progress(one.name, one.spans)
                 if not one.spans and not one.refused:
@@ -95,28 +123,37 @@ def read_sources(
             except (HopsError, OSError) as error:
                 one.refused = str(error)
             one.format = " and ".join(kinds)
+        if len(made.inputs) == before:
+            made.inputs.append(Input(source, refused=f"{source}: has no trace that was asked for"))
+        if len(searched) >= query.limit:
+            made.limited.append(f"{source}: it gave as many traces as --limit {query.limit} allows, and may have more.")
     made.traces = dict(traces)
     return made
 
 
 def _inputs(
     source: str, forced: str, query: Query, made: TraceSet
-) -> Iterator[tuple[Input, Iterator[tuple[str, list[Span]]]]]:
+) -> Iterator[tuple[Input, Iterator[tuple[str, list[Span]]], bool]]:
+    """Each input with its spans in batches, and whether it is of a search, which the limit holds for."""
     try:
         if is_url(source):
             for answer in answers(source, forced, query):
                 made.jaeger = made.jaeger or answer.jaeger
-                yield Input(answer.url), answer.batches
+                yield Input(answer.url), answer.batches, answer.is_search
         elif source == STDIN:
             with open_stdin() as file:
-                yield Input("standard input"), read_file(file, "standard input", forced)
+                yield Input("standard input"), read_file(file, "standard input", forced), False
         else:
             for path in paths_of(source):
-                yield Input(str(path)), _of_path(str(path), forced)
+                yield Input(str(path)), _of_path(str(path), forced), False
     except (HopsError, OSError) as error:
-        yield Input(source, refused=str(error)), iter(())
+        yield Input(source, refused=str(error)), iter(()), False
 
 
 def _of_path(path: str, forced: str) -> Iterator[tuple[str, list[Span]]]:
     with opened_file(path) as file:
         yield from read_file(file, path, forced)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -69,7 +69,7 @@ def test_a_folder_of_mixed_formats_and_what_is_none(tmp_path):
         assert sum(one["parts_ns"].values()) == one["total_ns"]
         assert set(one["budget_ms"]) == {"mean", "p50_band", "p99_band"}
     printed = words_of(run("budget", tmp_path))
-    assert "5 of 6 inputs read (" in printed
+    assert "5 inputs were read, 1 input was refused (" in printed
     assert "begins with b'# Traces'" in printed
 
 

@@ -16,6 +16,7 @@ from hops.sources import http
 from hops.sources.query import Query, header_of, moment_ns
 from hops.sources.trace_set import read_sources
 from hops.synthetic.formats import foreign_trace, jaeger_trace, otlp_message, zipkin_trace
+from hops.synthetic.traces import otlp_document
 
 TRACES = {trace[0].trace_id: trace for trace in (foreign_trace(seed, 12) for seed in (1, 2))}
 FIRST = next(iter(TRACES))
@@ -72,7 +73,7 @@ def test_a_trace_that_tempo_has_lost_keeps_no_other_from_being_read(api):
     api.routes = {"/api/echo": (200, b"echo"), f"/api/traces/{FIRST}": (200, otlp_message(TRACES[FIRST]))}
     read = read_sources([api.url], query=Query(trace_ids=(FIRST, "b" * 32)))
     assert read.traces.keys() == {FIRST}
-    assert "1 of 2 inputs read" in read.said
+    assert "1 input was read, 1 input was refused (OTLP protobuf): 12 spans in 1 trace." in read.said
     assert f"/api/traces/{'b' * 32} answered 404" in read.said
 
 
@@ -119,6 +120,30 @@ def test_jaeger_needs_a_service_and_names_those_that_it_has(api):
         assert "it has edge, order" in read.said
 
 
+def test_as_many_traces_as_the_limit_may_be_not_all(api):
+    older_jaeger(api)
+    for limit, limited in (
+        (3, []),
+        (2, [f"{api.url}: it gave as many traces as --limit 2 allows, and may have more."]),
+    ):
+        read = read_sources([api.url], query=Query(service="edge", limit=limit))
+        assert read.limited == limited
+        assert read.said.splitlines()[1:] == limited
+    assert not read_sources([f"{api.url}/api/traces?service=edge"], query=Query(limit=2)).limited
+
+
+def test_a_search_of_tempo_without_traces_is_told(api):
+    api.routes = {"/api/echo": (200, b"echo"), "/api/search": (200, b"{}")}
+    assert read_sources([api.url]).refused == [f"{api.url}: has no trace that was asked for"]
+
+
+def test_whole_addresses_are_jaegers_if_their_answers_are(api):
+    older_jaeger(api)
+    assert read_sources([f"{api.url}/api/traces?service=edge"]).jaeger == api.url
+    api.routes = {f"/api/traces/{FIRST}": (200, json.dumps(otlp_document(TRACES[FIRST])).encode())}
+    assert read_sources([f"{api.url}/api/traces/{FIRST}"]).jaeger == ""
+
+
 def test_any_address_below_api_is_asked_as_it_is_with_the_headers(api):
     api.routes = {"/prefix/api/whatever": (200, otlp_message(TRACES[FIRST]))}
     read = read_sources([f"{api.url}/prefix/api/whatever?x=1"], query=Query(headers={"Authorization": "Bearer t"}))
@@ -151,6 +176,10 @@ def test_an_address_where_no_api_is(api):
         "neither Jaeger, Zipkin nor Tempo answers there (/api/services: another answer; /api/v2/services: 404"
         in read.said
     )
+
+
+def test_an_address_that_is_none():
+    assert "http://[::1: is no address" in read_sources(["http://[::1"]).said
 
 
 def test_a_server_that_hangs_is_given_up(api, monkeypatch):

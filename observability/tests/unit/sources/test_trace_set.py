@@ -1,0 +1,22 @@
+"""What is said of inputs that were read wholly, in part, or not at all."""
+
+from __future__ import annotations
+
+import json
+
+from hops.sources.trace_set import read_sources
+from hops.synthetic.traces import otlp_document, shop_trace
+
+
+def test_inputs_are_counted_by_how_far_they_were_read(tmp_path):
+    line = json.dumps(otlp_document(shop_trace(4, spans=12)))
+    for name, text in {"a.json": line, "b.json": line, "c.jsonl": f"{line}\nnone\n", "d.json": ""}.items():
+        (tmp_path / name).write_text(text)
+    read = read_sources([str(tmp_path)])
+    counted, partly, refused = read.said.splitlines()
+    assert counted == (
+        "2 inputs were read, 1 input was partly read, 1 input was refused (OTLP JSON): 36 spans in 1 trace."
+    )
+    assert partly.startswith(f"Partly read: {tmp_path}/c.jsonl:2: ")
+    assert refused == f"Refused: {tmp_path}/d.json: is empty"
+    assert read.refused == [partly.partition(": ")[2], refused.partition(": ")[2]]
