@@ -10,8 +10,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from msgspec.structs import asdict
 
-from hops.commands.sources import AsJson
-from hops.errors import HopsError, NotEnoughDataError
+from hops.commands.sources import (
+    BAD_INPUT,
+    AsJson,
+    CorrectClocks,
+    Headers,
+    Most,
+    NamesFile,
+    Service,
+    Since,
+    Sources,
+    SpanName,
+    Until,
+    chosen,
+    read_traces,
+)
+from hops.errors import HopsError
 from hops.sources import LIMIT
 
 if TYPE_CHECKING:
@@ -20,9 +34,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from hops.analysis.of_traces.operations import Analysed, Operation
-    from hops.sources.query import Query
     from hops.sources.trace_set import TraceSet
-    from hops.terminal.progress import Progress
     from hops.traces.tree import Quality
 
 # Everything else is imported when it is used: the help must not wait for it.
@@ -32,15 +44,7 @@ TREE_SPANS = 40
 
 
 def budget(
-    sources: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="SOURCE...",
-            help="Files, folders, patterns, - for standard input, or addresses: of a Jaeger, Tempo or Zipkin, of a "
-            "trace in Jaeger's UI, or of any answer below /api/.",
-            show_default=False,
-        ),
-    ],
+    sources: Sources,
     forced: Annotated[
         str,
         typer.Option(
@@ -49,45 +53,37 @@ def budget(
             help="Format of the input: jaeger, otlp-json, otlp-proto, otlp-framed or zipkin; recognised if not given.",
         ),
     ] = "",
-    service: Annotated[str, typer.Option(help="Of an address: a service of the traces.")] = "",
-    operation: Annotated[str, typer.Option(help="Of an address: name of a span of this service.")] = "",
-    since: Annotated[
-        str, typer.Option(help="Of an address: earliest start, as 30m, 2h, 1d ago or as ISO 8601.")
-    ] = "1h",
-    until: Annotated[str, typer.Option(help="Of an address: latest start, likewise (default: now).")] = "",
-    limit: Annotated[int, typer.Option(min=1, help="Of an address: most traces.")] = LIMIT,
-    header: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME:VALUE", help="Of an address: a header to send, such as credentials."),
-    ] = None,
+    service: Service = "",
+    operation: SpanName = "",
+    since: Since = "",
+    until: Until = "",
+    limit: Most = LIMIT,
+    header: Headers = None,
     trace: Annotated[
         list[str] | None, typer.Option(metavar="ID", help="Only these traces, each with its budget to the nanosecond.")
     ] = None,
-    mapping: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="YAML that renames and groups services, operations and parts.")
-    ] = None,
-    correct_clocks: Annotated[
-        bool, typer.Option("--correct-clocks", help="Move the spans of services whose clocks differ for certain.")
-    ] = False,
+    mapping: NamesFile = None,
+    correct_clocks: CorrectClocks = False,
     top: Annotated[int, typer.Option(min=1, help="Number of root operations to show, those with the most time.")] = 5,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one self-contained page, too.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Split the time of any system's traces into hop budgets, whose parts add up to the nanosecond."""
+    """Split the time of any system's traces into hop budgets, whose parts add up to the nanosecond.
+
+    Exit code 0 if everything could be read, 2 if any input was refused; the rest is shown then, too.
+    """
     from hops.analysis.of_traces.document import traces_document
     from hops.analysis.of_traces.operations import analyse, operations_of
-    from hops.budget.mapping import read_names
     from hops.terminal.progress import Progress
 
     progress = Progress()
     try:
-        names = read_names(mapping) if mapping is not None else None
-        query = _query(service, operation, since, until, limit, header or [], trace or [])
-        read = _read(sources, forced, query, progress)
+        how = chosen(sources, service, operation, since, until, limit, header, mapping, correct_clocks, trace)
+        read = read_traces(sources, how.query, forced=forced, progress=progress)
         analysed = analyse(
             read.traces,
-            names=names,
-            correct_clocks=correct_clocks,
+            names=how.names,
+            correct_clocks=how.correct_clocks,
             progress=lambda number, of: progress(f"Hop budgets: {number:,} of {of:,} traces"),
         )
         operations = operations_of(analysed.budgets)
@@ -103,52 +99,11 @@ def budget(
     except (HopsError, OSError) as error:
         progress.done()
         print(f"hops: {error}", file=sys.stderr)
-        raise typer.Exit(1) from error
+        raise typer.Exit(BAD_INPUT) from error
     if html is not None and not as_json:
         print(f"Page: {html}")
-
-
-def _query(
-    service: str, operation: str, since: str, until: str, limit: int, headers: Sequence[str], trace_ids: Sequence[str]
-) -> Query:
-    from hops.sources.query import Query, header_of, moment_ns
-
-    return Query(
-        service=service,
-        operation=operation,
-        since_ns=moment_ns(since, "--since"),
-        until_ns=moment_ns(until, "--until") if until else 0,
-        limit=limit,
-        trace_ids=tuple(trace_ids),
-        headers=dict(map(header_of, headers)),
-    )
-
-
-def _read(sources: Sequence[str], forced: str, query: Query, progress: Progress) -> TraceSet:
-    """Everything that can be read.
-
-    Raises:
-        NotEnoughDataError: That is nothing; the message says what was refused and why.
-        SourceError: The format is none, or a trace that was asked for is not there.
-    """
-    from hops.errors import SourceError
-    from hops.sources.jaeger_json import trace_id_of
-    from hops.sources.recognise import FORMATS
-    from hops.sources.trace_set import read_sources
-
-    if forced and forced not in FORMATS:
-        raise SourceError(f"--format {forced}: choose one of {', '.join(FORMATS)}")
-    read = read_sources(
-        sources, forced=forced, query=query, progress=lambda name, spans: progress(f"{name}: {spans:,} spans")
-    )
-    if query.trace_ids:
-        wanted = [trace_id_of(one) for one in query.trace_ids]
-        if missing := [one for one in wanted if one not in read.traces]:
-            raise SourceError(f"{read.said}\nNo trace {', '.join(missing)} in {', '.join(sources)}")
-        read.traces = {one: read.traces[one] for one in wanted}
-    if not read.traces:
-        raise NotEnoughDataError(read.said)
-    return read
+    if read.refused:
+        raise typer.Exit(BAD_INPUT)
 
 
 def _print(read: TraceSet, analysed: Analysed, operations: Sequence[Operation], top: int, *, exact: bool) -> None:
@@ -209,7 +164,7 @@ def rows(
         made = write_rows(file, out, processes=processes)
     except (HopsError, OSError, UnicodeDecodeError) as error:
         print(f"hops: {error}", file=sys.stderr)
-        raise typer.Exit(1) from error
+        raise typer.Exit(BAD_INPUT) from error
     if as_json:
         print(json.dumps({"budgets": made.budgets, "gap_ns": made.gap_ns, "quality": asdict(made.quality)}))
     else:

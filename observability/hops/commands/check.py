@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from enum import StrEnum
 from itertools import groupby
@@ -12,12 +11,35 @@ from xml.etree import ElementTree
 
 import typer
 
-from hops.commands.sources import BAD_INPUT, AsJson, Format, Source, reported, show, timelines_in
+from hops.commands.sources import (
+    BAD_INPUT,
+    AsJson,
+    CorrectClocks,
+    Format,
+    Headers,
+    Most,
+    NamesFile,
+    Service,
+    Since,
+    Sources,
+    SpanName,
+    Until,
+    chosen,
+    end,
+    print_json,
+    read_traces,
+    reported,
+    show,
+    timelines_of,
+)
+from hops.sources import LIMIT
 
 if TYPE_CHECKING:
     from hops.analysis.of_traces.limits import Checked
 
 BROKEN = 1
+REFUSED = "refused input"
+"""The suite of what could not be read."""
 
 
 class CheckFormat(StrEnum):
@@ -29,37 +51,50 @@ class CheckFormat(StrEnum):
 
 
 def check(
-    limits: Annotated[
+    budgets: Annotated[
         Path, typer.Argument(metavar="BUDGETS", help="YAML file: operations, parts, figures with times.")
     ],
-    source: Source,
+    sources: Sources,
+    service: Service = "",
+    operation: SpanName = "",
+    since: Since = "",
+    until: Until = "",
+    limit: Most = LIMIT,
+    header: Headers = None,
+    mapping: NamesFile = None,
+    correct_clocks: CorrectClocks = False,
     written: Annotated[CheckFormat, typer.Option("--format", help="How to write the result.")] = CheckFormat.TEXT,
     as_json: AsJson = False,
 ) -> None:
     """Check limits of time by operation and part.
 
-    Exit code 0 if none is broken, 1 if one is, 2 if there are too few traces to tell or the input is wrong.
+    Exit code 0 if none is broken, 1 if one is, 2 if there are too few traces to tell or any input was refused.
     """
-    from hops.analysis.of_traces import limits as time_limits
+    from hops.analysis.of_traces import limits
     from hops.tables.of_traces.results import limits_elements
 
     with reported():
-        rows = time_limits.check(time_limits.read_limits(limits), timelines_in(source))
+        asked = limits.read_limits(budgets)
+        how = chosen(sources, service, operation, since, until, limit, header, mapping, correct_clocks)
+        read = read_traces(sources, how.query)
+        rows = limits.check(asked, timelines_of(read, how))
     if as_json:
-        print(json.dumps([row.as_document() for row in rows], indent=2, ensure_ascii=False))
+        print_json({"limits": [row.as_document() for row in rows]}, read)
     elif written is CheckFormat.JUNIT:
-        print(junit(rows))
+        print(junit(rows, read.refused))
     else:
-        show("Limits", limits_elements(rows), Format(written.value))
+        show("Limits", limits_elements(rows), Format(written.value), read)
     states = {row.state for row in rows}
     if "broken" in states:
         raise typer.Exit(BROKEN)
     if "cannot tell" in states:
         raise typer.Exit(BAD_INPUT)
+    end(how, read)
 
 
-def junit(rows: Sequence[Checked]) -> str:
-    """The result as JUnit's XML: a suite for each operation; who cannot tell reports an error."""
+def junit(rows: Sequence[Checked], refused: Sequence[str] = ()) -> str:
+    """The result as JUnit's XML: a suite for each operation; who cannot tell reports an error, and so does what was
+    refused of the traces, in a suite of its own."""
     root = ElementTree.Element("testsuites")
     for operation, group in groupby(rows, lambda row: row.limit.operation):
         of_operation = list(group)
@@ -78,5 +113,13 @@ def junit(rows: Sequence[Checked]) -> str:
                 ElementTree.SubElement(case, "failure", message=told).text = limit.places[-1]
             elif row.state == "cannot tell":
                 ElementTree.SubElement(case, "error", message=f"cannot tell: {row.reason}").text = limit.places[-1]
+    if refused:
+        count = str(len(refused))
+        suite = ElementTree.SubElement(
+            root, "testsuite", {"name": REFUSED, "tests": count, "failures": "0", "errors": count}
+        )
+        for number, reason in enumerate(refused, 1):
+            case = ElementTree.SubElement(suite, "testcase", classname=REFUSED, name=f"input {number}")
+            ElementTree.SubElement(case, "error", message=reason)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True)

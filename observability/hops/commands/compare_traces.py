@@ -2,17 +2,44 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
 
-from hops.commands.sources import AsJson, Format, InFormat, reported, show, timelines_in
+from hops.commands.sources import (
+    AsJson,
+    CorrectClocks,
+    Format,
+    Headers,
+    InFormat,
+    Most,
+    NamesFile,
+    Service,
+    Since,
+    SpanName,
+    Until,
+    chosen,
+    end,
+    print_json,
+    read_traces,
+    reported,
+    show,
+    timelines_of,
+)
+from hops.sources import LIMIT
 
 
 def compare_traces(
     a: Annotated[str, typer.Argument(metavar="A", help="Traces before, or of one side, as SOURCE elsewhere.")],
     b: Annotated[str, typer.Argument(metavar="B", help="Traces after, or of the other side.")],
+    service: Service = "",
+    operation: SpanName = "",
+    since: Since = "",
+    until: Until = "",
+    limit: Most = LIMIT,
+    header: Headers = None,
+    mapping: NamesFile = None,
+    correct_clocks: CorrectClocks = False,
     written: InFormat = Format.TEXT,
     as_json: AsJson = False,
 ) -> None:
@@ -21,8 +48,11 @@ def compare_traces(
     from hops.tables.of_traces.results import sets_elements
 
     with reported():
-        sets = compare_sets(timelines_in(a), timelines_in(b))
+        how = chosen([a, b], service, operation, since, until, limit, header, mapping, correct_clocks)
+        sides = [read_traces([one], how.query) for one in (a, b)]
+        sets = compare_sets(*(timelines_of(side, how) for side in sides))
     if as_json:
-        print(json.dumps(sets.as_document(), indent=2, ensure_ascii=False))
+        print_json(sets.as_document(), *sides)
     else:
-        show("Two sets of traces", sets_elements(sets), written)
+        show("Two sets of traces", sets_elements(sets), written, *sides)
+    end(how, *sides)

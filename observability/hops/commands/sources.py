@@ -1,28 +1,61 @@
-"""What the commands share that look at sets of traces: where these come from, how results are shown, how errors end."""
+"""What the commands share that look at traces: where these come from, how results are shown, how errors end."""
 
 from __future__ import annotations
 
+import json
+import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from hops.errors import HopsError, NotEnoughDataError
+from hops.errors import HopsError, NotEnoughDataError, SourceError
 
 if TYPE_CHECKING:
     from hops.analysis.of_traces.timelines import Timeline
+    from hops.budget.mapping import NameMap
     from hops.elements.element import Element
-    from hops.traces.span import Span
+    from hops.sources.query import Query
+    from hops.sources.trace_set import TraceSet
     from hops.traces.tree import Tree
 
 BAD_INPUT = 2
+"""Exit code where something was refused, even if the rest was read, or where there is too little of it."""
 WIDTH_OF_A_PIPE = 110
-Source = Annotated[
+SINCE = "1h"
+_TRACE_ID = re.compile(r"[0-9a-fA-F]{1,32}")
+
+Sources = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SOURCE...",
+        help="Files, folders, patterns, - for standard input, or addresses: of a Jaeger, Tempo or Zipkin, of a "
+        "trace in Jaeger's UI, or of any answer below /api/.",
+        show_default=False,
+    ),
+]
+Service = Annotated[str, typer.Option(help="Of an address: a service of the traces.")]
+SpanName = Annotated[str, typer.Option("--operation", help="Of an address: name of a span of this service.")]
+Since = Annotated[
     str,
-    typer.Argument(metavar="SOURCE", help="Traces: a file, a folder, a pattern, - for standard input, or an address."),
+    typer.Option(help=f"Of an address: earliest start, as 30m, 2h, 1d ago or as ISO 8601 (default: {SINCE})."),
+]
+Until = Annotated[str, typer.Option(help="Of an address: latest start, likewise (default: now).")]
+Most = Annotated[int, typer.Option("--limit", min=1, help="Of an address: most traces.")]
+Headers = Annotated[
+    list[str] | None,
+    typer.Option("--header", metavar="NAME:VALUE", help="Of an address: a header to send, such as credentials."),
+]
+NamesFile = Annotated[
+    Path | None,
+    typer.Option("--mapping", metavar="FILE", help="YAML that renames and groups services, operations and parts."),
+]
+CorrectClocks = Annotated[
+    bool, typer.Option("--correct-clocks", help="Move the spans of services whose clocks differ for certain.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -37,62 +70,128 @@ class Format(StrEnum):
 InFormat = Annotated[Format, typer.Option("--format", help="How to write the result.")]
 
 
-def read_source(source: str) -> dict[str, list[Span]]:
-    """Reads traces; on standard error, what was read and what was refused.
+class Chosen(NamedTuple):
+    """What options say of traces.
+
+    Attributes:
+        query: Which to ask an address for.
+        names: What services, operations and parts are called instead; None if there is no file of names.
+        correct_clocks: Whether to move the spans of services whose clocks differ.
+    """
+
+    query: Query
+    names: NameMap | None
+    correct_clocks: bool
+
+
+def chosen(
+    sources: Sequence[str],
+    service: str,
+    operation: str,
+    since: str,
+    until: str,
+    limit: int,
+    headers: Sequence[str] | None,
+    mapping: Path | None,
+    correct_clocks: bool,
+    trace_ids: Sequence[str] | None = None,
+) -> Chosen:
+    """What the options say that all these commands have.
+
+    Raises:
+        SourceError: One has another form, the window ends before it begins, or no source is an address to be asked.
+        MappingError: The file of names has another form.
+        OSError: The file of names cannot be read.
+    """
+    from hops.budget.mapping import read_names
+    from hops.sources.query import Query, header_of, is_url, moment_ns
+
+    asking = {"service": service, "operation": operation, "since": since, "until": until, "header": headers}
+    ignored = [f"--{name}" for name, value in asking.items() if value]
+    if ignored and not any(map(is_url, sources)):
+        raise SourceError(f"{', '.join(ignored)}: only addresses are asked, and there is none in {', '.join(sources)}")
+    for one in trace_ids or ():
+        if not _TRACE_ID.fullmatch(one):
+            raise SourceError(f"--trace {one}: the id of a trace is 1 to 32 hexadecimal digits")
+    query = Query(
+        service=service,
+        operation=operation,
+        since_ns=moment_ns(since or SINCE, "--since"),
+        until_ns=moment_ns(until, "--until") if until else 0,
+        limit=limit,
+        trace_ids=tuple(trace_ids or ()),
+        headers=dict(map(header_of, headers or ())),
+    )
+    if query.since_ns >= query.ends_ns:
+        raise SourceError(f"--since {since or SINCE} is not before --until {until or 'now'}")
+    return Chosen(query, None if mapping is None else read_names(mapping), correct_clocks)
+
+
+def read_traces(
+    sources: Sequence[str], query: Query, *, forced: str = "", progress: Callable[[str], None] | None = None
+) -> TraceSet:
+    """Everything that can be read.
 
     Args:
-        source: A file, a folder, a pattern, `-`, or the address of a query API.
-
-    Returns:
-        Spans by trace id.
+        sources: Files, folders, patterns, `-`, or addresses of query APIs.
+        query: Which traces to ask an address for.
+        forced: Format of the input; empty to recognise it.
+        progress: Told how far reading is.
 
     Raises:
-        HopsError: There is nothing to read.
+        NotEnoughDataError: That is nothing; the message says what was refused and why.
+        SourceError: The format is none.
     """
+    from hops.sources.jaeger_json import trace_id_of
+    from hops.sources.recognise import FORMATS
     from hops.sources.trace_set import read_sources
 
-    read = read_sources([source])
-    print(read.said, file=sys.stderr)
+    if forced and forced not in FORMATS:
+        raise SourceError(f"--format {forced}: choose one of {', '.join(FORMATS)}")
+    tell = None if progress is None else lambda name, spans: progress(f"{name}: {spans:,} spans")
+    read = read_sources(sources, forced=forced, query=query, progress=tell)
+    if query.trace_ids:
+        wanted = [trace_id_of(one) for one in query.trace_ids]
+        read.missing = [f"No trace {one} in {', '.join(sources)}" for one in wanted if one not in read.traces]
+        read.traces = {one: read.traces[one] for one in wanted if one in read.traces}
     if not read.traces:
-        raise NotEnoughDataError(f"no spans in {source}")
-    return read.traces
+        raise NotEnoughDataError(read.said)
+    return read
 
 
-def trees_in(source: str) -> Iterator[Tree]:
-    """The trees of all traces of a source; on standard error, how many of them lack something.
+def trees_of(read: TraceSet, how: Chosen) -> Iterator[Tree]:
+    """The trees of all traces; on standard error, what was read, and how many traces lack something."""
+    from hops.analysis.of_traces.operations import prepared
+    from hops.units import NS_PER_MS
 
-    Raises:
-        HopsError: There is nothing to read.
-        OSError: A file cannot be read.
-    """
-    from hops.budget.any_system import tree_of
-
-    traces = read_source(source)
+    print(read.said, file=sys.stderr)
+    analysed = prepared(read.traces, how.names, how.correct_clocks)
+    if offsets := analysed.trust.corrected:
+        moved = ", ".join(f"{name} by {-offset / NS_PER_MS:+.3f} ms" for name, offset in offsets.items())
+        print(f"Clocks corrected, as asked: {moved}.", file=sys.stderr)
     broken = 0
-    for spans in traces.values():
-        tree = tree_of(spans)
+    for spans in read.traces.values():
+        tree = analysed.tree(spans)
         broken += not tree.quality.complete
         yield tree
     if broken:
         print(
-            f"{source}: {broken:,} of {len(traces):,} traces lack spans; their times are as far as known.",
-            file=sys.stderr,
+            f"{broken:,} of {len(read.traces):,} traces lack spans; their times are as far as known.", file=sys.stderr
         )
 
 
-def timelines_in(source: str) -> dict[str, Timeline]:
-    """What the traces of a source took, by root operation.
+def timelines_of(read: TraceSet, how: Chosen) -> dict[str, Timeline]:
+    """What the traces took, by root operation.
 
     Raises:
-        HopsError: There is nothing to read, or no trace has a root.
-        OSError: A file cannot be read.
+        NotEnoughDataError: No trace has a root.
     """
-    from hops.analysis.of_traces.timelines import budget_of, timelines_of
+    from hops.analysis.of_traces import timelines
 
-    timelines = timelines_of(budget_of(tree) for tree in trees_in(source) if tree.root is not None)
-    if not timelines:
-        raise NotEnoughDataError(f"{source}: no trace has a root span, so none has an end-to-end time")
-    return timelines
+    found = timelines.timelines_of(timelines.budget_of(tree) for tree in trees_of(read, how) if tree.root is not None)
+    if not found:
+        raise NotEnoughDataError("no trace has a root span, so none has an end-to-end time")
+    return found
 
 
 @contextmanager
@@ -105,10 +204,21 @@ def reported() -> Iterator[None]:
         raise typer.Exit(BAD_INPUT) from error
 
 
-def show(title: str, elements: Sequence[Element], written: Format) -> None:
-    """Prints a result for people."""
+def print_json(result: Mapping[str, Any], *sets: TraceSet) -> None:
+    """Prints a result for programs, with what of the traces was refused and where a limit was reached."""
+    lacking = {
+        "refused": [one for read in sets for one in read.refused],
+        "limited": [one for read in sets for one in read.limited],
+    }
+    print(json.dumps({**result, **lacking}, indent=2, ensure_ascii=False))
+
+
+def show(title: str, elements: Sequence[Element], written: Format, *sets: TraceSet) -> None:
+    """Prints a result for people, with what is lacking of the traces that it was made of."""
+    from hops.elements.element import Points, Section
+
+    elements = [*elements, Points([one for read in sets for one in read.lacking])]
     if written is Format.MARKDOWN:
-        from hops.elements.element import Section
         from hops.elements.markdown import markdown
 
         print(markdown(title, [], [Section("result", "Result", elements)]), end="")
@@ -117,3 +227,15 @@ def show(title: str, elements: Sequence[Element], written: Format) -> None:
     from hops.terminal.render import rendered
 
     terminal(width=None if sys.stdout.isatty() else WIDTH_OF_A_PIPE).print(rendered(elements))
+
+
+def end(how: Chosen, *sets: TraceSet) -> None:
+    """Says which patterns of the file of names fitted nothing, and ends the command if something was refused.
+
+    Raises:
+        Exit: Something was refused.
+    """
+    if how.names is not None and how.names.unused:
+        print(f"Patterns of the file of names that fit nothing: {'; '.join(how.names.unused)}.", file=sys.stderr)
+    if any(read.refused for read in sets):
+        raise typer.Exit(BAD_INPUT)

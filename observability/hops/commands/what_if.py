@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hops.commands.sources import AsJson, Format, InFormat, Source, reported, show, trees_in
+from hops.commands.sources import (
+    AsJson,
+    CorrectClocks,
+    Format,
+    Headers,
+    InFormat,
+    Most,
+    NamesFile,
+    Service,
+    Since,
+    Sources,
+    SpanName,
+    Until,
+    chosen,
+    end,
+    print_json,
+    read_traces,
+    reported,
+    show,
+    trees_of,
+)
+from hops.sources import LIMIT
 
 
 def what_if(
-    source: Source,
+    sources: Sources,
     change: Annotated[
         list[str] | None,
         typer.Option(
@@ -33,6 +53,14 @@ def what_if(
     scenario: Annotated[
         Path | None, typer.Option(metavar="FILE", help="YAML file with change, parallel and remove.")
     ] = None,
+    service: Service = "",
+    operation: SpanName = "",
+    since: Since = "",
+    until: Until = "",
+    limit: Most = LIMIT,
+    header: Headers = None,
+    mapping: NamesFile = None,
+    correct_clocks: CorrectClocks = False,
     written: InFormat = Format.TEXT,
     as_json: AsJson = False,
 ) -> None:
@@ -46,8 +74,11 @@ def what_if(
         given = (change or [], parallel or [], remove or [])
         if scenario is not None:
             given = read_scenario(scenario, *given)
-        rows = predict(trees_in(source), lambda known: scenario_of(known, *given))
-        if as_json:
-            print(json.dumps([row.as_document() for row in rows], indent=2, ensure_ascii=False))
-        else:
-            show("What if", what_if_elements(rows), written)
+        how = chosen(sources, service, operation, since, until, limit, header, mapping, correct_clocks)
+        read = read_traces(sources, how.query)
+        rows = predict(trees_of(read, how), lambda known: scenario_of(known, *given))
+    if as_json:
+        print_json({"operations": [row.as_document() for row in rows]}, read)
+    else:
+        show("What if", what_if_elements(rows), written, read)
+    end(how, read)

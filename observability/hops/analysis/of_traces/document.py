@@ -18,14 +18,17 @@ def traces_document(read: TraceSet, analysed: Analysed, operations: Sequence[Ope
     """Everything as plain values for JSON.
 
     Returns:
-        `inputs` (name, format, spans, refused), `trust` (`quality` and the rest of `Trust`), `operations` (as
-        `Operation`, with `tail_ms` by part), and `traces`: to the nanosecond, each exemplar by its id.
+        `inputs` (name, format, spans, refused), `refused` and `limited` (sentences, as `TraceSet` has them), `trust`
+        (`quality` and the rest of `Trust`), `operations` (as `Operation`, with `tail_ms` by part), and `traces`: to the
+        nanosecond, each exemplar by its id.
     """
     wanted = {trace_id for one in operations for trace_id in one.exemplars.values()}
     trust = asdict(analysed.trust)
     return {
         "schema": SCHEMA,
         "inputs": [asdict(one) for one in read.inputs],
+        "refused": read.refused,
+        "limited": read.limited,
         "trust": {
             **trust,
             "quality": asdict(analysed.trust.quality),

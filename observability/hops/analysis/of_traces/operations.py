@@ -119,14 +119,9 @@ def analyse(
         correct_clocks: Whether to move the spans of services whose clocks differ.
         progress: Called with (traces so far, all of them).
     """
-    made = Analysed([], Trust(), names)
+    made = prepared(traces, names, correct_clocks)
     trust = made.trust
     clocks = Clocks()
-    if correct_clocks:
-        for spans in traces.values():
-            clocks.add(made.tree(spans))
-        trust.clocks = clocks.estimates()
-        trust.corrected = {name: offset for name, offset in offsets_ns(trust.clocks).items() if offset}
     # Whatever all times are multiples of, their greatest common divisor is a multiple of.
     divisor = unattributed = total = 0
     for number, spans in enumerate(traces.values(), 1):
@@ -148,6 +143,18 @@ def analyse(
     trust.resolution_ns = next((one for one in _RESOLUTIONS if divisor and not divisor % one), 1)
     trust.unattributed = unattributed / total if total else 0.0
     trust.unused = () if names is None else names.unused
+    return made
+
+
+def prepared(traces: Mapping[str, Sequence[Span]], names: NameMap | None, correct_clocks: bool) -> Analysed:
+    """What trees are made with, before any budget: the names, and how far clocks are to be corrected."""
+    made = Analysed([], Trust(), names)
+    if correct_clocks:
+        clocks = Clocks()
+        for spans in traces.values():
+            clocks.add(made.tree(spans))
+        made.trust.clocks = clocks.estimates()
+        made.trust.corrected = {name: offset for name, offset in offsets_ns(made.trust.clocks).items() if offset}
     return made
 
 

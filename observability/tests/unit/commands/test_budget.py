@@ -59,10 +59,11 @@ def test_a_folder_of_mixed_formats_and_what_is_none(tmp_path):
     (tmp_path / "README.md").write_text("# Traces")
     (tmp_path / ".hidden").write_text("{}")
     result = run("budget", tmp_path, "--json")
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 2, result.output
     found = json.loads(result.stdout)
     refused = [one for one in found["inputs"] if one["refused"]]
     assert [one["name"] for one in refused] == [str(tmp_path / "README.md")]
+    assert found["refused"] == [one["refused"] for one in refused]
     assert found["trust"]["quality"]["duplicates"] > 0  # the same traces in five files
     assert found["trust"]["gap_ns"] == 0
     for one in found["operations"]:
@@ -103,15 +104,26 @@ def test_names_from_a_file(tmp_path):
 
 WRONG = {
     "no source": (["budget"], 2, "SOURCE"),
-    "no file": (["budget", "/nowhere/x.json"], 1, "/nowhere/x.json: no such file or folder"),
-    "no Jaeger": (["budget", "http://127.0.0.1:9"], 1, "did not answer"),
+    "no file": (["budget", "/nowhere/x.json"], 2, "/nowhere/x.json: no such file or folder"),
+    "no Jaeger": (["budget", "http://127.0.0.1:9"], 2, "did not answer"),
     "no format": (
         ["budget", "x", "--format", "xml"],
-        1,
+        2,
         "choose one of jaeger, otlp-json, otlp-proto, otlp-framed, zipkin",
     ),
-    "no moment": (["budget", "x", "--since", "soon"], 1, "--since soon: give 30s, 15m"),
-    "no names": (["budget", "x", "--mapping", "/nowhere/names.yaml"], 1, "/nowhere/names.yaml"),
+    "no moment": (["budget", "http://127.0.0.1:9", "--since", "soon"], 2, "--since soon: give 30s, 15m"),
+    "no names": (["budget", "x", "--mapping", "/nowhere/names.yaml"], 2, "/nowhere/names.yaml"),
+    "no id": (["budget", "x", "--trace", "zzz"], 2, "--trace zzz: the id of a trace is 1 to 32 hexadecimal digits"),
+    "no window": (
+        ["budget", "http://127.0.0.1:9", "--since", "1h", "--until", "2h"],
+        2,
+        "--since 1h is not before --until 2h",
+    ),
+    "nobody to ask": (
+        ["budget", "x", "--service", "a"],
+        2,
+        "--service: only addresses are asked, and there is none in x",
+    ),
 }
 
 
@@ -123,10 +135,12 @@ def test_wrong_input_is_told(arguments, code, message):
     assert "Traceback" not in result.output
 
 
-def test_an_unknown_trace_in_a_file_is_told(otlp_file):
-    result = run("budget", otlp_file, "--trace", "b" * 32)
-    assert result.exit_code == 1
-    assert f"No trace {'b' * 32} in {otlp_file}" in result.output
+@pytest.mark.parametrize("others", [[], ["--trace", TRACE_ID]], ids=["alone", "beside another"])
+def test_an_unknown_trace_in_a_file_is_told(otlp_file, others):
+    result = run("budget", otlp_file, "--trace", "b" * 32, *others)
+    assert result.exit_code == 2
+    assert f"No trace {'b' * 32} in {otlp_file}" in words_of(result)
+    assert (f"Hop budget of {SPANS[0].name}, trace {TRACE_ID}" in words_of(result)) is bool(others)
 
 
 def test_benchmark_says_what_it_measured():
@@ -158,6 +172,6 @@ def test_rows_of_a_whole_file(tmp_path):
 
 def test_rows_of_a_file_that_is_not_there(tmp_path):
     result = run("rows", tmp_path / "none.jsonl", "--out", tmp_path / "rows")
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "none.jsonl" in result.stderr
     assert not (tmp_path / "rows").exists()

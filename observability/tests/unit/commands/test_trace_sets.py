@@ -12,15 +12,18 @@ import pytest
 from typer.testing import CliRunner
 
 from hops.__main__ import app
+from hops.sources.query import Answer
 from hops.synthetic.traces import BASE_NS, otlp_document
+from hops.traces import otlp
 from hops.traces.span import Kind, Span
 
 MS = 1_000_000
 
 
-def write(path, traces, payment_ms=4.0, seed=1, operation="checkout"):
+def write(path, traces, payment_ms=4.0, seed=1, operation="checkout", payment_ahead_ms=0):
     """Checkouts in which order asks payment, which works on it, for about so long, and 2 ms of order's own besides."""
     rng = random.Random(seed)
+    ahead = payment_ahead_ms * MS
     lines = []
     for number in range(traces):
         began = BASE_NS + number * 100 * MS
@@ -28,7 +31,7 @@ def write(path, traces, payment_ms=4.0, seed=1, operation="checkout"):
         spans = [
             ("", operation, Kind.SERVER, "order", 0, work + 2 * MS),
             ("1", "bank/Pay", Kind.CLIENT, "order", MS, work + MS),
-            ("2", "bank/Pay", Kind.SERVER, "payment", MS, work + MS),
+            ("2", "bank/Pay", Kind.SERVER, "payment", MS + ahead, work + MS + ahead),
         ]
         made = [
             Span(
@@ -62,7 +65,7 @@ def run(*arguments):
 
 
 def test_what_if_says_what_operations_would_take_and_where(traces):
-    (row,) = json.loads(run("what-if", traces, "--change", "work:payment -50%", "--json").stdout)
+    (row,) = json.loads(run("what-if", traces, "--change", "work:payment -50%", "--json").stdout)["operations"]
     p50, p99 = row["figures"]
     for figure in (p50, p99):
         low, high = figure["predicted_ci95"]
@@ -94,7 +97,7 @@ def test_check_breaks_what_is_above_its_limit(traces, tmp_path):
     file = tmp_path / "budgets.yaml"
     file.write_text(LIMITS)
     result = run("check", file, traces, "--json")
-    assert [row["state"] for row in json.loads(result.stdout)] == ["holds", "broken", "broken", "holds"]
+    assert [row["state"] for row in json.loads(result.stdout)["limits"]] == ["holds", "broken", "broken", "holds"]
     assert result.exit_code == 1
     suite = ElementTree.fromstring(run("check", file, traces, "--format", "junit").stdout)[0]
     assert (suite.get("name"), suite.get("tests"), suite.get("failures"), suite.get("errors")) == (
@@ -173,7 +176,7 @@ def test_equal_sets_show_nothing_and_operations_of_one_are_named(traces, tmp_pat
         (["what-if", "/nowhere/x.json", "--remove", "db:order"], "/nowhere/x.json"),
         (["what-if", "TRACES", "--format", "junit"], "'junit' is not one of 'text', 'markdown'"),
         (["check", "/nowhere/budgets.yaml", "TRACES"], "/nowhere/budgets.yaml"),
-        (["compare-traces", "TRACES", "."], "no spans in ."),
+        (["compare-traces", "TRACES", "."], "a folder without files"),
     ],
 )
 def test_wrong_input_is_told(traces, tmp_path, monkeypatch, arguments, told):
@@ -181,6 +184,67 @@ def test_wrong_input_is_told(traces, tmp_path, monkeypatch, arguments, told):
     result = run(*(traces if one == "TRACES" else one for one in arguments))
     assert result.exit_code == 2
     assert told in " ".join(result.output.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("command", "others"),
+    [
+        ("check", ["BUDGETS"]),
+        ("what-if", ["--remove", "order: Pay"]),
+        ("compare-traces", ["TRACES"]),
+    ],
+)
+def test_a_refused_input_is_in_the_result_and_in_the_exit_code(traces, tmp_path, command, others):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "notes.txt").write_text("# Notes")
+    (tmp_path / "in" / "a.jsonl").symlink_to(traces)
+    budgets = tmp_path / "budgets.yaml"
+    budgets.write_text("checkout: {total: {p50: 1 s}}")
+    asked = [command, *({"BUDGETS": budgets, "TRACES": traces}.get(one, one) for one in others), tmp_path / "in"]
+    result = run(*asked, "--json")
+    assert result.exit_code == 2
+    (refused,) = json.loads(result.stdout)["refused"]
+    assert "notes.txt" in refused
+    for form in ("text", "markdown"):
+        assert "Refused: " in run(*asked, "--format", form).stdout
+    budgets.write_text("checkout: {total: {p50: 1 ms}}")
+    if command == "check":
+        suites = ElementTree.fromstring(run(*asked, "--format", "junit").stdout)
+        assert suites[-1].find("testcase/error").get("message") == refused
+        assert run(*asked).exit_code == 1
+
+
+def test_several_sources_with_other_names_are_one_set(traces, slower, tmp_path):
+    names = tmp_path / "names.yaml"
+    names.write_text("services: {payment: bank, cart: basket}")
+    result = run("what-if", traces, slower, "--mapping", names, "--remove", "work:bank", "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["operations"][0]["traces"] == 1400
+    assert "Patterns of the file of names that fit nothing: services: cart." in result.stderr
+
+
+def test_clocks_are_corrected_if_asked(tmp_path):
+    ahead = tmp_path / "ahead.jsonl"
+    write(ahead, 20, payment_ahead_ms=50)
+    budgets = tmp_path / "budgets.yaml"
+    budgets.write_text("checkout: {work:payment: {mean: 3 ms}}")
+    as_sent, corrected = (run("check", budgets, ahead, *asked) for asked in ([], ["--correct-clocks"]))
+    assert (as_sent.exit_code, corrected.exit_code) == (0, 1)
+    assert "Clocks corrected, as asked: payment by −50" in corrected.stderr.replace("-", "−")
+
+
+def test_an_address_is_asked_as_budget_asks_it(monkeypatch, traces, tmp_path):
+    asked = []
+
+    def answers(source, forced, query):
+        asked.append((source, query.service, query.operation, query.limit, dict(query.headers)))
+        yield Answer(source, iter([("otlp-json", list(otlp.read_file(traces)))]), is_search=True)
+
+    monkeypatch.setattr("hops.sources.trace_set.answers", answers)
+    options = ["--service", "order", "--operation", "checkout", "--limit", "700", "--header", "a: b", "--json"]
+    result = run("compare-traces", "http://before", "http://after", *options)
+    assert asked == [(f"http://{one}", "order", "checkout", 700, {"a": "b"}) for one in ("before", "after")]
+    assert "http://after: it gave as many traces as --limit 700" in json.loads(result.stdout)["limited"][1]
 
 
 def test_sets_without_a_common_operation_are_refused(traces, tmp_path):
@@ -201,8 +265,8 @@ from hops.commands.check import check, CheckFormat
 from hops.commands.compare_traces import compare_traces
 from hops.commands.what_if import what_if
 from pathlib import Path
-what_if({str(traces)!r}, change=["work:payment -50%"])
-check(Path({str(budgets)!r}), {str(traces)!r}, CheckFormat.MARKDOWN)
+what_if([{str(traces)!r}], change=["work:payment -50%"])
+check(Path({str(budgets)!r}), [{str(traces)!r}], written=CheckFormat.MARKDOWN)
 compare_traces({str(traces)!r}, {str(traces)!r})
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
