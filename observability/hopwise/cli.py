@@ -13,6 +13,8 @@ from typer.core import TyperGroup
 from hopwise.table import COMMANDS, GROUPS, extra_of
 
 WIDTH = 100
+BAD_INPUT = 2
+"""Exit code of a command that could not be carried out as asked; 1 says that what was asked after was found."""
 CHECKOUT = "experiment"
 """A package that is in a checkout, and not in what is installed without one."""
 
@@ -95,14 +97,17 @@ def _not_installed(name: str, error: ModuleNotFoundError) -> Exception:
     missing = (error.name or "").partition(".")[0]
     if find_spec(missing) is not None:
         return error
-    extra = extra_of(name)
-    install = f"pip install 'hopwise[{extra}]'"
-    if extra == "shop" and find_spec(CHECKOUT) is None:
-        cause = f"{name} runs in a checkout of the project, after make setup, which does {install} there"
-    else:
-        cause = f"{name} needs {missing}, which is not installed: {install}"
-    typer.echo(f"error: {cause}.", err=True)
-    return typer.Exit(1)
+    typer.echo(f"error: {name} {_needs(name, missing)}.", err=True)
+    return typer.Exit(BAD_INPUT)
+
+
+def _needs(name: str, missing: str) -> str:
+    """What a command needs whose module `missing` is not installed."""
+    if extra_of(name) == "shop" and find_spec(CHECKOUT) is None:
+        return "runs in a checkout of the project, after make setup"
+    # By a path: on PyPI, the name is another project's.
+    install = f"pip install 'PATH[{extra_of(name)}]'"
+    return f"needs {missing}, which is not installed: {install}, with the path of the wheel or of the checkout"
 
 
 app = typer.Typer(
@@ -112,8 +117,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"max_content_width": WIDTH},
 )
-for _name, (_, _does) in COMMANDS.items():
-    app.command(_name, help=_does)(lambda: None)
+for _name, (_, _help) in COMMANDS.items():
+    app.command(_name, help=_help)(lambda: None)
 
 
 def _version(asked: bool) -> None:
@@ -143,8 +148,19 @@ def help_command(
     width = max(map(len, GROUPS[group].commands))
     typer.echo(f"{GROUPS[group].title}\n")
     for name in GROUPS[group].commands:
-        _, command, _ = hopwise.resolve_command(ctx.parent, [name])
-        typer.echo(f"  {name:{width}}  {command.get_short_help_str(WIDTH + 60)}")
+        typer.echo(f"  {name:{width}}  {_does(name)}")
+
+
+def _does(name: str) -> str:
+    """What a command does, or what it needs to be imported."""
+    try:
+        command = imported(name)
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if find_spec(missing) is not None:
+            raise
+        return f"({_needs(name, missing)})"
+    return str(command.get_short_help_str(WIDTH + 60))
 
 
 def main() -> None:

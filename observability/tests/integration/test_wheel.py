@@ -67,14 +67,14 @@ def test_the_wheel_has_what_reports_are_made_of(installed: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "remedy"),
     [
-        ("check limits.yaml", "pip install 'hopwise[sets]'"),
-        ("report", "pip install 'hopwise[analysis]'"),
+        ("check limits.yaml", "pip install 'PATH[sets]'"),
+        ("report", "pip install 'PATH[analysis]'"),
         ("bench", "in a checkout of the project, after make setup"),
     ],
 )
 def test_what_is_not_installed_says_how_to_get_it(installed: Path, command: str, remedy: str) -> None:
     done = _hopwise(installed, *command.split(), "results")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert remedy in done.stderr
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -75,17 +76,33 @@ def test_version() -> None:
     assert hopwise("--version") == (0, "hopwise 0.1.0\n")
 
 
-@pytest.mark.parametrize(("name", "extra"), [("rows", "analysis"), ("bench", "shop")])
-def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch, name: str, extra: str) -> None:
-    def lacking(_name: str) -> object:
+@pytest.fixture
+def lacking(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_name: str) -> object:
         raise ModuleNotFoundError("No module named 'nowhere'", name="nowhere.at_all")
 
-    monkeypatch.setattr("hopwise.cli.imported", lacking)
+    monkeypatch.setattr("hopwise.cli.imported", fails)
+
+
+@pytest.mark.usefixtures("lacking")
+@pytest.mark.parametrize(("name", "extra"), [("rows", "analysis"), ("check", "sets"), ("bench", "shop")])
+def test_a_missing_extra_is_named(name: str, extra: str) -> None:
     code, said = hopwise(name)
     assert (code, said) == (
-        1,
-        f"error: {name} needs nowhere, which is not installed: pip install 'hopwise[{extra}]'.\n",
+        2,
+        f"error: {name} needs nowhere, which is not installed: pip install 'PATH[{extra}]', with the path of the "
+        "wheel or of the checkout.\n",
     )
+
+
+@pytest.mark.usefixtures("lacking")
+@pytest.mark.parametrize("group", GROUPS)
+def test_help_of_a_group_that_is_not_installed_says_what_it_takes(monkeypatch: pytest.MonkeyPatch, group: str) -> None:
+    monkeypatch.setattr("hopwise.cli.CHECKOUT", "nowhere")
+    code, said = hopwise("help", group)
+    assert code == 0
+    for name in GROUPS[group].commands:
+        assert re.search(rf"^  {name} +\((runs in a checkout|needs nowhere)", said, re.MULTILINE)
 
 
 def test_a_module_that_a_command_imports_later_is_named_too(monkeypatch: pytest.MonkeyPatch) -> None:
