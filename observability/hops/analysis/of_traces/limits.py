@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from hops.analysis.of_traces.timelines import FIGURES, TOTAL, Timeline
+from hops.budget.parts import UNATTRIBUTED
 from hops.errors import InputError
 from hops.statistics.correction import SIGNIFICANCE
 from hops.statistics.in_time import interval_of
@@ -32,7 +33,7 @@ class Limit:
 
     Attributes:
         operation: Root operation.
-        part: Part of its critical path, or `total`.
+        part: Part of its critical path, or `total`; `unattributed` may be in no trace.
         figure: One of `timelines.FIGURES`.
         ms: The most, ms.
         places: File and line of each of these names, for messages.
@@ -113,14 +114,15 @@ def check(limits: Sequence[Limit], timelines: Mapping[str, Timeline]) -> list[Ch
         timelines: What was measured, by operation.
 
     Raises:
-        InputError: An operation, part or figure that there is not; names the line and what there is.
+        InputError: Operations, parts or figures that there are not; names each with its line and what there is.
     """
+    mistakes = dict.fromkeys(told for limit in limits if (told := _mistake(limit, timelines)))
+    if mistakes:
+        raise InputError("\n".join(mistakes))
     confidence = 1 - SIGNIFICANCE / max(1, len(limits))
     checked = []
     for limit in limits:
-        timeline = _chosen(limit.operation, timelines, "operation", limit.places[0])
-        _chosen(limit.part, {TOTAL: None, **timeline.parts_ms}, f"part of {limit.operation}", limit.places[1])
-        _chosen(limit.figure, dict.fromkeys(FIGURES), "figure", limit.places[2])
+        timeline = timelines[limit.operation]
         section = timeline.figure(limit.part, limit.figure)
         assert section.value is not None
         interval = interval_of(section, confidence=confidence)
@@ -150,7 +152,17 @@ def _ms(node: yaml.Node, place: str) -> float:
     return float(match["number"]) * NS_PER_UNIT[match["unit"]] / NS_PER_MS
 
 
-def _chosen(name: str, valid: Mapping[str, Any], what: str, place: str) -> Any:
-    if name not in valid:
-        raise InputError(f"{place}: {name!r} is no {what}; choose from {', '.join(valid)}")
-    return valid[name]
+def _mistake(limit: Limit, timelines: Mapping[str, Timeline]) -> str:
+    """The first name of a limit that there is not; empty if there are all."""
+    timeline = timelines.get(limit.operation)
+    parts = {} if timeline is None else dict.fromkeys((TOTAL, *timeline.parts_ms, UNATTRIBUTED))
+    for name, valid, what, place in zip(
+        (limit.operation, limit.part, limit.figure),
+        (timelines, parts, FIGURES),
+        ("operation", f"part of {limit.operation}", "figure"),
+        limit.places,
+        strict=True,
+    ):
+        if name not in valid:
+            return f"{place}: {name!r} is no {what}; choose from {', '.join(valid)}"
+    return ""

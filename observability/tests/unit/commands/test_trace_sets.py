@@ -111,6 +111,14 @@ def test_check_breaks_what_is_above_its_limit(traces, tmp_path):
     assert "2 of 4 limits broken." in run("check", file, traces).stdout
 
 
+def test_time_that_nothing_explains_may_have_a_limit_where_there_is_none(traces, tmp_path):
+    file = tmp_path / "budgets.yaml"
+    file.write_text("checkout: {unattributed: {mean: 1 ms, p99: 1 ms}}")
+    result = run("check", file, traces, "--json")
+    assert result.exit_code == 0, result.output
+    assert [row["measured_ms"] for row in json.loads(result.stdout)["limits"]] == [0, 0]
+
+
 def test_check_cannot_tell_from_too_few_traces(tmp_path):
     file = tmp_path / "budgets.yaml"
     file.write_text("checkout: {total: {p50: 7 ms, p99: 1 ms}}")
@@ -143,6 +151,13 @@ def test_a_wrong_file_of_limits_is_told_by_its_line(traces, tmp_path, text, told
     result = run("check", file, traces)
     assert result.exit_code == 2
     assert f"{file}{told}" in result.output
+
+
+def test_all_names_of_limits_that_there_are_not_are_told_at_once(traces, tmp_path):
+    file = tmp_path / "budgets.yaml"
+    file.write_text("checkout:\n  work:bank: {p50: 1 ms, p99: 1 ms}\nbuy:\n  total: {p50: 1 ms}")
+    told = run("check", file, traces).output
+    assert (told.count(f"{file}:2: 'work:bank'"), told.count(f"{file}:3: 'buy'")) == (1, 1)
 
 
 def test_a_slower_set_is_shown_with_the_part_that_made_it_so(traces, slower):
