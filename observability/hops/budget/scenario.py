@@ -22,23 +22,25 @@ _CALLS = re.compile(r"(?P<component>[^\s:]+)\s*:\s*(?P<names>\S.*)")
 
 
 class Known(msgspec.Struct):
-    """What traces have that can be changed, each with how often.
+    """What traces have that can be changed.
 
     Args:
-        parts: Entries of each part.
-        calls: Spans below spans of a component: component above, and name.
+        parts: Parts that can take another time.
+        called: Parts of spans below others, which can be gone.
+        calls: Spans below spans of a component, by the component above and their name: the most below one span.
     """
 
-    parts: Counter[str] = msgspec.field(default_factory=Counter)
+    parts: set[str] = set()
+    called: set[str] = set()
     calls: Counter[tuple[str, str]] = msgspec.field(default_factory=Counter)
 
     def add(self, tree: Tree) -> None:
-        """Counts those of one trace."""
+        """Adds those of one trace."""
         for node in tree.nodes:
             if node is tree.root or is_entry(node):
-                self.parts[part_of(node)] += 1
-            for child in node.children:
-                self.calls[node.span.service, child.span.name] += 1
+                self.parts.add(part_of(node))
+            self.called.update(map(part_of, node.children))
+            self.calls |= Counter((node.span.service, child.span.name) for child in node.children)
 
     def part(self, name: str, given: str) -> str:
         """A part as traces name it.
@@ -56,7 +58,7 @@ class Known(msgspec.Struct):
             raise InputError(f"{given}: part {name!r} {why}; choose from {', '.join(sorted(self.parts))}")
         return name
 
-    def called(self, text: str, given: str) -> Calls:
+    def calls_of(self, text: str, given: str) -> Calls:
         """Calls as traces name them.
 
         Args:
@@ -81,6 +83,14 @@ class Known(msgspec.Struct):
                 )
         return calls
 
+    def most(self, component: str, name: str) -> int:
+        """How many calls of a name the span of a component makes that makes most of them."""
+        return sum(
+            count
+            for (caller, one), count in self.calls.items()
+            if caller == component and name in (one, one.rpartition("/")[2])
+        )
+
 
 def scenario_of(known: Known, changes: Iterable[str], parallel: Iterable[str], removed: Iterable[str]) -> Scenario:
     """Reads what is to be different.
@@ -100,18 +110,29 @@ def scenario_of(known: Known, changes: Iterable[str], parallel: Iterable[str], r
         if part in by_part:
             raise InputError(f"--change {text!r}: {part} is changed twice; give one change for it")
         by_part[part] = change
-    beside = tuple(known.called(text, f"--parallel {text!r}") for text in parallel)
+    beside = tuple(known.calls_of(text, f"--parallel {text!r}") for text in parallel)
     for calls in beside:
         if len(calls.names) < 2:
             raise InputError(f"--parallel: give at least two calls of {calls.component}, comma-separated")
+        for name, count in Counter(calls.names).items():
+            if (most := known.most(calls.component, name)) < count:
+                raise InputError(
+                    f"--parallel: no span of {calls.component} makes {count} calls {name!r}, but {most} at most"
+                )
     parts, gone = set(), []
     for text in removed:
         given = f"--remove {text!r}"
         match = _CALLS.fullmatch(text.strip())
         if match and any(component == match["component"] for component, _ in known.calls):
-            gone.append(known.called(text, given))
+            gone.append(known.calls_of(text, given))
         else:
-            parts.add(known.part(text, given))
+            part = known.part(text, given)
+            if part not in known.called:
+                raise InputError(
+                    f"{given}: {part} is in roots only, and without its root there is no trace; "
+                    f"choose from {', '.join(sorted(known.called & known.parts))}"
+                )
+            parts.add(part)
     if not (by_part or beside or parts or gone):
         raise InputError("nothing is to be different: give --change, --parallel, --remove or --scenario")
     return Scenario(by_part, beside, frozenset(parts), tuple(gone))

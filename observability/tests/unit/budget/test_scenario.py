@@ -54,6 +54,8 @@ def test_calls_are_named_by_their_component_or_by_their_part():
         ({"parallel": ["graphql-gateway: rpc, pay"]}, r"no call 'pay' in any trace; choose from rpc"),
         ({"parallel": [CALLS]}, "at least two calls"),
         ({"removed": ["db:bank"]}, "'db:bank' is in no trace"),
+        ({"parallel": [CALLS + ", rpc" * 60]}, "no span of graphql-gateway makes 61 calls 'rpc', but .* at most"),
+        ({"removed": ["client"]}, "client is in roots only, .*; choose from .*work:payment"),
         ({}, "nothing is to be different"),
     ],
 )
