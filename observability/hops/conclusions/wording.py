@@ -29,6 +29,14 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def not_drawn(spans: int) -> str:
+    """What is said of spans that a drawing has no room for; empty if there are none."""
+    if not spans:
+        return ""
+    whole = plural(spans, "more span")
+    return f"{whole} {'is' if spans == 1 else 'are'} not drawn: those with the least time on the path."
+
+
 def shown(ends: Sequence[float | None]) -> bool:
     """Whether an interval of a difference is known and leaves zero out."""
     low, high = ends

@@ -9,6 +9,7 @@ from rich.text import Text
 from rich.tree import Tree as RichTree
 
 from hops.budget.parts import part_of
+from hops.conclusions.wording import not_drawn
 from hops.errors import NotEnoughDataError
 from hops.traces.shown import pieces_on_path, shown_spans
 from hops.traces.tree import Node, Tree
@@ -51,7 +52,7 @@ def trace_tree(tree: Tree, most: int = sys.maxsize) -> Uncut:
         while above[-1][0] >= depth or len(above) > _DEEPEST:
             above.pop()
         above.append((depth, above[-1][1].add(_label(node, on_path))))
-    note = [Text(f"{left_out:,} more spans are not drawn: those with the least time on the path.")] if left_out else []
+    note = [Text(not_drawn(left_out))] if left_out else []
     return Uncut(drawn, *note)
 
 

@@ -17,6 +17,7 @@ from hops.budget.groups import (
     group_of,
 )
 from hops.budget.parts import part_of
+from hops.conclusions.wording import not_drawn
 from hops.elements import numbers
 from hops.elements.element import Drawing, Element, Fold, Section, Text
 from hops.errors import HopsError
@@ -119,7 +120,7 @@ def waterfall(look: Look, journey: str, tree: Tree, root: Node, scale: int) -> M
         rows=rows,
         step=f"{min(_STEP, _DEEPEST / max(1, *(depth for depth, _ in nodes))):.2f}",
         ticks=ticks,
-        left_out=left_out,
+        left_out=not_drawn(left_out),
     )
 
 

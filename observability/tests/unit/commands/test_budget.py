@@ -94,6 +94,13 @@ def test_a_page_that_needs_no_other_file(tmp_path):
     assert not re.search(r'(?:src|href)="(?!#|data:)', page)
 
 
+def test_spans_without_room_are_those_with_the_least_time_on_the_path(tmp_path):
+    file, page = tmp_path / "wide.json", tmp_path / "page.html"
+    file.write_text(json.dumps(otlp_document(shop_trace(4, spans=1_300))))
+    assert "1,260 more spans are not drawn: those with the least" in words_of(run("budget", file, "--html", page))
+    assert "1,220 more spans are not drawn: those with the least time on the path." in page.read_text()
+
+
 def test_names_from_a_file(tmp_path):
     write_traces(tmp_path / "in", "zipkin", 10)
     (tmp_path / "names.yaml").write_text('services: {"*-gateway": front, "cart": basket}')
