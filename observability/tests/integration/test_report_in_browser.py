@@ -13,12 +13,16 @@ from typing import Any
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from axe_playwright_python.sync_playwright import Axe
+from msgspec.structs import replace
 from playwright.sync_api import Browser, Page, sync_playwright
+from typer.testing import CliRunner
 
+from hops.__main__ import app
 from hops.kinds import make_report
 from hops.kinds.capacity.synthetic import synthetic_document
 from hops.kinds.ladder import synthetic as ladder
 from hops.kinds.rtt import synthetic as rtt
+from hops.synthetic.formats import foreign_trace, jaeger_trace
 from hops.synthetic.run import write_generated_run
 
 pytestmark = pytest.mark.integration
@@ -131,6 +135,22 @@ def test_it_opens_without_an_error_or_a_request(opened: Opened) -> None:
 
 def test_the_page_is_never_wider_than_the_window(opened: Opened) -> None:
     assert opened.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("window", [WIDE, PHONE], ids=["wide", "phone"])
+def test_long_names_push_nothing_out_of_sight(browser: Browser, tmp_path: Path, window: Any) -> None:
+    trace = [replace(span, service=f"{span.service}{'x' * 500}", name="/a" * 90) for span in foreign_trace(1, 12)]
+    (tmp_path / "traces.json").write_text(json.dumps({"data": [jaeger_trace(trace)]}), encoding="utf-8")
+    page = tmp_path / "page.html"
+    asked = ["budget", str(tmp_path / "traces.json"), "--html", str(page)]
+    assert CliRunner().invoke(app, asked).exit_code == 0
+    with Opened(browser, page, viewport=window) as opened:
+        assert opened.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        ends = opened.page.evaluate(
+            "[...document.querySelectorAll('caption, #table-operations td:nth-child(2)')]"
+            ".map((one) => one.getBoundingClientRect().right - innerWidth)"
+        )
+        assert max(ends) <= 0
 
 
 # Every report and every mode once; all nine pairs take minutes and look at the same rules.
