@@ -158,6 +158,7 @@ def rows(
     as_json: AsJson = False,
 ) -> None:
     """Write the hop budgets of all traces in a file as rows, however many there are."""
+    from hops.conclusions.wording import plural
     from hops.run.bulk import write_rows
 
     try:
@@ -168,12 +169,18 @@ def rows(
     if as_json:
         print(json.dumps({"budgets": made.budgets, "gap_ns": made.gap_ns, "quality": asdict(made.quality)}))
     else:
-        print(f"{made.budgets} hop budgets in {out}; largest budget imbalance: {made.gap_ns} ns")
+        print(f"{plural(made.budgets, 'hop budget')} in {out}; largest budget imbalance: {made.gap_ns} ns")
         print(_defects(made.quality), end="")
 
 
 def _defects(quality: Quality) -> str:
+    from hops.conclusions.wording import plural
+
     counts = {name: n for name, n in asdict(quality).items() if n and name not in ("traces", "spans")}
     if not counts:
-        return f"{quality.spans} spans, no defect.\n"
-    return f"{quality.spans} spans; " + ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in counts.items()) + ".\n"
+        return f"{plural(quality.spans, 'span')}, no defect.\n"
+    return (
+        f"{plural(quality.spans, 'span')}; "
+        + ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in counts.items())
+        + ".\n"
+    )

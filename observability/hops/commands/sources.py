@@ -162,6 +162,7 @@ def read_traces(
 def trees_of(read: TraceSet, how: Chosen) -> Iterator[Tree]:
     """The trees of all traces; on standard error, what was read, and how many traces lack something."""
     from hops.analysis.of_traces.operations import prepared
+    from hops.conclusions.wording import plural
     from hops.units import NS_PER_MS
 
     print(read.said, file=sys.stderr)
@@ -175,8 +176,10 @@ def trees_of(read: TraceSet, how: Chosen) -> Iterator[Tree]:
         broken += not tree.quality.complete
         yield tree
     if broken:
+        lack = "lacks" if broken == 1 else "lack"
         print(
-            f"{broken:,} of {len(read.traces):,} traces lack spans; their times are as far as known.", file=sys.stderr
+            f"{broken:,} of {plural(len(read.traces), 'trace')} {lack} spans: times are as far as known.",
+            file=sys.stderr,
         )
 
 

@@ -73,7 +73,8 @@ def _overview(operations: Sequence[Operation], left_out: int) -> list[Element]:
         operations_table(operations),
     ]
     if left_out:
-        elements.append(Text(f"{plural(left_out, 'more operation')} with less time are left out; --top shows more."))
+        more = f"{plural(left_out, 'more operation')} with less time {'is' if left_out == 1 else 'are'} left out"
+        elements.append(Text(f"{more}; --top shows more."))
     return elements
 
 

@@ -41,7 +41,8 @@ def in_time(rows: Floats, figure: Figure, least: float) -> Section:
     sections = min(MOST_SECTIONS, int(len(rows) / least + 1e-6))
     if sections < LEAST_BLOCKS:
         wanted = math.ceil(least * LEAST_BLOCKS - 1e-6)
-        return Section(float(figure(rows)), np.empty(0), f"needs {wanted:,} traces, and there are {len(rows):,}")
+        are = "is" if len(rows) == 1 else "are"
+        return Section(float(figure(rows)), np.empty(0), f"needs {wanted:,} traces, and there {are} {len(rows):,}")
     return Section(float(figure(rows)), np.array([figure(part) for part in np.array_split(rows, sections)]))
 
 

@@ -92,8 +92,9 @@ def _critical(row: Foreseen) -> str:
     total = sum(ms for _, ms in row.parts_ms.values())
     share = numbers.share(row.parts_ms[after][1] / total if total else 0.0)
     other = f"; it was {before} before" if before != after else ", as before"
+    take = "takes" if row.changed == 1 else "take"
     return (
-        f"{row.operation}: {row.changed:,} of {plural(row.traces, 'trace')} take another time. {after} then has most "
+        f"{row.operation}: {row.changed:,} of {plural(row.traces, 'trace')} {take} another time. {after} then has most "
         f"of the critical path, {share}{other}."
     )
 

@@ -76,6 +76,20 @@ def test_what_if_says_what_operations_would_take_and_where(traces):
     assert row["critical"]["measured"] == "work:payment"
 
 
+def test_a_single_trace_is_spoken_of_as_one(tmp_path):
+    one = write(tmp_path / "one.jsonl", 1)
+    document = json.loads(one.read_text())
+    document["resourceSpans"] = [of for of in document["resourceSpans"] if "payment" not in json.dumps(of["resource"])]
+    one.write_text(json.dumps(document))
+    said = " ".join(run("what-if", one, "--remove", "order: Pay").output.split())
+    for told in (
+        "1 of 1 trace lacks spans",
+        "1 of 1 trace takes another time",
+        "it needs 15 traces, and there is 1",
+    ):
+        assert told in said
+
+
 def test_what_if_is_written_for_people_too(traces, tmp_path):
     file = tmp_path / "gone.yaml"
     file.write_text("remove: ['order: Pay']")
