@@ -3,7 +3,6 @@
 HopsError
 ├── MalformedTraceError     bytes are not in the format of traces that they claim to be
 ├── SourceError             there is no such file, or no query API answers
-├── MappingError            a file of names has other sections or values than it may
 ├── MalformedJourneysError  the generator's rows lack a column or hold an unknown value
 ├── MalformedRunError       a file of a results folder is missing, truncated, or of another schema
 ├── NotComparableError      two runs whose difference would say nothing
@@ -29,10 +28,6 @@ class MalformedTraceError(HopsError):
 
 class SourceError(HopsError):
     """There is nothing to read; the message names the file or address."""
-
-
-class MappingError(HopsError):
-    """A file of names cannot be used; the message names the file and the valid choices."""
 
 
 class MalformedJourneysError(HopsError):

@@ -17,16 +17,22 @@ import re
 from collections.abc import Mapping
 from fnmatch import translate
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from hops.budget.parts import UNATTRIBUTED
-from hops.errors import MappingError
+from hops.budget.user_yaml import composed, entries
+from hops.errors import InputError
 from hops.traces.span import Span
+
+if TYPE_CHECKING:
+    import yaml
 
 SECTIONS = ("services", "operations", "parts")
 KINDS = ("work", "wire", "db", "cache", "queue", "messaging", "external")
 """What stands before the colon of a part."""
+TEXT = "tag:yaml.org,2002:str"
 
 
 class Names:
@@ -86,29 +92,31 @@ def read_names(path: Path) -> NameMap:
     """Reads a file of names.
 
     Raises:
-        MappingError: It is no YAML, or has other sections or values; the message names the file and the choices.
+        InputError: It is no YAML, or has other sections or values; the message names the line and the choices.
         OSError: It cannot be read.
     """
-    import yaml
+    document = composed(path)
+    if document is None:
+        return NameMap()
+    sections: dict[str, dict[str, str]] = {}
+    for section, place, patterns in entries(document, path, ", ".join(SECTIONS)):
+        if section not in SECTIONS:
+            raise InputError(f"{place}: {section!r} is no section; choose from {', '.join(SECTIONS)}")
+        sections[section] = {
+            pattern: _name(section, pattern, value, line)
+            for pattern, line, value in entries(patterns, path, f'{section}, such as "cart-*": cart')
+        }
+    return NameMap(sections)
 
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise MappingError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(content, dict) or not set(content) <= set(SECTIONS):
-        has = ", ".join(map(str, content)) if isinstance(content, dict) else type(content).__name__
-        raise MappingError(f"{path}: has {has}; it may have {', '.join(SECTIONS)}")
-    for section, names in content.items():
-        if not isinstance(names, dict):
-            raise MappingError(f'{path}: {section}: is no table of patterns and names, such as `"cart-*": cart`')
-        for pattern, name in names.items():
-            if not (isinstance(pattern, str) and isinstance(name, str) and pattern and name):
-                raise MappingError(
-                    f"{path}: {section}: {pattern!r}: {name!r}: both must be text; put numbers in quotes"
-                )
-            if section == "parts" and name != UNATTRIBUTED and name.partition(":")[0] not in KINDS:
-                raise MappingError(
-                    f"{path}: parts: {name!r} is no part; one begins with {', '.join(f'{kind}:' for kind in KINDS)} "
-                    f"or is {UNATTRIBUTED}"
-                )
-    return NameMap(content)
+
+def _name(section: str, pattern: str, node: yaml.Node, place: str) -> str:
+    """What a pattern's names are called instead."""
+    name = node.value
+    if not (node.tag == TEXT and pattern and name):
+        raise InputError(f"{place}: {pattern!r}: {name!r}: both must be text; put numbers in quotes")
+    if section == "parts" and name != UNATTRIBUTED and name.partition(":")[0] not in KINDS:
+        raise InputError(
+            f"{place}: {name!r} is no part; one begins with {', '.join(f'{kind}:' for kind in KINDS)} "
+            f"or is {UNATTRIBUTED}"
+        )
+    return str(name)

@@ -11,6 +11,7 @@ import msgspec
 
 from hops.budget.parts import is_entry, part_of
 from hops.budget.retiming import Calls, Change, Scenario
+from hops.budget.user_yaml import composed, entries
 from hops.errors import InputError
 from hops.traces.tree import Tree
 from hops.units import NS_PER_UNIT
@@ -157,7 +158,7 @@ Given = tuple[list[str], list[str], list[str]]
 """Changes, parallel calls and removed calls, in the words of the options."""
 
 
-class _File(msgspec.Struct, forbid_unknown_fields=True):
+class _File(msgspec.Struct):
     change: dict[str, str] = {}
     parallel: dict[str, list[str]] = {}
     remove: list[str] = []
@@ -174,9 +175,13 @@ def read_scenario(path: Path, *options: list[str]) -> Given:
         InputError: The file has another form; names the place.
         OSError: The file cannot be read.
     """
+    document = composed(path)
+    for name, place, _ in () if document is None else entries(document, path, ", ".join(_File.__struct_fields__)):
+        if name not in _File.__struct_fields__:
+            raise InputError(f"{place}: unknown name {name!r}; choose from {', '.join(_File.__struct_fields__)}")
     try:
         file = msgspec.yaml.decode(path.read_bytes(), type=_File, strict=False)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except msgspec.DecodeError as error:
         raise InputError(
             f"{path}: {error}; a file has change, parallel and remove, as the documentation shows"
         ) from error

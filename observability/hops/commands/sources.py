@@ -100,7 +100,7 @@ def chosen(
 
     Raises:
         SourceError: One has another form, the window ends before it begins, or no source is an address to be asked.
-        MappingError: The file of names has another form.
+        InputError: The file of names has another form.
         OSError: The file of names cannot be read.
     """
     from hops.budget.mapping import read_names

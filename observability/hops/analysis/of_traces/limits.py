@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hops.analysis.of_traces.timelines import FIGURES, TOTAL, Timeline
 from hops.budget.parts import UNATTRIBUTED
+from hops.budget.user_yaml import composed, entries
 from hops.errors import InputError
 from hops.statistics.correction import SIGNIFICANCE
 from hops.statistics.in_time import interval_of
@@ -84,15 +85,7 @@ def read_limits(path: Path) -> list[Limit]:
         InputError: The file has another form; names the line.
         OSError: The file cannot be read.
     """
-    import yaml
-
-    try:
-        document = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
-    except yaml.MarkedYAMLError as error:
-        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise InputError(f"{path}{line}: not YAML: {error.problem}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: not YAML: {error}") from error
+    document = composed(path)
     if document is None:
         raise InputError(f"{path}: is empty; give operations with their limits")
     limits = [
@@ -131,18 +124,9 @@ def check(limits: Sequence[Limit], timelines: Mapping[str, Timeline]) -> list[Ch
 
 
 def _entries(node: yaml.Node, path: Path, what: str) -> Iterator[tuple[str, str, yaml.Node]]:
-    """Name, place and value of each entry of a mapping."""
-    import yaml
-
-    if not isinstance(node, yaml.MappingNode):
-        raise InputError(f"{path}:{node.start_mark.line + 1}: needs names of {what}, each with a colon and what it has")
-    seen = set()
-    for key, value in node.value:
-        place = f"{path}:{key.start_mark.line + 1}"
-        if not isinstance(key, yaml.ScalarNode) or key.value in seen:
-            raise InputError(f"{place}: {key.value!r} is there twice, or no name")
-        seen.add(key.value)
-        yield key.value.replace("->", "→"), place, value
+    """Those of `entries`, with arrows as parts have them."""
+    for name, place, value in entries(node, path, what):
+        yield name.replace("->", "→"), place, value
 
 
 def _ms(node: yaml.Node, place: str) -> float:

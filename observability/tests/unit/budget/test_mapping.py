@@ -6,7 +6,7 @@ import pytest
 
 from hops.budget.any_system import budget_of_any, tree_of
 from hops.budget.mapping import read_names
-from hops.errors import MappingError
+from hops.errors import InputError
 
 DRAWING = """
 shop-v1 get       SERVER 0..100
@@ -52,18 +52,21 @@ def test_patterns_that_fit_nothing_are_told(draw, tmp_path):
 
 
 WRONG = {
-    "no YAML": ("services: [", "names.yaml: not YAML"),
-    "a list": ("- a", "has list; it may have services, operations, parts"),
-    "another section": ("service: {a: b}", "has service; it may have services, operations, parts"),
-    "no table": ("services: [a]", "services: is no table"),
-    "a number": ("services: {a: 1}", "'a': 1: both must be text; put numbers in quotes"),
-    "no part": ("parts: {a: b}", "'b' is no part; one begins with work:, wire:, db:"),
+    "no YAML": ("services: [", "names.yaml:1: not YAML"),
+    "a list": ("- a", ":1: needs names of services, operations, parts"),
+    "another section": (
+        "# Names\nservice: {a: b}",
+        ":2: 'service' is no section; choose from services, operations, parts",
+    ),
+    "no table": ("services: [a]", ':1: needs names of services, such as "cart-*": cart'),
+    "a number": ("services:\n  a: 1", ":2: 'a': '1': both must be text; put numbers in quotes"),
+    "no part": ("parts:\n  a: b", ":2: 'b' is no part; one begins with work:, wire:, db:"),
 }
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG)
 def test_a_wrong_file_is_told(tmp_path, text, message):
     (tmp_path / "names.yaml").write_text(text)
-    with pytest.raises(MappingError) as error:
+    with pytest.raises(InputError) as error:
         read_names(tmp_path / "names.yaml")
     assert message in str(error.value)

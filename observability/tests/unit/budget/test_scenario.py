@@ -75,9 +75,9 @@ def test_a_file_says_the_same_as_options(tmp_path):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("change: [", "cannot|expected|while parsing"),
-        ("- a", "Expected `object`, got `array`"),
-        ("changes: {}", "unknown field `changes`.* a file has change, parallel and remove"),
+        ("change: [", ":1: not YAML: "),
+        ("- a", ":1: needs names of change, parallel, remove"),
+        ("remove: []\nchanges: {}", ":2: unknown name 'changes'; choose from change, parallel, remove"),
         ("parallel: {order: a}", r"Expected `array`, got `str` - at `\$.parallel"),
         ("remove: db:product", r"Expected `array`, got `str` - at `\$.remove`"),
     ],
