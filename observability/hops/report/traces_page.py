@@ -49,7 +49,6 @@ def write_traces_page(
         Section("operations", "Root operations", _overview(operations, left_out)),
         *(_section(number, one, read, analysed) for number, one in enumerate(operations)),
     ]
-    formats = sorted({one.format for one in read.inputs if one.format})
     page = Page(
         name=plural(len(read.inputs), "input"),
         kind="traces",
@@ -57,7 +56,7 @@ def write_traces_page(
         measured=[plural(len(read.traces), "trace")],
         valid=True,
         verdict="",
-        facts=[("spans", f"{read.spans:,}"), ("formats", ", ".join(formats) or "–")],
+        facts=[("spans", f"{read.spans:,}"), ("formats", ", ".join(read.formats) or "–")],
         sections=sections,
     )
     write_html(page, file)

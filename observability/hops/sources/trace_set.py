@@ -13,6 +13,8 @@ from hops.sources.query import Query, answers, is_url
 from hops.sources.recognise import FORMATS
 from hops.traces.span import Span
 
+AND = " and "
+"""Between the formats of an input that is in several."""
 Progress = Callable[[str, int], None]
 """Called with the name of the input and how many spans were read so far."""
 
@@ -56,6 +58,11 @@ class TraceSet(msgspec.Struct):
         return sum(one.spans for one in self.inputs)
 
     @property
+    def formats(self) -> list[str]:
+        """Every format that an input was in, in words."""
+        return sorted({kind for one in self.inputs if one.format for kind in one.format.split(AND)})
+
+    @property
     def refused(self) -> list[str]:
         """What could not be read, a sentence each."""
         return [one.refused for one in self.inputs if one.refused] + self.missing
@@ -79,7 +86,7 @@ class TraceSet(msgspec.Struct):
             for what, count in counts.items()
             if count
         ]
-        kinds = ", ".join(sorted({one.format for one in self.inputs if one.format}))
+        kinds = ", ".join(self.formats)
         read = f"{', '.join(told)}{f' ({kinds})' if kinds else ''}"
         sentence = f"{read}: {_counted(self.spans, 'span')} in {_counted(len(self.traces), 'trace')}."
         return "\n".join([sentence, *self.lacking])
@@ -122,7 +129,7 @@ def read_sources(
                     one.refused = f"{one.name}: has no spans"
             except (HopsError, OSError) as error:
                 one.refused = str(error)
-            one.format = " and ".join(kinds)
+            one.format = AND.join(kinds)
         if len(made.inputs) == before:
             made.inputs.append(Input(source, refused=f"{source}: has no trace that was asked for"))
         if len(searched) >= query.limit:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from hops.sources.trace_set import read_sources
+from hops.synthetic.formats import foreign_trace, jaeger_trace
 from hops.synthetic.traces import otlp_document, shop_trace
 
 
@@ -20,3 +21,10 @@ def test_inputs_are_counted_by_how_far_they_were_read(tmp_path):
     assert partly.startswith(f"Partly read: {tmp_path}/c.jsonl:2: ")
     assert refused == f"Refused: {tmp_path}/d.json: is empty"
     assert read.refused == [partly.partition(": ")[2], refused.partition(": ")[2]]
+
+
+def test_each_format_is_named_once(tmp_path):
+    one, other = json.dumps(otlp_document(shop_trace(4, spans=12))), json.dumps(jaeger_trace(foreign_trace(5, 12)))
+    (tmp_path / "a.json").write_text(one)
+    (tmp_path / "b.jsonl").write_text(f"{one}\n{other}")
+    assert "(Jaeger's JSON, OTLP JSON)" in read_sources([str(tmp_path)]).said
