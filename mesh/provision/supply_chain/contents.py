@@ -17,6 +17,8 @@ from provision.supply_chain.checks import Check, Finding, ask, cause, table
 SYFT = {"SYFT_CHECK_FOR_APP_UPDATE": "false", "SYFT_GOLANG_SEARCH_LOCAL_MOD_CACHE_LICENSES": "true"}
 GO_PROGRAMS = {"shopload": (ROOT / "load", "./cmd/shopload"), "jaeger": (jaeger.MODULE, jaeger.COMMAND)}
 """Programs of the images, each with its module and package."""
+OUR_MODULES = ("hopwise/", "../")
+"""How the names of this project's own Go modules begin; one that stands in for another has its folder as its name."""
 
 
 def describe() -> Mapping[str, Sequence[Mapping[str, Any]]]:
@@ -85,7 +87,7 @@ def _shipped(
             name, version = each["name"], each.get("version", "")
             if part == "python" and pins.get(_canonical(name)) == version:
                 yield part, _canonical(name), version, _stated(each)
-            elif part != "python" and not name.startswith("hopwise/"):
+            elif part != "python" and not name.startswith(OUR_MODULES):
                 yield part, name, version, _stated(each)
     for package in graphiql.PACKAGES:
         yield "graphiql", package.name, package.version, [package.licence]

@@ -67,6 +67,13 @@ def test_what_is_not_shipped_may_have_any_licence() -> None:
     assert not contents.licences({"python": [component("tool", "GPL-2.0-only")]}, {}).findings
 
 
+@pytest.mark.parametrize(
+    ("name", "refused"), [("hopwise/load", False), ("../proto/go", False), ("example.com/x", True)]
+)
+def test_the_projects_own_modules_need_no_licence_of_their_own(name: str, refused: bool) -> None:
+    assert bool(contents.licences({"shopload": [component(name)]}, {}).findings) == refused
+
+
 def test_what_was_not_looked_at_is_never_called_clean() -> None:
     blind = Check("advisories", "nothing", unchecked=["3 packages: the database does not answer"])
     said = "\n".join(lines([blind]))
