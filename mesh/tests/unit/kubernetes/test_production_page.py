@@ -61,4 +61,11 @@ def test_the_claims_are_those_of_the_overlay_and_the_secrets_those_that_pods_nam
         if each["metadata"]["name"] in scaled
     }
     assert claims == dict.fromkeys(scaled, "100m")
+    pools = {
+        each["metadata"]["name"]
+        for each in of_kind(built, "Deployment")
+        if {"name": "SHOP_DATABASE_POOL", "value": "2"}
+        in each["spec"]["template"]["spec"]["containers"][0].get("env", ())
+    }
+    assert pools == {"product", "order", "user", "payment"}
     assert {each["metadata"]["name"] for each in of_kind(built, "ExternalSecret")} == {KEYS, DATABASE}
