@@ -22,6 +22,8 @@ from mesh.supervisor.readiness import http_ok
 PROMETHEUS = "prometheus"
 EVERY_S = 5
 """Pause between two questions to a component, and between two evaluations of the rules, in seconds."""
+PART_OF = {"part_of": "hopwise"}
+"""The label of all that is the shop's: a cluster's Prometheus knows other systems too."""
 
 
 SIDECARS_SAY = "|".join(
@@ -120,5 +122,5 @@ def _sidecar_jobs(workloads: Sequence[Workload]) -> list[dict[str, Any]]:
 
 
 def _job(name: str, path: str, targets: Sequence[Place], labels: Mapping[str, str]) -> dict[str, Any]:
-    static = {"targets": [str(place) for place in targets], "labels": dict(labels)}
+    static = {"targets": [str(place) for place in targets], "labels": {**labels, **PART_OF}}
     return {"job_name": name, "metrics_path": path, "static_configs": [static]}

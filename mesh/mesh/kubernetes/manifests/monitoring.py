@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mesh.components.prometheus import EVERY_S
+from mesh.components.prometheus import EVERY_S, PART_OF
 from mesh.description.topology import Topology, metrics_port
 from mesh.envoy_config import METRICS_PATH
 from mesh.kubernetes.manifests.deployment import SERVICE, Document, document
@@ -41,7 +41,8 @@ def pod_monitor(topology: Topology, options: ClusterOptions) -> Document:
         "targetLabel": "entered",
         "replacement": "true",
     }
-    labelled = [{"targetLabel": "entered", "replacement": "false"}, entered]
+    always = {**PART_OF, "entered": "false"}
+    labelled = [*({"targetLabel": label, "replacement": value} for label, value in always.items()), entered]
     spec = {
         "jobLabel": "app.kubernetes.io/name",
         "selector": {"matchLabels": {"app.kubernetes.io/part-of": "hopwise"}},

@@ -585,8 +585,10 @@ def test_prometheus_finds_every_pod_and_may_ask_it(switches: str) -> None:
             assert str(port["containerPort"]) in open_to_all.split(",")
     assert shown["edge"] == ("/metrics" if "kong" in switches else "/stats/prometheus", 18002)
     assert shown["order"] == ("/metrics", 18036)
-    assert [rule["replacement"] for rule in monitor["podMetricsEndpoints"][0]["relabelings"]] == ["false", "true"]
-    assert monitor["podMetricsEndpoints"][0]["relabelings"][1]["regex"] == "graphql-gateway|rest-gateway"
+    labelled = monitor["podMetricsEndpoints"][0]["relabelings"]
+    labels = [(rule["targetLabel"], rule["replacement"]) for rule in labelled]
+    assert labels == [("part_of", "hopwise"), ("entered", "false"), ("entered", "true")]
+    assert labelled[2]["regex"] == "graphql-gateway|rest-gateway"
     assert not [each for each in documents(made("hybrid", switches)) if each["kind"] == "PodMonitor"]
 
 
