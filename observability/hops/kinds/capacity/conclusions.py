@@ -9,6 +9,8 @@ from hops.conclusions.wording import plural
 from hops.elements import numbers
 from hops.gates.limits import gate_name, kind_of
 from hops.kinds.capacity.document import (
+    PEAK_PARTS,
+    STAIRS,
     Document,
     Kind,
     by_load,
@@ -90,10 +92,27 @@ def _peak(document: Document, name: str) -> str:
     over = "not over when the load ended"
     if latest["recovery_s"] is not None:
         over = f"over within {latest['recovery_s']:g} s of each peak" if latest["recovery_s"] else "over with each peak"
+    said, of = f"{name} holds {held:g} journeys a second", "what it holds"
+    if name in document["options"].get("capacity", {}):
+        said, of = f"{held:g} journeys a second were given for {name}", "what was given"
     return (
-        f"{name} holds {held:g} journeys a second; at {(highest['rate'] or 0.0) / held:g} times as many, "
-        f"{goodput:.0f} % of what it holds end ok, {waited}; {over}."
+        f"{said}{_not_held(document, name)}; at {(highest['rate'] or 0.0) / held:g} times as many, {goodput:.0f} % of "
+        f"{of} end ok, {waited}; {over}."
     )
+
+
+def _not_held(document: Document, name: str) -> str:
+    """What says that a topology did not hold, under an overload's own load, what it is said to; empty if nothing does."""
+    objective, held = document["options"]["objective_ms"], document["results"][name]["rate"]
+    step = next((step for step in claimed(document, name) if step["rate"] == held), None)
+    if step is None:
+        return ""
+    p99, failed = step["latency_ms"]["p99"], sum(step["errors"].values())
+    sent = (step["rate"] or 0.0) * step["duration_s"] * PEAK_PARTS / len(STAIRS)
+    if p99 is not None and p99 < objective and failed < kind_of("failure_share").limit * sent:
+        return ""
+    latency = "none ended ok" if p99 is None else f"p99 was {numbers.plain(p99)} ms"
+    return f", which it did not hold here ({latency}, {failed:,} failed)"
 
 
 SENTENCES: Mapping[Kind, Callable[[Document, str], str]] = {"sweep": _capacity, "stress": _most, "overload": _peak}

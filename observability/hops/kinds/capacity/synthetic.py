@@ -178,7 +178,7 @@ def _overloaded(topology: str, failing: bool) -> list[Step]:
             phase="overload",
             rate=40.0 * factor,
             throughput_per_s=38.0,
-            p99=100.0 * factor,
+            p99=90.0 * factor,
             p99_high=120.0 * factor,
             recovery_s=float(factor),
         )
