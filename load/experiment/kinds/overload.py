@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Annotated, Final
 
 import typer
 
-from experiment.arguments import ascending, duration_s, number, profile_of
+from experiment.arguments import ascending, duration_s, profile_of
 from experiment.capacity.rig import Rig, TimeLeft
 from experiment.capacity.search import Limit, SearchResult, climb
 from experiment.capacity.step import StepPlan
@@ -120,8 +121,11 @@ def parse_capacity(given: str, measured: list[str]) -> Mapping[str, float]:
         name, _, rate = part.partition(":")
         if name not in measured:
             raise UsageError(f"capacity={given}: {name} is not measured; measured are {', '.join(measured)}")
-        value = number("capacity", rate)
-        if value is None or not 1 <= value <= sweep.HIGHEST_RATE:
+        try:
+            value = float(rate)
+        except ValueError:
+            value = math.nan
+        if not 1 <= value <= sweep.HIGHEST_RATE:
             raise UsageError(f"capacity={given}: give journeys per second, from 1 to {sweep.HIGHEST_RATE:g}")
         rates[name] = value
     return rates

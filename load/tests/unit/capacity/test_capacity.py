@@ -286,7 +286,7 @@ class TestOverload:
     @pytest.mark.parametrize(
         ("given", "message"),
         [
-            ("rest:fast", "capacity=fast is not a number"),
+            ("rest:fast", "capacity=rest:fast: give journeys per second, from 1 to 10000"),
             ("rest:0", "capacity=rest:0: give journeys per second, from 1 to 10000"),
             ("soap:9", "capacity=soap:9: soap is not measured; measured are rest, grpc"),
         ],
