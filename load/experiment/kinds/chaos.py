@@ -122,7 +122,7 @@ def with_long_loads(plan: Plan) -> Plan:
 
 def _carry_out(plan: Plan, folder: ResultsFolder, *, as_json: bool) -> None:
     from experiment.faults.trial import run_struck
-    from hops.kinds.chaos.report import doubts, elements, wrong
+    from hops.kinds.chaos.report import doubts, elements, gates, wrong
     from hops.terminal.render import rendered
 
     def conclude() -> tuple[Document, Path]:
@@ -138,7 +138,7 @@ def _carry_out(plan: Plan, folder: ResultsFolder, *, as_json: bool) -> None:
         options.print_file(path / f"{KIND}.json")
     else:
         out = options.console()
-        out.print(rendered(elements(document)))
+        out.print(rendered([*elements(document), *gates(document)]))
         for reason in (*wrong(document), *doubts(document)):
             out.print(f"SUSPECT: {reason}.")
         options.print_places(out, path)
@@ -158,8 +158,8 @@ def document_of(plan: Plan, folder: ResultsFolder) -> Document:
     for arm in plan.arms:
         for block in range(1, plan.blocks + 1):
             trial = folder.path / "trials" / f"{block}-{arm.label}"
-            gates = [gate["name"] for gate in read_json(trial / RECORD)["gates"] if not gate["ok"]]
-            one = {"block": block, "topology": arm.topology.name, **read_json(trial / STRUCK), "doubts": gates}
+            gates = read_json(trial / RECORD)["gates"]
+            one = {"block": block, "topology": arm.topology.name, **read_json(trial / STRUCK), "gates": gates}
             struck.append(cast("Struck", one))
     return Document(
         schema=SCHEMA,

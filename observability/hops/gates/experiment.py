@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 
 from hops.gates.limits import kind_of
-from hops.run.documents.gate import Gate, LeftOut, Verdict
+from hops.run.documents.gate import Gate, Gated, LeftOut, Verdict
 from hops.run.documents.trial import TrialRecord
 from hops.run.files import RunFiles
 from hops.run.loads import overloads
@@ -56,7 +56,7 @@ def _full(run: RunFiles) -> list[str]:
     return [label for label in run.topologies if overloads(run.manifest, label)]
 
 
-def worst_of(trials: Iterable[TrialRecord]) -> list[Gate]:
+def worst_of(trials: Iterable[Gated]) -> list[Gate]:
     """For each gate of the trials, that of the trial which is worst off, in the order of the run."""
     worst: dict[str, Gate] = {}
     for trial in trials:

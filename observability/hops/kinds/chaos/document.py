@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
+from hops.run.documents.gate import Gate
+
 
 class Struck(TypedDict):
     """One fault of one topology, in one block.
@@ -28,7 +30,7 @@ class Struck(TypedDict):
         settle_s: How long after the load sagas were under way or updates waited to be delivered.
         unsettled: How many still were at the end; 0 if all is well.
         broken: Promises about the shop's data that do not hold.
-        doubts: Other reasons not to trust the figures: gates that do not hold.
+        gates: What says whether the figures may be trusted; a broken promise is a gate as well.
     """
 
     block: int
@@ -50,7 +52,7 @@ class Struck(TypedDict):
     settle_s: float
     unsettled: int
     broken: list[str]
-    doubts: list[str]
+    gates: list[Gate]
 
 
 class Document(TypedDict):

@@ -11,9 +11,12 @@ from typing import cast
 from hops.conclusions.wording import plural
 from hops.elements.element import Element, Points, Section
 from hops.elements.table import Cell, Column, Table, number, whole, words
+from hops.gates.experiment import failed, worst_of
+from hops.gates.limits import gate_failure
 from hops.kinds.chaos.document import Document, Struck
 from hops.report.plain import write_plain
 from hops.run.files import read_document
+from hops.tables.validity import gate_elements
 
 OVER_WITHIN_S = 5.0
 """Seconds from the end of a fault until nothing may fail any more."""
@@ -35,7 +38,11 @@ def make_report(file: Path) -> tuple[Path, bool]:
     sections = [
         Section("faults", "Faults", elements(document)),
         Section("errors", "What customers were told", [errors_table(document), messages_table(document)]),
-        Section("validity", "Why these figures can be trusted, or not", [Points(against or sound(document))]),
+        Section(
+            "validity",
+            "Why these figures can be trusted, or not",
+            [Points(against or sound(document)), *gates(document)],
+        ),
     ]
     return write_plain(file.parent, document, "chaos", question, sections, sound(document)[0] + ".", against)
 
@@ -43,6 +50,11 @@ def make_report(file: Path) -> tuple[Path, bool]:
 def elements(document: Document) -> list[Element]:
     """What a terminal and the page show."""
     return [faults_table(document), Points(list(conclusions(document)))]
+
+
+def gates(document: Document) -> list[Element]:
+    """Every gate, and what to do about those that fail."""
+    return gate_elements(worst_of(document["struck"]), len(document["struck"]), "fault")
 
 
 def wrong(document: Document) -> list[str]:
@@ -61,14 +73,11 @@ def _wrong_with(one: Struck) -> list[str]:
 
 def doubts(document: Document) -> list[str]:
     """Other reasons not to trust the figures, in words; a broken promise is a gate as well, and `wrong` has it."""
-    by_gate: dict[str, list[str]] = {}
-    for one in document["struck"]:
-        for gate in one["doubts"]:
-            by_gate.setdefault(gate, []).append(_where(one))
+    count = Counter(name for one in document["struck"] for name in failed(one["gates"]))
     return [
-        f"the gate {gate} does not hold in {plural(len(where), 'trial')}, such as {where[0]}"
-        for gate, where in by_gate.items()
-        if gate != "invariants_broken"
+        f"{gate_failure(gate)} (fails in {count[gate['name']]} of {plural(len(document['struck']), 'fault')})"
+        for gate in worst_of(document["struck"])
+        if gate["name"] in count and gate["name"] != "invariants_broken"
     ]
 
 

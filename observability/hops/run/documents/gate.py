@@ -14,6 +14,12 @@ class Gate(TypedDict):
     ok: bool
 
 
+class Gated(TypedDict):
+    """Whatever has gates of its own."""
+
+    gates: list[Gate]
+
+
 class LeftOut(TypedDict):
     """A check that says nothing about this run, and why."""
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, cast
 
+from hops.gates.limits import kind_of
 from hops.kinds import make_report
 from hops.kinds.chaos.document import Document, Struck
 from hops.kinds.chaos.report import conclusions, doubts, errors_table, faults_table, wrong
@@ -35,7 +36,7 @@ def struck(fault: str, block: int = 1, **more: Any) -> Struck:
         "settle_s": 0.0,
         "unsettled": 0,
         "broken": [],
-        "doubts": [],
+        "gates": [kind_of("other_cores").held(0.1)],
     }
     return cast("Struck", {**given, **more})
 
@@ -79,19 +80,20 @@ def test_anything_lost_doubled_or_left_half_done_is_wrong_and_nothing_then_speak
     tmp_path: Path,
 ) -> None:
     bad = document(
-        struck("kill:order", broken=["money adds up"], doubts=["invariants_broken"]),
+        struck("kill:order", broken=["money adds up"], gates=[kind_of("invariants_broken").held(1)]),
         struck("kill:edge", unanswered=2, repeated=2),
-        struck("freeze:order", unsettled=3, doubts=["other_cores"]),
+        struck("freeze:order", unsettled=3, gates=[kind_of("other_cores").held(0.4)]),
     )
     assert wrong(bad) == [
         "rest, kill:order, block 1: money adds up: BROKEN",
         "rest, kill:edge, block 1: 2 purchases failed again when repeated",
         "rest, freeze:order, block 1: 3 sagas or updates never ended",
     ]
-    assert doubts(bad) == ["the gate other_cores does not hold in 1 trial, such as rest, freeze:order, block 1"]
+    assert doubts(bad) == ["CPU of other programs: 0.400 cores, not below 0.25 cores (fails in 1 of 3 faults)"]
     assert len(list(conclusions(bad))) == 1
     (tmp_path / "chaos.json").write_text(json.dumps(bad))
     page, valid = make_report(tmp_path)
     assert not valid
     assert "money adds up: BROKEN" in page.read_text()
+    assert "Close other programs or lower the load" in page.read_text()
     assert "was answered" not in page.read_text()
