@@ -102,7 +102,7 @@ def _peak(document: Document, name: str) -> str:
 
 
 def _not_held(document: Document, name: str) -> str:
-    """What says that a topology did not hold, under an overload's own load, what it is said to; empty if nothing does."""
+    """What says that a topology did not hold its rate under an overload's own load; empty if nothing does."""
     objective, held = document["options"]["objective_ms"], document["results"][name]["rate"]
     step = next((step for step in claimed(document, name) if step["rate"] == held), None)
     if step is None:
