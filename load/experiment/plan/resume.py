@@ -8,6 +8,7 @@ from pathlib import Path
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import PLAN, Plan, plan_of
 from experiment.results.folder import ResultsFolder, read_json, unfinished
+from experiment.trial.files import RECORD
 
 
 def take_up(results: Path, run: str, kind: str) -> tuple[ResultsFolder, Plan]:
@@ -15,22 +16,27 @@ def take_up(results: Path, run: str, kind: str) -> tuple[ResultsFolder, Plan]:
 
     Args:
         results: The folder of all results.
-        run: `latest`, or the folder's name.
+        run: The folder's name, or `latest`: the newest, of those with a finished trial if there are any.
         kind: Kind of the plan.
 
     Raises:
         UsageError: There is none of this name, or it is being run by somebody else.
     """
     kinds = {folder: read_json(folder.existing / PLAN).get("kind") for folder in unfinished(results, PLAN)}
-    folder = interrupted([folder for folder in kinds if kinds[folder] == kind], run, kind)
+    there = [folder for folder in kinds if kinds[folder] == kind]
+    folder = interrupted(sorted(there, key=lambda folder: not _has_a_trial(folder)), run, kind)
     return folder, plan_of(read_json(folder.path / PLAN))
+
+
+def _has_a_trial(folder: ResultsFolder) -> bool:
+    return any((folder.existing / "trials").glob(f"*/{RECORD}"))
 
 
 def interrupted(folders: Sequence[ResultsFolder], run: str, kind: str) -> ResultsFolder:
     """Takes up one of the folders of interrupted runs.
 
     Args:
-        folders: The folders, the newest first.
+        folders: The folders, the one that `latest` stands for first.
         run: `latest`, or the folder's name.
         kind: What they are, for people.
 

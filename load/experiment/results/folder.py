@@ -51,7 +51,11 @@ class ResultsFolder:
             folder.path.mkdir(parents=True, exist_ok=False)
         except OSError as error:
             raise UsageError(f"results cannot be written below {root}: {error.strerror}") from error
-        folder._take()
+        try:
+            folder._take()
+        except UsageError:
+            folder.set_aside()
+            raise
         return folder
 
     @property

@@ -209,6 +209,14 @@ def test_another_tape_is_refused(tmp_path: Path) -> None:
         run(tmp_path, FakeRuns())
 
 
+def test_a_run_that_could_not_start_does_not_hide_the_one_that_was_interrupted(tmp_path: Path) -> None:
+    for name, ends_at in (("first", 2), ("second", 0)):
+        one = plan(name=name)
+        with pytest.raises(KeyboardInterrupt):
+            run_plan(one, begin(one, tmp_path), PORTS, run=FakeRuns({names(one)[ends_at]: [KeyboardInterrupt()]}))
+    assert take_up(tmp_path, "latest", "compare")[0].final.name.endswith("first")
+
+
 def test_what_is_not_there_is_not_taken_up(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="resume=latest is not an interrupted compare; interrupted ones: none"):
         take_up(tmp_path, "latest", "compare")

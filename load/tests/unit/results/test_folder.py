@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,13 @@ def test_an_unfinished_run_leaves_latest_alone(tmp_path: Path) -> None:
 
 def test_a_run_that_left_nothing_leaves_no_folder(tmp_path: Path) -> None:
     assert ResultsFolder.new(tmp_path, "hybrid").set_aside() is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_a_full_disk_refuses_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("experiment.results.folder.check_room", partial(check_room, needed=1 << 62))
+    with pytest.raises(UsageError, match="MiB free"):
+        ResultsFolder.new(tmp_path, "soak")
     assert list(tmp_path.iterdir()) == []
 
 
