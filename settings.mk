@@ -369,7 +369,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? prove-cache races 10000 Number of changes that race readers.
 #? prove-cache kills 20 Number of times that the cache is killed, and frozen.
 #? prove-cache seed 1 Seed of who reads when, an integer ≥ 0.
-#? fuzz minutes 10.0 How long to send, starts of topologies included.
+#? fuzz minutes 10 Minutes to send, starts of topologies included, 0.1 to 1440.
 #? fuzz surfaces rest,graphql,edge,grpc,harness What to send to, comma-separated.
 #? fuzz seed 1 Seed of all inputs, an integer ≥ 0.
 #? fuzz again - File of an input that failed, to send nothing but it once more.

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from experiment.arguments import checked_seed, number
 from fuzz.inputs import read_kept
 from fuzz.judge import CLASSES
 from fuzz.run import PLACES, SURFACES, Budget, Outcome, fuzz, opened
@@ -20,29 +21,36 @@ from mesh.errors import InputError
 from mesh.paths import ROOT, RunFolder
 from mesh.supervisor.reporting import reported
 
+SHORTEST_MIN, LONGEST_MIN = 0.1, 24 * 60.0
+
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 @app.command()
 def command(
-    minutes: Annotated[float, typer.Option(help="How long to send, starts of topologies included.", min=0.1)] = 10.0,
+    minutes: Annotated[
+        str,
+        typer.Option(help=f"Minutes to send, starts of topologies included, {SHORTEST_MIN:g} to {LONGEST_MIN:g}."),
+    ] = "10",
     surfaces: Annotated[str, typer.Option(help="What to send to, comma-separated.")] = ",".join(SURFACES),
-    seed: Annotated[int, typer.Option(help="Seed of all inputs, an integer ≥ 0.", min=0)] = 1,
+    seed: Annotated[str, typer.Option(help="Seed of all inputs, an integer ≥ 0.")] = "1",
     again: Annotated[str, typer.Option(help="File of an input that failed, to send nothing but it once more.")] = "",
     as_json: Json = False,
 ) -> None:
     """Send bad inputs to the shop and to the harness, and look at what comes of them. Exit code 1 if one failed."""
     with reported():
-        chosen = surfaces_of(surfaces)
+        chosen, length = surfaces_of(surfaces), number("minutes", minutes)
+        if length is None or not SHORTEST_MIN <= length <= LONGEST_MIN:
+            raise InputError(f"minutes={minutes} is not valid: give {SHORTEST_MIN:g} to {LONGEST_MIN:g} minutes")
         ports = load_ports(os.environ)
         folder = RunFolder.of(ports.base)
         if again:
             told = sent_again(Path(again), ports, folder)
             typer.echo(json.dumps(told, indent=2))
             raise SystemExit(1 if told["wrong"] else 0)
-        outcome = Outcome(seed, folder.path / "fuzz")
+        outcome = Outcome(checked_seed(seed), folder.path / "fuzz")
         try:
-            fuzz(outcome, Budget(seconds=minutes * 60), ports, folder, _say, chosen)
+            fuzz(outcome, Budget(seconds=length * 60), ports, folder, _say, chosen)
         finally:
             # What came of it so far is told also if the rest was stopped.
             _say("")

@@ -62,13 +62,15 @@ def read_kept(file: Path) -> tuple[Input, str, str]:
     """Reads a kept input; returns it, its place and its surface.
 
     Raises:
-        InputError: The file is none of these.
+        InputError: The file is none of these, or cannot be read.
     """
     try:
         kept = json.loads(file.read_text(encoding="utf-8"))
         return Input(str(kept["way"]), kept["data"].encode("latin-1")), str(kept["place"]), str(kept["surface"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"again={file} is no input that `make fuzz` has kept: {type(error).__name__}") from error
+    except OSError as error:
+        raise InputError(f"again={file} cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"again={file} is no input that `make fuzz` has kept") from error
 
 
 def drawn(strategy: SearchStrategy[T], seed: str) -> Iterator[T]:

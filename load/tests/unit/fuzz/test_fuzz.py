@@ -152,9 +152,15 @@ def test_a_failure_is_counted_by_kind_and_its_input_is_kept(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("given", "says"),
     [
-        (["--minutes", "-1"], "--minutes"),
+        *(
+            (["--minutes", given], f"minutes={given} is not valid: give 0.1 to 1440 minutes")
+            for given in ("-1", "0", "nan", "inf")
+        ),
+        (["--minutes", "abc"], "minutes=abc is not a number"),
+        (["--seed", "abc"], "seed=abc is not valid: give an integer from 0"),
         (["--surfaces", "nope"], "surfaces=nope: nope is unknown; valid: rest, graphql, edge, grpc, harness"),
-        (["--again", "nothing.json"], "again=nothing.json is no input"),
+        (["--again", "nothing.json"], "again=nothing.json cannot be read: No such file or directory\n"),
+        (["--again", "/etc/hostname"], "again=/etc/hostname is no input that `make fuzz` has kept\n"),
     ],
 )
 def test_what_cannot_be_is_refused(given: list[str], says: str) -> None:
