@@ -104,7 +104,7 @@ def faults_table(document: Document) -> Table:
                 number(_mean(of, "lasted_s")),
                 whole(round(_mean(of, "journeys"))),
                 whole(sum(sum(one["failed"].values()) for one in of)),
-                number(max(one["failing_s"] for one in of)) if all(one["over"] for one in of) else words("not over"),
+                number(max(one["failing_s"] for one in of)) if all(one["over"] for one in of) else Cell("not over"),
                 *(number(_latency(of, when, name)) for when, name in SHOWN),
                 whole(sum(one["checkouts"] for one in of)),
                 whole(sum(one["repeated"] for one in of)),
@@ -175,9 +175,9 @@ def _mean(of: Sequence[Struck], name: str) -> float:
     return float(sum(one[name] for one in of) / len(of))  # type: ignore[literal-required] # a figure
 
 
-def _latency(of: Sequence[Struck], when: str, name: str) -> float:
+def _latency(of: Sequence[Struck], when: str, name: str) -> float | None:
     known = [one[when][name] for one in of if one[when]]  # type: ignore[literal-required] # latencies
-    return float(sum(known) / len(known)) if known else float("nan")
+    return float(sum(known) / len(known)) if known else None
 
 
 def _added(of: Sequence[Struck], name: str) -> Counter[str]:

@@ -49,7 +49,10 @@ SOUND = "nothing was shown to grow that should not, no journey failed, and every
 
 def elements(document: Document) -> list[Element]:
     """What a terminal and the page show."""
-    return [held_table(document), shop_table(document)]
+    failed = [
+        f"In {one['topology']}, {one['failed']:,} of {one['journeys']:,} journeys failed." for one in document["soaked"]
+    ]
+    return [held_table(document), shop_table(document), Points(failed)]
 
 
 def doubts(document: Document) -> list[str]:
@@ -92,7 +95,7 @@ def held_table(document: Document) -> Table:
         for component, held in sorted(one["held"].items()):
             trends = {name: trend(one["at_s"], held[name]) for name in MEASURES}  # type: ignore[literal-required]
             leaks = [name for name, found in trends.items() if found is not None and _is_leak(name, found)]
-            mean = trends["memory_mb"].mean if trends["memory_mb"] else float("nan")
+            mean = trends["memory_mb"].mean if trends["memory_mb"] else None
             told = "steady" if trends["memory_mb"] and trends["memory_mb"].tells else "too short"
             verdict = words(f"GROWS: {', '.join(UNITS.get(name, name) for name in leaks)}" if leaks else told)
             rows.append(
@@ -116,9 +119,7 @@ def shop_table(document: Document) -> Table:
         seen = {"database, MiB": trend(one["at_s"], one["database_mb"])}
         seen |= {f"{name}, ms": trend(one["minutes_s"], of) for name, of in one["latency_ms"].items()}
         for name, found in seen.items():
-            rows.append(
-                [words(one["topology"]), words(name), number(found.mean if found else float("nan")), _slope(found)]
-            )
+            rows.append([words(one["topology"]), words(name), number(found.mean if found else None), _slope(found)])
     columns = [Column("topology", numeric=False), Column("what", numeric=False), Column("mean")]
     return Table(
         "shop", "The database, and journeys", [*columns, Column("change", "1/h", interval=True)], rows, heads=2
@@ -126,4 +127,4 @@ def shop_table(document: Document) -> Table:
 
 
 def _slope(found: Trend | None) -> Cell:
-    return words("too short") if found is None else estimate(found.per_hour, found.ci95, signed=True)
+    return Cell("too short") if found is None else estimate(found.per_hour, found.ci95, signed=True)

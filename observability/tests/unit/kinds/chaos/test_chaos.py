@@ -64,6 +64,7 @@ def test_what_is_not_over_or_has_no_answer_has_no_figure() -> None:
     (row,) = faults_table(document(struck("freeze:order", over=False, during_ms={}))).rows
     assert row[5].text == "not over"
     assert row[8].text == "–"
+    assert (row[5].value, row[8].value) == (None, None)
 
 
 def test_a_run_says_what_nobody_saw_and_what_was_over_late() -> None:

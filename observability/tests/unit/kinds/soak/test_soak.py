@@ -72,6 +72,14 @@ def test_a_leak_is_named_by_component_and_by_what_it_leaks() -> None:
     assert verdicts == {"edge": "steady", "order": "GROWS: MiB of memory", "user": "GROWS: descriptors"}
 
 
+def test_a_page_says_how_many_journeys_failed_and_leaves_figures_that_there_are_not_empty(tmp_path: Path) -> None:
+    short = document(soaked(failed=3, minutes_s=[30.0], latency_ms={"p50": [10.0]}))
+    (tmp_path / "soak.json").write_text(json.dumps(short))
+    page, _ = make_report(tmp_path)
+    assert "In rest, 3 of 72,000 journeys failed." in page.read_text()
+    assert (tmp_path / "csv" / "shop.csv").read_text().splitlines()[-1] == 'rest,"p50, ms",,,,'
+
+
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
