@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from experiment.generator.shopload import Tape
 from experiment.kinds.chaos import USUAL, arms_of_faults
 from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
+from mesh.paths import ROOT
 
 HYBRID, REST = (load_topology(name, updates="on") for name in ("hybrid", "rest"))
 PLAIN, IN_CLUSTER = parse_switches(), parse_switches(runtime="kubernetes")
@@ -54,6 +56,17 @@ def test_a_kind_stands_for_all_its_targets_and_a_topology_without_one_has_the_ot
     assert chosen("all", [HYBRID], PLAIN)["hybrid"] == everything
     assert set(USUAL.split(",")) <= set(FAULTS)
     assert [str(one) for one in chosen("rolling:edge", [REST], PLAIN)["rest"]] == ["rolling:edge"]
+
+
+def test_the_targets_that_the_page_names_are_targets() -> None:
+    page, _, _ = (ROOT / "docs" / "experiments" / "faults.md").read_text().partition("\n### How to read the table\n")
+    names = re.compile("`([a-z-]+)`")
+    rows = re.findall(r"^\| (`[a-z`, -]+) \| (.+?) \| .+ \|$", page, flags=re.MULTILINE)
+    named = {f"{kind}:{target}" for kinds, at in rows for kind in names.findall(kinds) for target in names.findall(at)}
+    meshed = ({"mesh": "envoy", "mtls": "on", "cache": "valkey"}, {"mesh": "istio"})
+    runs = [parse_switches(**switches) for switches in meshed]
+    every = {str(one) for switches in (PLAIN, IN_CLUSTER, *runs) for one in possible(HYBRID, switches)}
+    assert {"restart:postgres", "kill:order-sidecar", "drain:shop"} <= named <= every
 
 
 def test_what_cannot_be_done_here_is_refused_by_name_and_left_out_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
