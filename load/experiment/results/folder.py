@@ -207,7 +207,15 @@ def find_run(root: Path, run: str, name: str = "run", holds: Sequence[str] = ("s
         if run and any((candidate / file).is_file() for file in holds):
             return candidate.resolve()
     there = finished_runs(root, *holds)
-    listed = f"available: {', '.join(there[:5])}" if there else "there are no runs yet: run `make bench` first"
+    if there:
+        listed = f"available: {', '.join(there[:5])}"
+    elif others := finished_runs(root, "report.html"):
+        listed = (
+            f"no run there counts here: those without a {holds[0]}, as chaos and soak leave them ({others[0]}), do "
+            "not; those of bench, compare, ladder and rates do: run `make bench` first"
+        )
+    else:
+        listed = "there are no runs yet: run `make bench` first"
     raise UsageError(f"{name}={run} is not a finished run in {root}; {listed}")
 
 

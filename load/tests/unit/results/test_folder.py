@@ -108,6 +108,14 @@ def test_without_any_run_the_message_says_how_to_make_one(tmp_path: Path) -> Non
         find_run(tmp_path, "latest")
 
 
+def test_runs_that_do_not_count_are_named_with_those_that_do(tmp_path: Path) -> None:
+    name = "20260101T000000Z-chaos"
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "report.html").touch()
+    with pytest.raises(UsageError, match=rf"without a summary\.json, .* \({name}\), do not; those of bench, .* do: "):
+        find_run(tmp_path, "latest")
+
+
 def test_a_full_disk_is_refused_before_anything_is_lost(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="MiB free"):
         check_room(tmp_path, needed=1 << 62)
