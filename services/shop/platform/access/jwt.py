@@ -107,15 +107,16 @@ class TokenVerifier:
     def _read(self, token: str) -> tuple[Principal, float]:
         try:
             claims = jwt.decode(token, self._key, algorithms=[ALGORITHM], issuer=ISSUER, options={"require": _CLAIMS})
+            expires = float(claims["exp"])
         except jwt.ExpiredSignatureError as error:
             raise Unauthenticated("the token has expired; log in again") from error
-        except (jwt.InvalidTokenError, UnicodeError) as error:
+        except (jwt.InvalidTokenError, UnicodeError, OverflowError) as error:
             raise Unauthenticated("the token is not valid; log in again") from error
         subject = _SUBJECT.fullmatch(str(claims["sub"]))
         role = claims["role"]
         if subject is None or not isinstance(role, str) or _COLLECTIONS.get(role) != subject[1]:
             raise Unauthenticated("the token is not valid; log in again")
-        return Principal(cast(Literal["customer", "partner"], role), int(subject[2])), float(claims["exp"])
+        return Principal(cast(Literal["customer", "partner"], role), int(subject[2])), expires
 
 
 def bearer(header_value: str | None) -> str:

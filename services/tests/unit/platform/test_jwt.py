@@ -64,6 +64,7 @@ def test_expired_token_says_so(keys: Any) -> None:
         {"role": None},
         {"sub": None},
         {"exp": None},
+        {"exp": 10**400},
         {"iat": None},
     ],
 )
