@@ -117,6 +117,10 @@ INVALID = [
         {"query": "query a { __typename }", "operationName": "c"},
         "operationName is 'c'; the document has the operations a",
     ),
+    (
+        {"query": "{ __typename }", "operationName": "x"},
+        "operationName is 'x'; the document's operation has no name",
+    ),
     ({"query": "query ($id: ID!) { product(id: $id) { id } }"}, "Variable '$id'"),
     (
         {"query": "query ($n: Int!) { products(first: $n) { edges { cursor } } }", "variables": {"n": "x"}},

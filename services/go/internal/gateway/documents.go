@@ -171,9 +171,12 @@ func operationOf(document *ast.QueryDocument, name string) (*ast.OperationDefini
 		}
 		names = append(names, operation.Name)
 	}
-	message := "the document has several operations, so operationName is needed: "
-	if name != "" {
+	message, valid := "the document has several operations, so operationName is needed: ", strings.Join(names, ", ")
+	switch {
+	case name != "" && valid == "":
+		message = "operationName is '" + name + "'; the document's operation has no name"
+	case name != "":
 		message = "operationName is '" + name + "'; the document has the operations "
 	}
-	return nil, shoperr.New(shoperr.InvalidArgument, "operationName", "%s", message+strings.Join(names, ", "))
+	return nil, shoperr.New(shoperr.InvalidArgument, "operationName", "%s", message+valid)
 }

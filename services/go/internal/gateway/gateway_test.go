@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/parser"
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"hopwise/services/internal/shoperr"
@@ -81,6 +83,21 @@ func TestValuesOfVariables(t *testing.T) {
 		_, mistakes := coerced(d.schema, document.Operations[0], given.(map[string]any))
 		if (row.said == "") != (len(mistakes) == 0) || !strings.Contains(mistakes.Error(), row.said) {
 			t.Errorf("%s: got %v", row.variables, mistakes)
+		}
+	}
+}
+
+func TestTheOperationThatIsAskedFor(t *testing.T) {
+	for _, row := range []struct{ query, said string }{
+		{"{ __typename }", "operationName is 'x'; the document's operation has no name"},
+		{"query a { __typename } query b { __typename }", "operationName is 'x'; the document has the operations a, b"},
+	} {
+		document, err := parser.ParseQuery(&ast.Source{Input: row.query})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := operationOf(document, "x"); err == nil || !strings.Contains(err.Error(), row.said) {
+			t.Errorf("%s: got %v", row.query, err)
 		}
 	}
 }

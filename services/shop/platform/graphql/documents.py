@@ -89,8 +89,9 @@ class Prepared:
         operation = self.operations.get(name or "")
         if operation is None:
             valid = ", ".join(self.operations)
+            known = f"the document has the operations {valid}" if valid else "the document's operation has no name"
             raise InvalidArgument(
-                f"operationName is {name!r}; the document has the operations {valid}"
+                f"operationName is {name!r}; {known}"
                 if name
                 else f"the document has several operations, so operationName is needed: {valid}",
                 field="operationName",
