@@ -160,7 +160,7 @@ def _ask_again(
         out = folder / f"repeated-{len(rounds)}"
         out.mkdir()
         load = repetition(rounds[-1][1], failed, out / "tape.jsonl")
-        process = shopload.start_replay(load, system.target, out, trace=0)
+        process = shopload.start_replay(load, system.target, out, trace=0, quiet=True)
         try:
             shopload.finish_replay(process)
         finally:

@@ -124,7 +124,9 @@ class Shopload:
         """Sends a load without traces and without keeping rows."""
         self._run([*_replay(load, target, out), "--warmup"], timeout_s=load.duration_s + GRACE_S)
 
-    def start_replay(self, load: Load, target: Path, out: Path, *, trace: float) -> subprocess.Popen[bytes]:
+    def start_replay(
+        self, load: Load, target: Path, out: Path, *, trace: float, quiet: bool = False
+    ) -> subprocess.Popen[bytes]:
         """Starts a replay whose rows go below `out`; its progress goes to this process's standard error.
 
         The caller waits for it with `finish_replay`.
@@ -134,9 +136,11 @@ class Shopload:
             target: File that describes the system to send it to.
             out: Folder for the replay's files.
             trace: Share of the journeys that leave a trace, 0 to 1.
+            quiet: Whether no progress is shown.
         """
+        arguments = [*_replay(load, target, out), "--trace", f"{trace:g}", *(["--quiet"] if quiet else [])]
         return subprocess.Popen(  # noqa: S603 - our own binary
-            self._command([*_replay(load, target, out), "--trace", f"{trace:g}"]),
+            self._command(arguments),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             start_new_session=True,  # Ctrl-C in the terminal is the experiment's to handle

@@ -94,7 +94,8 @@ func TestTapeSampleReplay(t *testing.T) {
 		sampled[got.Seq] = string(got.Answer)
 	}
 
-	if code, _, stderr := run(t, "replay", "--warmup", "--tape", tapePath, "--target", targetPath); code != exitOK {
+	warmUp := []string{"replay", "--warmup", "--quiet", "--tape", tapePath, "--target", targetPath}
+	if code, _, stderr := run(t, warmUp...); code != exitOK || stderr != "" {
 		t.Fatalf("warm-up: exit code %d: %s", code, stderr)
 	}
 

@@ -33,6 +33,7 @@ type replayFlags struct {
 	common
 	trace    float64
 	warmup   bool
+	quiet    bool
 	drain    time.Duration
 	priority string
 	closed   attack.Closed
@@ -69,6 +70,7 @@ Customers and partners hold valid sessions before the load; only the login journ
 	f.register(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.warmup, "warmup", false, "send the journeys without tracing or writing results")
+	flags.BoolVar(&f.quiet, "quiet", false, "show no progress")
 	flags.Int64Var(&startAt, "start-at", 0, "when the tape begins, as Unix time in ns (default: at once); refused if it has passed")
 	flags.IntVar(&f.closed.VUs, "vus", 0, "number of virtual users of a closed loop (default: an open loop, at the tape's times)")
 	flags.DurationVar(&f.closed.Think, "think", 0, "think time between an answer and the same virtual user's next journey; needs --vus")
@@ -258,9 +260,11 @@ func (f *replayFlags) replay(ctx context.Context, stderr *os.File, s setup) (att
 	}
 	options := attack.Options{Drain: f.drain, Closed: f.loop(), StartAt: f.startAt}
 	_, length := options.Mode(s.tape)
-	line := progress.Start(stderr, name, len(s.tape.Entries), length)
-	defer line.Stop()
-	options.Watch = line.Set
+	if !f.quiet {
+		line := progress.Start(stderr, name, len(s.tape.Entries), length)
+		defer line.Stop()
+		options.Watch = line.Set
+	}
 	if f.trace > 0 {
 		options.Sampled = telemetry.Sample(s.tape.Header.Seed, s.target.Trial, s.tape.Numbers(), f.trace)
 	}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import cast
@@ -43,9 +44,14 @@ def said(struck: dict[str, object]) -> list[str]:
 
 
 def test_crashes_of_the_saga_lose_and_double_nothing_and_are_seen_by_who_buys(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_ports: Callable[[], Ports]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    free_ports: Callable[[], Ports],
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     struck = ran(tmp_path, monkeypatch, free_ports().base, topologies="hybrid", faults="crash:order")
+    # Whoever repeats a purchase tells nothing of how far that has come.
+    assert len(set(re.findall(r"replay: \d+ of (\d+) journeys", capfd.readouterr().err))) == 1
     crash = struck["crash:order"]
     assert crash["broken"] == []
     assert (crash["unanswered"], crash["unsettled"], crash["over"]) == (0, 0, True)
