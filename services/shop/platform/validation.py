@@ -11,6 +11,7 @@ from shop.fields import LARGEST_ID
 from shop.money import Money
 
 _CURRENCY = re.compile(r"[A-Z]{3}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def between(value: int, field: str, least: int, most: int) -> int:
@@ -50,6 +51,14 @@ def text(value: str, field: str, least: int, most: int) -> str:
     # PostgreSQL stores neither NUL nor half of a surrogate pair.
     if "\x00" in value or not _encodable(value):
         raise InvalidArgument(f"{field} contains an invalid character: NUL or a lone surrogate", field=field)
+    return value
+
+
+def line(value: str, field: str, least: int, most: int) -> str:
+    """Returns a text as `text` does, if it also has something to see and no control characters."""
+    text(value, field, least, most)
+    if _CONTROL.search(value) or not any(each.isprintable() for each in value if each != " "):
+        raise InvalidArgument(f"{field} must have something to see and no control characters", field=field)
     return value
 
 

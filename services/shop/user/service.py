@@ -9,7 +9,7 @@ from shop.clients.ports import Page
 from shop.errors import AlreadyExists, InvalidArgument, TooManyRequests, Unauthenticated, no_such
 from shop.platform import page_token as page_tokens
 from shop.platform.access.jwt import Principal, TokenSigner
-from shop.platform.validation import identifier, identifiers, matching, size, text
+from shop.platform.validation import identifier, identifiers, line, matching, size, text
 from shop.user.domain import NewUser, UserChange, canonical_email
 from shop.user.named_locks import NamedLocks
 from shop.user.ports import PasswordHasher, UserStore
@@ -81,7 +81,7 @@ class UserService:
     async def create_user(self, *, email: str, name: str, address: Address, password: str) -> User:
         text(email, "user.email", 3, 254)
         email = canonical_email(email, "user.email")
-        text(name, "user.name", 1, 100)
+        line(name, "user.name", 1, 100)
         _check_address(address)
         text(password, "password", 8, 128)
         password_hash = await self._passwords.hash(password)
@@ -96,7 +96,7 @@ class UserService:
         if change.is_empty:
             raise InvalidArgument("update_mask must name at least one of: name, address", field="update_mask")
         if name is not None:
-            text(name, "user.name", 1, 100)
+            line(name, "user.name", 1, 100)
         if address is not None:
             _check_address(address)
         user = await self._store.change(user_id, change)
@@ -117,10 +117,10 @@ def _too_many() -> TooManyRequests:
 
 
 def _check_address(address: Address) -> None:
-    text(address.recipient, "user.address.recipient", 1, 100)
-    text(address.street, "user.address.street", 1, 200)
-    text(address.city, "user.address.city", 1, 100)
-    text(address.postal_code, "user.address.postal_code", 1, 20)
+    line(address.recipient, "user.address.recipient", 1, 100)
+    line(address.street, "user.address.street", 1, 200)
+    line(address.city, "user.address.city", 1, 100)
+    line(address.postal_code, "user.address.postal_code", 1, 20)
     matching(
         address.country_code, "user.address.country_code", _COUNTRY, "an ISO 3166-1 alpha-2 code in capitals, as DE"
     )

@@ -173,10 +173,15 @@ BAD: list[tuple[str, Callable[[UserClient], Awaitable[Any]]]] = [
     ("user.email", lambda u: create(u, email="a@" + "x" * 253)),
     ("user.name", lambda u: create(u, name="")),
     ("user.name", lambda u: create(u, name="x" * 101)),
+    *(
+        ("user.name", lambda u, name=name: create(u, name=name))
+        for name in ("  \u3000", "\u202e\u200b", "A\nB", "A\x9b")
+    ),
     ("password", lambda u: create(u, password="short")),
     ("user.address.recipient", lambda u: create(u, address=replace(ADDRESS, recipient=""))),
     ("user.address.street", lambda u: create(u, address=replace(ADDRESS, street="x" * 201))),
     ("user.address.city", lambda u: create(u, address=replace(ADDRESS, city=""))),
+    ("user.address.city", lambda u: create(u, address=replace(ADDRESS, city=" "))),
     ("user.address.city", lambda u: create(u, address=replace(ADDRESS, city="half \ud800"))),
     ("user.address.postal_code", lambda u: create(u, address=replace(ADDRESS, postal_code="x" * 21))),
     ("user.address.country_code", lambda u: create(u, address=replace(ADDRESS, country_code="de"))),

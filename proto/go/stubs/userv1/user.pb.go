@@ -33,7 +33,7 @@ type User struct {
 	Id int64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	// E-mail address, unique whatever its case, 3 to 254 printable ASCII characters.
 	Email string `protobuf:"bytes,2,opt,name=email,proto3" json:"email,omitempty"`
-	// Name, 1 to 100 characters.
+	// Name, 1 to 100 characters, with something to see and no control characters.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	// Where parcels go.
 	Address       *typev1.Address `protobuf:"bytes,4,opt,name=address,proto3" json:"address,omitempty"`

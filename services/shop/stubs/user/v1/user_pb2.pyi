@@ -35,7 +35,7 @@ class User(_message.Message):
     email: _builtins.str
     """E-mail address, unique whatever its case, 3 to 254 printable ASCII characters."""
     name: _builtins.str
-    """Name, 1 to 100 characters."""
+    """Name, 1 to 100 characters, with something to see and no control characters."""
     @_builtins.property
     def address(self) -> _address_pb2.Address:
         """Where parcels go."""
