@@ -146,7 +146,7 @@ def test_wrong_input_is_told(arguments, code, message):
 def test_an_unknown_trace_in_a_file_is_told(otlp_file, others):
     result = run("budget", otlp_file, "--trace", "b" * 32, *others)
     assert result.exit_code == 2
-    assert f"No trace {'b' * 32} in {otlp_file}" in words_of(result)
+    assert f"No trace {'b' * 32} in" in words_of(result)
     assert (f"Hop budget of {SPANS[0].name}, trace {TRACE_ID}" in words_of(result)) is bool(others)
 
 
