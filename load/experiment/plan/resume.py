@@ -8,7 +8,6 @@ from pathlib import Path
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import PLAN, Plan, plan_of
 from experiment.results.folder import ResultsFolder, read_json, unfinished
-from experiment.trial.files import RECORD
 
 
 def take_up(results: Path, run: str, kind: str) -> tuple[ResultsFolder, Plan]:
@@ -29,7 +28,8 @@ def take_up(results: Path, run: str, kind: str) -> tuple[ResultsFolder, Plan]:
 
 
 def _has_a_trial(folder: ResultsFolder) -> bool:
-    return any((folder.existing / "trials").glob(f"*/{RECORD}"))
+    # An unfinished one has a hidden folder.
+    return any(folder.existing.glob("trials/[!.]*"))
 
 
 def interrupted(folders: Sequence[ResultsFolder], run: str, kind: str) -> ResultsFolder:
