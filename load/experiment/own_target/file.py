@@ -116,6 +116,8 @@ class Step(_Part):
         for kind, keys in own.items():
             if getattr(self, kind) is None and (idle := [key for key in keys if key in self.model_fields_set]):
                 raise ValueError(f"{idle[0]} goes with {kind}")
+        if idle_check := self.expect.model_fields_set & {"status" if self.grpc else "code"}:
+            raise ValueError(f"expect.{idle_check.pop()} goes with {'http and graphql' if self.grpc else 'grpc'}")
         return self
 
 

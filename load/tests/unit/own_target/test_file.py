@@ -63,6 +63,12 @@ def test_steps_have_the_lines_of_the_file_and_typed_rows(tmp_path: Path) -> None
         ),
         ("- http: GET /users/${id}", "- expect: {}", "needs one of http, graphql and grpc"),
         ("http: GET /users/${id}", "http: GET /a\n        message: {}", "message goes with grpc"),
+        ("http: GET /users/${id}", "http: GET /a\n        expect: {code: NOT_FOUND}", "expect.code goes with grpc"),
+        (
+            "http: GET /users/${id}",
+            "grpc: a.B/C\n        expect: {status: 404}",
+            "expect.status goes with http and graphql",
+        ),
         ("table: users", "tabel: users", "small.yaml:8: journeys.look.tabel: is not a key here; valid: steps, weight"),
         (
             "table: users",
