@@ -28,6 +28,7 @@ from hops.conclusions.wording import plural
 from hops.kinds import shown
 from hops.run.documents.summary import Summary
 from hops.run.files import MANIFEST, SUMMARY, read_document
+from hops.run.switches import is_of_the_shop
 from hops.statistics.over_blocks import LEAST_BLOCKS
 from mesh.description.options import Json, takes_switches
 from mesh.description.ports import load_ports
@@ -213,7 +214,7 @@ def announce(plan: Plan) -> None:
     if plan.blocks < LEAST_BLOCKS:
         typer.echo(
             f"Fewer than {LEAST_BLOCKS} blocks give figures but no intervals over blocks, no verdicts. "
-            "Give blocks=5 or more.",
+            f"Give {'blocks=5' if is_of_the_shop(plan.about) else '--blocks 5'} or more.",
             err=True,
         )
 

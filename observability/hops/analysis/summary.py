@@ -11,6 +11,7 @@ import polars as pl
 from hops.analysis.comparisons import compare_cpu, compare_latencies, correct
 from hops.analysis.cost import TOTAL, Used, cost, used_by_group
 from hops.analysis.distance import distance_of
+from hops.analysis.failures import differing_of, failures_of
 from hops.analysis.hop_differences import hop_differences
 from hops.analysis.in_use import in_use_of
 from hops.analysis.latencies import Latencies, latencies_of
@@ -20,7 +21,7 @@ from hops.analysis.precision import precision_of
 from hops.analysis.topology import summarise_topology
 from hops.elements.renamed import TARGET
 from hops.errors import MalformedRunError
-from hops.gates.experiment import experiment_gates, experiment_gates_left_out, verdicts
+from hops.gates.experiment import experiment_gates, experiment_gates_left_out, failed, verdicts
 from hops.gates.trial import is_valid
 from hops.run.documents import SCHEMA
 from hops.run.documents.summary import Summary
@@ -126,6 +127,10 @@ def summarise(run: RunFiles, *, name: str, pairs_of: PairsOf, figures_of: Figure
         summary["in_use"] = in_use
     if run.cache:
         summary["cache"] = run.cache
+    if failures := failures_of(run):
+        summary["failures"] = failures
+    if "answers_differ" in failed(gates):
+        summary["differing"] = differing_of(run)
     if compares_edges(manifest):
         summary["compared"] = "edge"
     if not is_of_the_shop(manifest):

@@ -13,6 +13,7 @@ TARGET = "target"
 """What is compared where it is not the shop: there is no edge to reach."""
 
 _TOPOLOGY = re.compile(r"\b(?:([Aa]) )?([Tt])opolog(y|ies)\b")
+_SETTING = re.compile(r"\bretry=(\d)")
 _OF_THE_SHOP = re.compile(r"\b(shop|edge)\b")
 
 
@@ -21,11 +22,13 @@ def in_words_of(text: str, compared: str) -> str:
 
     >>> in_words_of("No topology is slower; a topology behind topologies", "edge")
     'No edge is slower; an edge behind edges'
+    >>> in_words_of("The shop is slow: retry=1", "target")
+    'The target is slow: --retry 1'
 
     Args:
         text: Text in plain English.
         compared: Noun in the singular, such as `edge`; or `topology`, which changes nothing. Where it is `TARGET`, it
-            takes the place of the shop and its edge too.
+            takes the place of the shop and its edge too, and settings are options of `hopwise`.
     """
 
     def other(found: re.Match[str]) -> str:
@@ -37,7 +40,7 @@ def in_words_of(text: str, compared: str) -> str:
     if compared == "topology":
         return text
     renamed = _TOPOLOGY.sub(other, text)
-    return _OF_THE_SHOP.sub(TARGET, renamed) if compared == TARGET else renamed
+    return _SETTING.sub(r"--retry \1", _OF_THE_SHOP.sub(TARGET, renamed)) if compared == TARGET else renamed
 
 
 def of_compared(section: Section, compared: str) -> Section:

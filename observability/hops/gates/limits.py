@@ -228,7 +228,14 @@ GATES = (
         remedy=_REPEAT,
     ),
     Kind("suspect_trials", "trials that are SUSPECT", "at most", 0, _TRIALS, remedy="retry=1 repeats them."),
-    Kind("answers_differ", "distinct answer digests beyond the first", "at most", 0, _WRONG),
+    Kind(
+        "answers_differ",
+        "distinct answer digests beyond the first",
+        "at most",
+        0,
+        _WRONG,
+        remedy="The journeys are named below. In a target file, ignore leaves out what need not be the same.",
+    ),
     Kind("code_changed", "distinct commits beyond the first", "at most", 0, _TRIALS),
     Kind(
         "block_spread_share",

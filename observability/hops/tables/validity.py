@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hops.conclusions.notes import suspect_sentences, verdict_sentence
-from hops.elements.element import Element, Heading, Points, Text
+from hops.conclusions.wording import listed, plural
+from hops.elements.element import Element, Heading, Points, Terms, Text
 from hops.elements.table import Cell, Column, Table, words
 from hops.gates.experiment import failed
 from hops.gates.limits import gate_name, kind_of
 from hops.run.documents.gate import Gate
 from hops.tables.view import SummaryView
+
+MOST_FAILURES = 10
+"""Reasons that are shown; the summary has more."""
 
 
 def validity_elements(view: SummaryView) -> list[Element]:
@@ -19,7 +23,12 @@ def validity_elements(view: SummaryView) -> list[Element]:
     elements: list[Element] = [Text(verdict_sentence(view.summary), tone="verdict")]
     if view.summary["blocks"] < 2:
         elements.append(Text("One block: no intervals over blocks, and no spread over them.", tone="note"))
-    return [*elements, *gate_elements(view.summary["gates"], _trials(view)), *left_out_elements(view)]
+    return [
+        *elements,
+        *gate_elements(view.summary["gates"], _trials(view)),
+        *journeys_elements(view),
+        *left_out_elements(view),
+    ]
 
 
 def failing_elements(view: SummaryView) -> list[Element]:
@@ -30,9 +39,32 @@ def failing_elements(view: SummaryView) -> list[Element]:
         replace(one, key="gates_failed", caption="Gates that fail") if isinstance(one, Table) else one
         for one in (gate_elements(failing, _trials(view)) if failing else ())
     ]
+    elements += journeys_elements(view)
     trials = [] if view.summary["valid"] else suspect_sentences(view.summary)
     told = [text.removeprefix("SUSPECT: ") for text in trials]
     return [*elements, Heading("In which trials"), Points(told, tone="sentences")] if told else elements
+
+
+def journeys_elements(view: SummaryView) -> list[Element]:
+    """Why journeys failed, and which of them were answered differently; their words stay as they are."""
+    elements: list[Element] = []
+    if failures := view.summary.get("failures"):
+        told = [
+            (f"{row['count']:,} {row['outcome'].replace('_', ' ')}, {row['topology']}, {row['journey']}", row["reason"])
+            for row in failures[:MOST_FAILURES]
+        ]
+        elements += [Heading("Why journeys failed"), Terms(told)]
+    if differing := view.summary.get("differing"):
+        told = [
+            (row["journey"], f"{plural(row['count'], 'journey')} of the tape" + _in_steps(row["steps"]))
+            for row in differing
+        ]
+        elements += [Heading("Whose answers differ"), Terms(told)]
+    return elements
+
+
+def _in_steps(steps: Sequence[int]) -> str:
+    return f"; sent alone, in step {listed([str(step) for step in steps])}" if steps else ""
 
 
 def left_out_elements(view: SummaryView) -> list[Element]:

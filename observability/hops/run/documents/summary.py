@@ -6,6 +6,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 from hops.run.documents.cache import CacheCounts
 from hops.run.documents.difference import Comparison, HopDifference
 from hops.run.documents.distance import Distance
+from hops.run.documents.failures import Differing, FailureReason
 from hops.run.documents.gate import Gate, LeftOut, Verdict
 from hops.run.documents.in_use import InUse
 from hops.run.documents.meeting import Meeting, Queue
@@ -35,7 +36,8 @@ class Summary(OfCluster):
     asked for, `meetings` not in a closed loop, `queues` only beside them and where calls that waited were recorded,
     `distance` only where the model of distance was computed, and `network` only if one was emulated, the same one
     for all topologies. `compared` says what its topologies are where that is something else: `target`, or `edge` for
-    one topology behind several edges.
+    one topology behind several edges. `failures` and `differing` are there only where journeys failed or were answered
+    differently.
     """
 
     schema: int
@@ -57,6 +59,8 @@ class Summary(OfCluster):
     in_use: NotRequired[dict[str, InUse]]
     cache: NotRequired[dict[str, dict[str, CacheCounts]]]
     compared: NotRequired[str]
+    failures: NotRequired[list[FailureReason]]
+    differing: NotRequired[list[Differing]]
     meetings: NotRequired[list[Meeting]]
     queues: NotRequired[list[Queue]]
     precision: NotRequired[Precision]

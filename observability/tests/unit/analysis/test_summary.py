@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import replace
 
@@ -11,13 +12,14 @@ import pytest
 from hops.conclusions.comparison import grouped_conclusions
 from hops.conclusions.notes import cache_sentences
 from hops.errors import MalformedRunError
-from hops.kinds import analyse
+from hops.kinds import analyse, shown
 from hops.run.documents.cache import CacheCounts
 from hops.run.documents.summary import Summary
 from hops.run.files import read_run
 from hops.synthetic.run import write_generated_run
 from hops.tables.network import wire_table
 from hops.tables.view import SummaryView
+from hops.terminal.console import terminal
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +50,31 @@ def test_what_the_cache_had_is_told_where_there_was_one(run, summary):
     assert cache_sentences(cached) == ["Cache hits of rest: product 31 %; 3 questions got no answer in time."]
     assert cache_sentences(cached)[0] in grouped_conclusions(cached).beside
     assert cache_sentences(summary) == []
+
+
+def test_why_journeys_failed_and_whose_answers_differ(run, summary):
+    def changed(**columns):
+        few = (pl.col("topology") == "rest") & (pl.col("block") == 1) & (pl.col("seq") < 3)
+        rows = run.journeys.with_columns(
+            pl.when(few).then(value).otherwise(name).alias(name) for name, value in columns.items()
+        )
+        trials = [{**trial, "answers_sha256": trial["topology"]} for trial in run.trials]
+        return analyse(replace(run, journeys=rows, trials=trials), name="night")
+
+    reason = 'step shop (t.yaml:4) at web: status 500 instead of 200 to 299: "'
+    failed = changed(outcome=pl.lit("server"), error=pl.lit(reason) + pl.col("answer_sha256") + '"')
+    assert sum(row["count"] for row in failed["failures"]) == 3
+    row = failed["failures"][0]
+    assert (row["topology"], row["outcome"]) == ("rest", "server")
+    assert row["reason"].startswith(reason)
+    seen = io.StringIO()
+    terminal(seen, width=200).print(shown({**failed, "compared": "target"}))
+    assert f"- {row['count']} server, rest, {row['journey']}: {reason}" in seen.getvalue()
+
+    differing = changed(answer_sha256=pl.lit("other"))["differing"]
+    assert sum(row["count"] for row in differing) == 3
+    assert "failures" not in summary
+    assert "differing" not in summary
 
 
 def test_the_network_is_told_if_one_was_emulated_and_all_topologies_had_it(run):

@@ -1,0 +1,74 @@
+"""What went wrong with single journeys: the most frequent reasons, and the kinds whose answers differ."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+import polars as pl
+
+from hops.gates.experiment import comparable_answers
+from hops.run.documents.failures import Differing, FailureReason
+from hops.run.files import RunFiles
+
+MOST_REASONS = 3
+"""For each kind of journey of each topology."""
+ANSWERS_FILE = "answers.jsonl"
+"""In a trial's folder: what a target that is not the shop answered to the first journey of each kind, step by step."""
+_VARYING = r'"(?:\\.|[^"\\])*"|[\w-]*\d[\w-]{3,}'
+"""Texts, and words with a digit that are longer than a status: identifiers, ports, times."""
+
+
+def failures_of(run: RunFiles) -> list[FailureReason]:
+    """The most frequent reasons for which journeys failed, the most frequent first."""
+    by = ["topology", "journey", "outcome"]
+    reasons = (
+        run.journeys.lazy()
+        .filter((pl.col("outcome") != "ok") & (pl.col("error") != ""))
+        .group_by(*by, pl.col("error").str.replace_all(_VARYING, "…").alias("alike"), maintain_order=True)
+        .agg(pl.col("error").first().alias("reason"), pl.len().alias("count"))
+        .sort("count", descending=True, maintain_order=True)
+        .group_by("topology", "journey", maintain_order=True)
+        .head(MOST_REASONS)
+        .sort("count", descending=True, maintain_order=True)
+        .select(*by, "reason", "count")
+        .collect()
+    )
+    return cast("list[FailureReason]", reasons.to_dicts())
+
+
+def differing_of(run: RunFiles) -> list[Differing]:
+    """The kinds of journeys that trials of the same tape answered differently."""
+    tapes = pl.col("topology").replace_strict({name: run.tape_of(name) for name in run.topologies})
+    whole = pl.DataFrame(
+        [(row["block"], row["topology"]) for row in comparable_answers(run)],
+        schema={"block": pl.Int32, "topology": pl.String},
+        orient="row",
+    )
+    differing = (
+        run.journeys.join(whole, on=["block", "topology"], how="semi")
+        .group_by(tapes.alias("tape"), "journey", "seq")
+        .agg(pl.col("answer_sha256").n_unique().alias("answers"))
+        .filter(pl.col("answers") > 1)
+        .group_by("journey")
+        .len("count")
+        .sort("journey")
+    )
+    steps = _steps_that_differ(run) if differing.height else {}
+    return [
+        Differing(journey=journey, count=count, steps=steps.get(journey, [])) for journey, count in differing.rows()
+    ]
+
+
+def _steps_that_differ(run: RunFiles) -> dict[str, list[int]]:
+    """The steps of each kind of journey that were answered differently in its check, counted from 1."""
+    answers: dict[str, list[list[Any]]] = {}
+    for trial in run.used:
+        file = run.trial_path(trial["block"], trial["topology"]) / ANSWERS_FILE
+        for line in file.read_text(encoding="utf-8").splitlines() if file.is_file() else ():
+            sent = json.loads(line)
+            answers.setdefault(sent["journey"], []).append(sent["answer"] or [])
+    return {
+        journey: [place for place, step in enumerate(zip(*every, strict=False), 1) if any(a != step[0] for a in step)]
+        for journey, every in answers.items()
+    }
