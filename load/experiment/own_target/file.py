@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from experiment.arguments import duration_s
 from experiment.errors import UsageError
 from mesh.description.topology import LONGEST_NAME, Channel
 from mesh.description.yaml_lines import YamlError, explained, line_of, load_yaml, read_yaml
@@ -18,6 +19,7 @@ Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Pointer = Annotated[str, Field(pattern=r"^(/.*)?$")]
 """A JSON Pointer (RFC 6901): `/items/0/id`; empty for the whole answer."""
 Port = Annotated[int, Field(ge=1, le=65535)]
+SHORTEST_TIMEOUT, LONGEST_TIMEOUT = "10ms", "30s"
 METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 
 
@@ -136,6 +138,13 @@ class Journey(_Part):
     table: str = ""
 
 
+def _seconds(given: Any) -> float:
+    try:
+        return duration_s("timeout", str(given), SHORTEST_TIMEOUT, LONGEST_TIMEOUT)
+    except UsageError as error:
+        raise ValueError(str(error)) from error
+
+
 class Target(_Part):
     """A target file.
 
@@ -150,6 +159,7 @@ class Target(_Part):
         visit: Whether customers' connections are open from an earlier visit.
         http: Version that HTTP clients speak.
         connections: Connections to each endpoint; over HTTP/1.1 no more requests are under way.
+        timeout: Seconds that a journey may take, all its steps together; in the file a duration, such as `5s`.
         ca_certificate: PEM file of what is trusted, for `https` and `grpcs`; the system's if empty.
         otlp: `host:port` of an OTLP receiver over gRPC, which gets the roots of traced journeys.
     """
@@ -164,6 +174,7 @@ class Target(_Part):
     visit: Literal["warm", "first"] = "warm"
     http: Literal[1, 2] = 1
     connections: Annotated[int, Field(ge=1, le=1024)] = 16
+    timeout: Annotated[float, BeforeValidator(_seconds)] = 5.0
     ca_certificate: str = ""
     otlp: str = ""
 

@@ -92,6 +92,7 @@ def make_target(plan: Plan, steps: Path, folder: Path, arm: Arm, trial: str) -> 
         "trial": trial,
         "http": arm.switches.http,
         "connections": arm.switches.connections,
+        "timeout_ms": 1000 * sent["timeout_s"],
         "steps": str(steps),
         "endpoints": {
             name: {"protocol": SCHEMES[url.scheme][1], "url": f"{SCHEMES[url.scheme][0]}://{url.netloc}"}

@@ -213,7 +213,7 @@ func stopped(ctx context.Context, timeout time.Duration) error {
 		}
 		return outcome.Failed(outcome.Timeout, "given up: %w", cause)
 	}
-	return outcome.Failed(outcome.Timeout, "no whole answer within %v", timeout)
+	return outcome.Failed(outcome.Timeout, "no whole answer within the journey's limit of %v", timeout)
 }
 
 func (r *Runner) check(e journey.Entry, got journey.Answer, failed error) (canonical []byte, orderID int64, err error) {

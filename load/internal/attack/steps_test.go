@@ -70,7 +70,7 @@ func TestStepsAreReplayed(t *testing.T) {
 			t.Fatalf("%d rows, %v", len(result.Rows), err)
 		}
 		for _, row := range result.Rows {
-			late := want != outcome.Timeout || strings.Contains(row.Error, "step first (t.yaml:7) at e: no whole answer within 200ms")
+			late := want != outcome.Timeout || strings.Contains(row.Error, "step first (t.yaml:7) at e: no whole answer within the journey's limit of 200ms")
 			if row.Outcome != want || (row.AnswerSHA256 == "") != (want != outcome.OK) || !late {
 				t.Errorf("%s: %+v", path, row)
 			}

@@ -258,7 +258,7 @@ func (f *replayFlags) replay(ctx context.Context, stderr *os.File, s setup) (att
 	if f.warmup {
 		name = "warm-up"
 	}
-	options := attack.Options{Drain: f.drain, Closed: f.loop(), StartAt: f.startAt}
+	options := attack.Options{Drain: max(f.drain, s.target.Timeout()), Closed: f.loop(), StartAt: f.startAt}
 	_, length := options.Mode(s.tape)
 	if !f.quiet {
 		line := progress.Start(stderr, name, len(s.tape.Entries), length)

@@ -37,7 +37,7 @@ func (c *common) register(cmd *cobra.Command) {
 	c.shard = tape.Whole
 	flags.IntVar(&c.connections, "connections", 0,
 		"number of client connections, and with HTTP/1.1 of requests under way (default: the target's, else "+strconv.Itoa(defaultConnections)+")")
-	flags.DurationVar(&c.timeout, "timeout", defaultTimeout, "time limit of one journey, from its start")
+	flags.DurationVar(&c.timeout, "timeout", defaultTimeout, "time limit of one journey, from its start, unless the target has its own")
 }
 
 // setup is what sending journeys needs, read and checked.
@@ -75,6 +75,9 @@ func (c *common) load(cmd *cobra.Command) (s setup, err error) {
 	}
 	if s.target, err = target.Read(c.targetPath); err != nil {
 		return s, err
+	}
+	if !cmd.Flags().Changed("timeout") {
+		c.timeout = cmp.Or(s.target.Timeout(), c.timeout)
 	}
 	if s.runner, err = attack.NewRunner(s.target, s.tape.Entries); err != nil {
 		return s, err

@@ -87,7 +87,13 @@ type Target struct {
 	Texts         bool                `json:"texts,omitempty"`          // whether GraphQL documents go as texts in each request, none persisted
 	Connections   int                 `json:"connections,omitempty"`    // number of client connections; 0 for the generator's default
 	Networks      map[Channel]Network `json:"networks,omitempty"`       // what lies between each channel's customers and the edge; nothing is emulated if it is empty
+	TimeoutMs     float64             `json:"timeout_ms,omitempty"`     // of one journey, from its start; 0 for the generator's default
 	Visit         link.Visit          `json:"visit,omitempty"`          // of all channels; warm if it is empty
+}
+
+// Timeout is the time limit of one journey, from its start; 0 for the generator's default.
+func (t Target) Timeout() time.Duration {
+	return time.Duration(t.TimeoutMs * float64(time.Millisecond))
 }
 
 // Network is what lies between each customer and the edge; one that takes nothing is emulated all the same.
@@ -159,6 +165,9 @@ func (t Target) check() error {
 	}
 	if t.Connections < 0 || t.Connections > MaxConnections {
 		return fmt.Errorf("connections %d is not between 1 and %d", t.Connections, MaxConnections)
+	}
+	if t.TimeoutMs < 0 {
+		return fmt.Errorf("timeout_ms %g is negative", t.TimeoutMs)
 	}
 	if err := cmp.Or(t.Visit, link.Warm).Check(); err != nil {
 		return err

@@ -117,6 +117,14 @@ def test_a_network_lies_between_customers_and_target(loaded: Loaded, text: str) 
     assert summary["topologies"]["here"]["journeys"]["look"]["latency_ms"]["p50"] > 20
 
 
+def test_a_journey_has_the_time_that_its_file_says(loaded: Loaded, text: str) -> None:
+    done = loaded(text + "networks: {web: {rtt: 50ms}}\ntimeout: 10ms\n", "--json")
+    assert done.exit_code == 3
+    failures = json.loads(done.stdout)["failures"]
+    assert {row["journey"] for row in failures} == {"look", "read", "call", "borrow"}
+    assert all("no whole answer within the journey's limit of 10ms" in row["reason"] for row in failures)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

@@ -79,6 +79,11 @@ def test_steps_have_the_lines_of_the_file_and_typed_rows(tmp_path: Path) -> None
         ("- http: GET /users/${id}", "- grpc: a.B/C", "needs at: with an endpoint for gRPC; those are: none"),
         ("http://127.0.0.1:8000", "127.0.0.1:8000", "give scheme://host:port, with one of http, https, grpc, grpcs"),
         ("http://127.0.0.1:8000", "http://127.0.0.1:8000/v1", "is not valid; give scheme://host:port"),
+        (
+            "name: small",
+            "name: small\ntimeout: 1m",
+            "small.yaml:2: timeout: timeout=1m is not valid: give a duration from 10ms to 30s",
+        ),
         ("numbers: [id]", "numbers: [age]", "users.csv has no column age; columns: id, name"),
         ("numbers: [id]", "numbers: [name]", "users.csv: row 2: name 'a' is not a number"),
         ("users.csv", "none.csv", "small.yaml:5: tables.users: none.csv cannot be read: No such file"),
