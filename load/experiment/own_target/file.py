@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,13 +15,18 @@ from experiment.errors import UsageError
 from mesh.description.topology import LONGEST_NAME, Channel
 from mesh.description.yaml_lines import YamlError, explained, line_of, load_yaml, read_yaml
 
+METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
+BUILT_IN = ("key", "seq")
+"""Variables that every journey has."""
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9]+([-_][A-Za-z0-9]+)*$", max_length=LONGEST_NAME)]
-Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-Pointer = Annotated[str, Field(pattern=r"^(/.*)?$")]
+VARIABLE, POINTER, HEADER = r"^[A-Za-z_][A-Za-z0-9_]*$", r"^(/.*)?$", r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
+HTTP, PATH, RPC = rf"^({METHODS.replace(', ', '|')}) /[^\s#]*$", r"^/[^\s#]*$", r"^[\w.]+/\w+$"
+Variable = Annotated[str, Field(pattern=VARIABLE)]
+Header = Annotated[str, Field(pattern=HEADER)]
+Pointer = Annotated[str, Field(pattern=POINTER)]
 """A JSON Pointer (RFC 6901): `/items/0/id`; empty for the whole answer."""
 Port = Annotated[int, Field(ge=1, le=65535)]
 SHORTEST_TIMEOUT, LONGEST_TIMEOUT = "10ms", "30s"
-METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 
 
 class _Part(BaseModel):
@@ -95,14 +101,14 @@ class Step(_Part):
         ignore: Pointers to what of the answer is not the same each time.
     """
 
-    http: Annotated[str, Field(pattern=rf"^({METHODS.replace(', ', '|')}) /[^\s#]*$")] | None = None
+    http: Annotated[str, Field(pattern=HTTP)] | None = None
     graphql: str | None = None
-    grpc: Annotated[str, Field(pattern=r"^[\w.]+/\w+$")] | None = None
+    grpc: Annotated[str, Field(pattern=RPC)] | None = None
     name: str = ""
     at: str = ""
-    headers: dict[str, str] = Field(default_factory=dict)
+    headers: dict[Header, str] = Field(default_factory=dict)
     body: Any = None
-    path: Annotated[str, Field(pattern=r"^/[^\s#]*$")] = "/graphql"
+    path: Annotated[str, Field(pattern=PATH)] = "/graphql"
     variables: dict[str, Any] = Field(default_factory=dict)
     message: dict[str, Any] = Field(default_factory=dict)
     descriptors: str = ""
@@ -120,7 +126,18 @@ class Step(_Part):
                 raise ValueError(f"{idle[0]} goes with {kind}")
         if idle_check := self.expect.model_fields_set & {"status" if self.grpc else "code"}:
             raise ValueError(f"expect.{idle_check.pop()} goes with {'http and graphql' if self.grpc else 'grpc'}")
+        if fixed := [name for name in self.headers if _FIXED["grpc" if self.grpc else "http"].match(name)]:
+            raise ValueError(f"the header {fixed[0]} is the client's own")
+        if taken := [name for name in self.take if name in BUILT_IN]:
+            raise ValueError(f"every journey has a variable {taken[0]}; take another name")
         return self
+
+
+_FIXED = {
+    "http": re.compile("(content-length|transfer-encoding|trailer|connection)$", re.IGNORECASE),
+    "grpc": re.compile("(host|content-type|user-agent|te|grpc-.*)$", re.IGNORECASE),
+}
+"""Headers that the clients write themselves, whatever they are told."""
 
 
 class Journey(_Part):
@@ -227,14 +244,17 @@ def _what(item: Any, where: Sequence[Any]) -> str:
     if item["type"] == "extra_forbidden":
         return f"is not a key here; valid: {', '.join(_keys(where[:-1]))}"
     if item["type"] == "string_pattern_mismatch":
-        return f"{item['input']!r} is not valid{_EXAMPLES.get(str(where[-1]), '')}"
+        return f"{item['input']!r} is not valid{_EXAMPLES.get(item['ctx']['pattern'], '')}"
     return str(item["msg"]).removeprefix("Value error, ")
 
 
 _EXAMPLES = {
-    "http": f"; give a method ({METHODS}) and a path, such as GET /products/1",
-    "grpc": "; give package.Service/Method",
-    "path": "; give a path, such as /graphql",
+    HTTP: f"; give a method ({METHODS}) and a path, such as GET /products/1",
+    RPC: "; give package.Service/Method",
+    PATH: "; give a path, such as /graphql",
+    POINTER: "; a pointer begins with /, such as /items/0/id",
+    VARIABLE: "; give letters, digits and underscores",
+    HEADER: "; a header's name has no spaces and no colon",
 }
 
 

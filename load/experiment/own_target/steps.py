@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from experiment.own_target.addresses import SCHEMES, address_of
-from experiment.own_target.file import Step, Table, TargetFile
+from experiment.own_target.file import BUILT_IN, Step, Table, TargetFile
 from mesh.description.yaml_lines import line_of
 
 FORMAT = "hopwise-steps/1"
@@ -145,6 +145,10 @@ def _table(file: TargetFile, name: str, table: Table) -> dict[str, Any]:
     columns, *values = rows
     if wrong := [column for column in columns if not re.fullmatch(r"[A-Za-z_]\w*", column, re.ASCII)]:
         raise file.error(f"{table.file}: {wrong[0]!r} is no name of a variable: letters, digits, underscores", *where)
+    if twice := [column for place, column in enumerate(columns) if column in columns[:place]]:
+        raise file.error(f"{table.file}:1: the column {twice[0]} appears twice", *where)
+    if taken := [column for column in columns if column in BUILT_IN]:
+        raise file.error(f"{table.file}:1: every journey has a variable {taken[0]}; rename the column", *where)
     if unknown := set(table.numbers) - set(columns):
         raise file.error(f"{table.file} has no column {min(unknown)}; columns: {', '.join(columns)}", *where, "numbers")
     return {

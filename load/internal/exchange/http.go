@@ -151,6 +151,10 @@ func (x *Exchange) build(ctx context.Context, r Request, traceparent string) *ht
 		request.Header.Set(priorityHeader, priority)
 	}
 	for name, value := range r.Header {
+		if strings.EqualFold(name, "Host") {
+			request.Host = value // which is written in place of a header of that name
+			continue
+		}
 		request.Header.Set(name, value)
 	}
 	return request.WithContext(ctx)

@@ -132,6 +132,10 @@ func serve(t *testing.T) string {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"b": 12345678901234567890, "a": {"id": "x/1"}, "at": %q}`, r.Header.Get("traceparent"))
 	})
+	mux.HandleFunc("/host", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, "%q", r.Host)
+	})
 	mux.HandleFunc("/x/{id}", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "got ", r.PathValue("id")) })
 	mux.HandleFunc("/away", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://elsewhere.example/", 302) })
 	mux.HandleFunc("/near", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/json", 301) })
@@ -158,6 +162,15 @@ func TestStepsFollowEachOther(t *testing.T) {
 	}
 	if !strings.HasPrefix(one, `[{"answer":{"a":{"id":"x/1"},"b":12345678901234567890},"status":"200"},`) {
 		t.Error(one)
+	}
+}
+
+// A header named Host is the request's host.
+func TestHost(t *testing.T) {
+	step := get("/host")
+	step.Headers = map[string]string{"host": "shop.example"}
+	if got, err := run(t, plan(t, step), target.REST, serve(t)); !strings.Contains(got, `"shop.example"`) {
+		t.Error(got, err)
 	}
 }
 

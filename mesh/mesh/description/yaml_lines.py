@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,16 @@ class YamlError(ValueError):
 
 
 class _StrictLoader(yaml.CSafeLoader):
-    """Refuses a key that appears twice in one mapping, of which YAML readers keep the last one silently."""
+    """Reads the values that JSON has: a date is a text, and a number is finite.
+
+    A key that appears twice in one mapping, of which YAML readers keep the last one silently, is refused.
+    """
+
+    def construct_yaml_float(self, node: yaml.ScalarNode) -> float:
+        value = float(super().construct_yaml_float(node))
+        if not math.isfinite(value):
+            raise yaml.MarkedYAMLError(problem=f"{node.value} is no finite number", problem_mark=node.start_mark)
+        return value
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         keys: set[str] = set()
@@ -27,6 +37,13 @@ class _StrictLoader(yaml.CSafeLoader):
                 raise yaml.MarkedYAMLError(problem=f"the key {key.value!r} appears twice", problem_mark=key.start_mark)
             keys.add(str(key.value))
         return super().construct_mapping(node, deep)
+
+
+_StrictLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
+_StrictLoader.add_constructor("tag:yaml.org,2002:float", _StrictLoader.construct_yaml_float)
 
 
 def read_yaml(file: Path) -> str:
@@ -61,7 +78,7 @@ def load_yaml(text: str, source: str) -> Any:
         _require_small(text)
         return yaml.load(text, Loader=_StrictLoader)  # noqa: S506 - a SafeLoader
     except (yaml.YAMLError, ValueError) as error:
-        # Some scalars look like a date or a number that none is.
+        # Some scalars look like a number that none is.
         mark = getattr(error, "problem_mark", None)
         # What is missing at the end is missing on the line behind it.
         where = f":{min(mark.line, text.count(chr(10))) + 1}" if mark is not None else ""
@@ -119,6 +136,10 @@ def explained(
         source: Name of the text.
         what: Says what is wrong, of one of pydantic's mistakes and the keys that lead to it.
     """
-    for item in error.errors():
+    mistakes = error.errors()
+    for item in mistakes:
+        place = item["loc"]
+        if any(len(other["loc"]) > len(place) and other["loc"][: len(place)] == place for other in mistakes):
+            continue  # pydantic says of a list whose items are wrong that it is too short
         where = [key for key in item["loc"] if key != "[key]"]
         yield f"{source}:{line_of(text, where)}: {'.'.join(map(str, where))}: {what(item, where)}"

@@ -53,6 +53,11 @@ def test_steps_have_the_lines_of_the_file_and_typed_rows(tmp_path: Path) -> None
     assert (step["line"], step["at"], step["method"], step["path"]) == (10, "web", "GET", "/users/${id}")
 
 
+def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
+    steps = steps_of(written(tmp_path, SMALL + "        body: {when: 2024-01-01}\n"))
+    assert steps["journeys"][0]["steps"][0]["json"] == {"when": "2024-01-01"}
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -61,6 +66,11 @@ def test_steps_have_the_lines_of_the_file_and_typed_rows(tmp_path: Path) -> None
             "http: FETCH",
             "small.yaml:10: journeys.look.steps.0.http: 'FETCH /users/${id}' is not valid; give",
         ),
+        ("http: GET", "headers: {Content-Length: '1'}\n        http: GET", "Content-Length is the client's own"),
+        ("http: GET", "headers: {a b: ''}\n        http: GET", "headers.a b: 'a b' is not valid; a header's name"),
+        ("http: GET", "expect: {equal: {id: 1}}\n        http: GET", "'id' is not valid; a pointer begins with /"),
+        ("http: GET", "take: {key: /id}\n        http: GET", "every journey has a variable key; take another name"),
+        ("http: GET", "body: {n: .nan}\n        http: GET", "small.yaml:10: not valid YAML: .nan is no finite number"),
         ("- http: GET /users/${id}", "- expect: {}", "needs one of http, graphql and grpc"),
         ("http: GET /users/${id}", "http: GET /a\n        message: {}", "message goes with grpc"),
         ("http: GET /users/${id}", "http: GET /a\n        expect: {code: NOT_FOUND}", "expect.code goes with grpc"),
@@ -94,6 +104,7 @@ def test_what_is_wrong_with_a_file(tmp_path: Path, old: str, new: str, said: str
     with pytest.raises(UsageError) as refused:
         steps_of(written(tmp_path, SMALL.replace(old, new)))
     assert said in str(refused.value)
+    assert "\n" not in str(refused.value), "one mistake, one message"
 
 
 @pytest.mark.parametrize(
@@ -102,6 +113,8 @@ def test_what_is_wrong_with_a_file(tmp_path: Path, old: str, new: str, said: str
         ("id,name\n", "has 0 rows below a line with the variables' names"),
         ("id,name\n1\n", "row 2 has 1 values for 2 columns"),
         ("id,first name\n1,a\n", "'first name' is no name of a variable"),
+        ("id,id\n1,2\n", "users.csv:1: the column id appears twice"),
+        ("id,seq\n1,2\n", "users.csv:1: every journey has a variable seq; rename the column"),
         ("id\n01\n", "row 2: id '01' is not a number"),
     ],
 )
