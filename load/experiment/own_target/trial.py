@@ -188,11 +188,13 @@ def check(system: OwnTarget, shopload: Shopload, tapes: Tapes, name: str, out: P
 
     Raises:
         TargetError: One failed, or could not be sent.
+        UsageError: A step does not fit the description of its gRPC method; names the line of the target file.
     """
     try:
         answers = shopload.sample(tapes.parity, system.target, out, each=True)
     except GeneratorError as error:
-        raise TargetError(f"target {name} cannot be loaded: {error}") from error
+        why = str(error).removeprefix("shopload sample failed: ")
+        raise TargetError(f"target {name} cannot be loaded: {why}") from error
     wrong = [f"  journey {one['journey']}: {one['error']}" for one in answers if one["outcome"] != "ok"]
     if wrong:
         listed = "\n".join(wrong)

@@ -16,6 +16,8 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
+
+	"hopwise/load/internal/steps"
 )
 
 // The exit codes.
@@ -61,12 +63,13 @@ func Execute(args []string, stdout io.Writer, stderr *os.File) int {
 
 func exitCode(err error) int {
 	var bad badInput
+	var mistake steps.Mistake
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
-	case errors.As(err, &bad):
+	case errors.As(err, &bad), errors.As(err, &mistake):
 		return exitBadInput
 	}
 	return exitFailed

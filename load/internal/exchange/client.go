@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -59,6 +60,14 @@ type Entrance struct {
 	http     bool               // whether a channel speaks plain HTTP here
 	framed   map[string]*framed // connections for framed Thrift, by service; none if no channel speaks it
 	channels []*grpc.ClientConn // none if no channel speaks gRPC here
+}
+
+// String is its URL, as the target file of its owner has it.
+func (at *Entrance) String() string {
+	if at.client.own != nil && !at.http {
+		return strings.Replace(at.base.String(), "http", "grpc", 1)
+	}
+	return at.base.String()
 }
 
 // NewClient returns a client of the target with at most so many connections to each address where channels enter.
@@ -208,7 +217,7 @@ func (c *Client) transport() (t transport, leave func()) {
 func (c *Client) Connect(ctx context.Context) error {
 	for _, at := range c.entrances {
 		if err := at.connect(ctx); err != nil {
-			return fmt.Errorf("%s does not answer: %w", at.base, c.explain(err))
+			return fmt.Errorf("%s does not answer: %w", at, c.explain(err))
 		}
 	}
 	if c.fresh {

@@ -2,6 +2,7 @@ package steps
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -32,6 +33,12 @@ type types interface {
 	protoregistry.ExtensionTypeResolver
 }
 
+// Mistake is what is wrong with a plan as far as the target's description shows.
+type Mistake struct{ error }
+
+// Unwrap returns the cause.
+func (m Mistake) Unwrap() error { return m.error }
+
 // Prepare finds the gRPC methods of the journeys, once and before the load: in a set of descriptors, or by asking the server.
 func (p *Plan) Prepare(ctx context.Context, journeys []string, open func() *exchange.Exchange) error {
 	asked := map[string]*protoregistry.Files{}
@@ -41,7 +48,11 @@ func (p *Plan) Prepare(ctx context.Context, journeys []string, open func() *exch
 				continue
 			}
 			if err := p.describe(ctx, step, asked, open); err != nil {
-				return fmt.Errorf("%s: journey %s, step %s: %w", step.where(), name, step.Name, err)
+				err = fmt.Errorf("%s: journey %s, step %s: %w", step.where(), name, step.Name, err)
+				if ctx.Err() == nil {
+					err = Mistake{err}
+				}
+				return err
 			}
 		}
 	}
@@ -50,19 +61,19 @@ func (p *Plan) Prepare(ctx context.Context, journeys []string, open func() *exch
 
 func (p *Plan) describe(ctx context.Context, s *Step, asked map[string]*protoregistry.Files, open func() *exchange.Exchange) (err error) {
 	service, method, _ := strings.Cut(s.RPC, "/")
-	source, files := s.Set, (*protoregistry.Files)(nil)
+	source, files, address := s.Set, (*protoregistry.Files)(nil), strings.Replace(s.url, "http", "grpc", 1)
 	if source != "" {
 		if files, err = filesOf(p.Descriptors[source]); err != nil {
 			return fmt.Errorf("descriptors %s: %w", source, err)
 		}
 	} else {
-		source = "the reflection of " + s.url
+		source = "the reflection of " + address
 		key := s.url + " " + service
 		if files = asked[key]; files == nil {
 			x := open()
 			x.Toward(s.url)
 			if files, err = reflected(ctx, x.Channel(""), service); err != nil {
-				return fmt.Errorf("%s does not describe %s: %w; give descriptors: a file made by protoc --descriptor_set_out --include_imports", s.url, service, err)
+				return fmt.Errorf("%s does not describe %s: %w; give descriptors: a file made by protoc --descriptor_set_out --include_imports", address, service, err)
 			}
 			asked[key] = files
 		}
@@ -80,6 +91,31 @@ func (p *Plan) describe(ctx context.Context, s *Step, asked map[string]*protoreg
 		return fmt.Errorf("%s is a stream; a step has one request and one answer", s.RPC)
 	}
 	s.types = dynamicpb.NewTypes(files)
+	if message := s.withoutVariables(); message != nil {
+		return s.encode(message, dynamicpb.NewMessage(s.method.Input()))
+	}
+	return nil
+}
+
+// withoutVariables is the message with null for each field that has a variable in it; nil without a message.
+func (s *Step) withoutVariables() []byte {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(s.JSON, &fields) != nil || fields == nil {
+		return nil
+	}
+	for name, value := range fields {
+		if placeholder.Match(value) {
+			fields[name] = json.RawMessage("null")
+		}
+	}
+	return marshal(fields)
+}
+
+// encode reads the message as JSON into the method's request.
+func (s *Step) encode(text []byte, request *dynamicpb.Message) error {
+	if err := (protojson.UnmarshalOptions{Resolver: s.types}).Unmarshal(text, request); err != nil {
+		return outcome.Failed(outcome.Client, "the message is no %s: %s", s.method.Input().FullName(), plain(err))
+	}
 	return nil
 }
 
@@ -179,8 +215,8 @@ func (s *Step) call(ctx context.Context, values Values, x *exchange.Exchange) (a
 	if text == "" {
 		text = "{}"
 	}
-	if err := (protojson.UnmarshalOptions{Resolver: s.types}).Unmarshal([]byte(text), request); err != nil {
-		return answered{}, outcome.Failed(outcome.Client, "the message is no %s: %s", s.method.Input().FullName(), plain(err))
+	if err := s.encode([]byte(text), request); err != nil {
+		return answered{}, err
 	}
 	for name, value := range s.headers {
 		ctx = metadata.AppendToOutgoingContext(ctx, strings.ToLower(name), value.fill(values))

@@ -137,20 +137,6 @@ def test_a_journey_has_the_time_that_its_file_says(loaded: Loaded, text: str) ->
             id="a redirect elsewhere",
         ),
         pytest.param(
-            "Library/GetBook",
-            "Library/Buy",
-            "has no method Buy in library.v1.Library; methods: GetBook",
-            id="no method",
-        ),
-        pytest.param("Library/GetBook", "Library/Watch", "is a stream; a step has one request", id="a stream"),
-        pytest.param("library.v1.Library/GetBook", "no.Such/Get", "does not describe no.Such: ", id="no service"),
-        pytest.param(
-            "- grpc: library.v1.Library/GetBook",
-            "- grpc: library.v1.Library/Buy\n        descriptors: library.pb",
-            "library.yaml:35: journey call, step library.v1.Library/Buy: library.pb has no method Buy in",
-            id="a descriptor set without the method",
-        ),
-        pytest.param(
             'expect: {equal: {/title: "Volume ${book}"}}',
             'expect: {equal: {/title: "Part ${book}"}}',
             'at rpc: /title is "Volume',
@@ -160,10 +146,7 @@ def test_a_journey_has_the_time_that_its_file_says(loaded: Loaded, text: str) ->
         pytest.param("number: /number", "number: /nr", "variable number is to be taken from /nr", id="nothing to take"),
     ],
 )
-def test_a_target_that_does_not_do_what_its_file_says(
-    loaded: Loaded, text: str, tmp_path: Path, old: str, new: str, said: str
-) -> None:
-    (tmp_path / "library.pb").write_bytes(FileDescriptorSet(file=[described()]).SerializeToString())
+def test_a_target_that_does_not_do_what_its_file_says(loaded: Loaded, text: str, old: str, new: str, said: str) -> None:
     assert old in text
     done = loaded(text.replace(old, new))
     assert done.exit_code == 1
@@ -181,14 +164,44 @@ def test_a_descriptor_set_takes_the_place_of_reflection(loaded: Loaded, text: st
     assert json.loads(done.stdout)["topologies"]["here"]["journeys"]["call"]["count"] > 0
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        pytest.param(
+            "Library/GetBook",
+            "Library/Buy",
+            "has no method Buy in library.v1.Library; methods: GetBook",
+            id="no method",
+        ),
+        pytest.param("Library/GetBook", "Library/Watch", "is a stream; a step has one request", id="a stream"),
+        pytest.param("library.v1.Library/GetBook", "no.Such/Get", "does not describe no.Such: ", id="no service"),
+        pytest.param(
+            "- grpc: library.v1.Library/GetBook",
+            "- grpc: library.v1.Library/Buy\n        descriptors: library.pb",
+            "library.yaml:35: journey call, step library.v1.Library/Buy: library.pb has no method Buy in",
+            id="a descriptor set without the method",
+        ),
+        pytest.param("message: {", "message: {author: x, ", "the message is no library.v1", id="no such field"),
+    ],
+)
+def test_a_step_that_does_not_fit_what_it_calls(
+    loaded: Loaded, text: str, tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    (tmp_path / "library.pb").write_bytes(FileDescriptorSet(file=[described()]).SerializeToString())
+    assert old in text
+    done = loaded(text.replace(old, new))
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert "shopload" not in done.stderr
+    assert "http://" not in done.stderr
+
+
 def test_a_target_that_is_not_there(loaded: Loaded, text: str, ports: list[int]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         free = taken.getsockname()[1]
     done = loaded(text.replace(f":{ports[0]}", f":{free}"))
     assert done.exit_code == 1
-    assert f"target here cannot be loaded: http://127.0.0.1:{free} does not answer: " in done.stderr.replace(
-        "shopload sample failed: ", ""
-    )
+    assert f"target here cannot be loaded: http://127.0.0.1:{free} does not answer: " in done.stderr
 
 
 def test_variables_that_run_out(loaded: Loaded, text: str) -> None:
