@@ -1,11 +1,14 @@
 package steps
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"math/big"
 	"net/url"
 	"slices"
 
@@ -81,6 +84,8 @@ func (s *Step) send(ctx context.Context, values Values, x *exchange.Exchange) (a
 		if body, err = decode(got.Body); err != nil {
 			return answered{}, outcome.Wrong("the answer is not the JSON that it says it is: %w", err)
 		}
+	} else if len(s.Absent)+len(s.Equal)+len(s.There)+len(s.Take) > 0 {
+		return answered{}, outcome.Wrong("the answer is %s, not JSON: %.200q", cmp.Or(got.Type, "of no media type"), got.Body)
 	}
 	return answered{s, fmt.Sprint(got.Status), body}, nil
 }
@@ -126,7 +131,7 @@ func (s *Step) check(got answered, values Values) error {
 			return outcome.Wrong("%s is not in the answer: %.200s", pointer, marshal(got.body))
 		}
 		wanted, err := decode([]byte(want.fill(values)))
-		if err != nil || string(marshal(value)) != string(marshal(wanted)) {
+		if err != nil || !equal(value, wanted) {
 			return outcome.Wrong("%s is %.200s instead of %s", pointer, marshal(value), want.fill(values))
 		}
 	}
@@ -143,6 +148,31 @@ func (s *Step) check(got answered, values Values) error {
 		values[name] = marshal(value)
 	}
 	return nil
+}
+
+// equal says whether two JSON values are the same; numbers are, however they are written.
+func equal(one, other any) bool {
+	switch v := one.(type) {
+	case map[string]any:
+		w, is := other.(map[string]any)
+		return is && maps.EqualFunc(v, w, equal)
+	case []any:
+		w, is := other.([]any)
+		return is && slices.EqualFunc(v, w, equal)
+	case json.Number:
+		w, is := other.(json.Number)
+		return is && (v == w || equalNumbers(v, w))
+	}
+	return one == other
+}
+
+// digits is how many a number may have to be told from every other: 77 decimal ones.
+const digits = 256
+
+func equalNumbers(one, other json.Number) bool {
+	left, small := new(big.Float).SetPrec(digits).SetString(one.String())
+	right, alsoSmall := new(big.Float).SetPrec(digits).SetString(other.String())
+	return small && alsoSmall && left.Cmp(right) == 0
 }
 
 // MarshalJSON returns the canonical form: of each step its status and its answer without what is ignored.

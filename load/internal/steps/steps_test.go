@@ -54,6 +54,26 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
+func TestNumbersAreEqualHoweverTheyAreWritten(t *testing.T) {
+	for _, c := range []struct {
+		one, other string
+		same       bool
+	}{
+		{`{"a":[1,0.1]}`, `{"a":[1.0,1e-1]}`, true},
+		{`100`, `1e2`, true},
+		{`12345678901234567890`, `12345678901234567891`, false},
+		{`1`, `"1"`, false},
+		{`1e99999999999999999999`, `1`, false},
+		{`{"a":1}`, `{"b":1}`, false},
+	} {
+		one, _ := decode([]byte(c.one))
+		other, _ := decode([]byte(c.other))
+		if equal(one, other) != c.same {
+			t.Errorf("%s and %s: %v", c.one, c.other, !c.same)
+		}
+	}
+}
+
 func ofJSON(text string) (template, error) { return jsonTemplate(raw(text)) }
 
 // Pointers are those of RFC 6901, whose own examples these are among.
@@ -193,6 +213,7 @@ func TestExpectations(t *testing.T) {
 		{change("/json", func(s *Step) { s.Status = []int{201, 204} }), outcome.WrongAnswer, "status 200 instead of [201 204]"},
 		{change("/json", func(s *Step) { s.Equal = map[string]json.RawMessage{"/a/id": raw(`"y"`)} }), outcome.WrongAnswer, `/a/id is "x/1" instead of "y"`},
 		{change("/json", func(s *Step) { s.Equal = map[string]json.RawMessage{"/c": raw(`1`)} }), outcome.WrongAnswer, "/c is not in the answer"},
+		{change("/x/1", func(s *Step) { s.Absent = []string{"/errors"} }), outcome.WrongAnswer, `the answer is text/plain, not JSON: "got 1"`},
 		{change("/json", func(s *Step) { s.There = []string{"/a/x"} }), outcome.WrongAnswer, "/a/x is not in the answer"},
 		{change("/json", func(s *Step) { s.Absent = []string{"/a"} }), outcome.WrongAnswer, `/a is in the answer: {"id":"x/1"}`},
 		{change("/json", func(s *Step) { s.Take = map[string]string{"n": "/n"} }), outcome.WrongAnswer, "the variable n is to be taken from /n, which is not in the answer"},
