@@ -154,6 +154,7 @@ def plan_of(file: TargetFile, profile: Profile, blocks: int, seed: int, trace: f
             "targets": {name: place.model_dump(mode="json") for name, place in target.targets.items()},
             "sent": {
                 "mine": mine,
+                "journeys": list(target.journeys),
                 "timeout_s": target.timeout,
                 "otlp": target.otlp,
                 "ca_certificate": certificate or (ssl.get_default_verify_paths().cafile or "" if encrypted else ""),

@@ -25,6 +25,7 @@ from experiment.trial.machine_speed import machine_speed
 from experiment.trial.outcome import GENERATOR, JOURNEYS, Clock, Trial
 from experiment.trial.resources import CLIENT
 from experiment.trial.sender import LocalSender
+from hops.conclusions.wording import listed, plural
 from hops.gates.evidence import evidence_of
 from hops.run.rows import RESOURCES, calls_frame, hops_frame, read_journeys
 from hops.traces.tree import Quality
@@ -48,11 +49,13 @@ class OwnTarget:
         target: File that names the generator's target.
         switches: How the load is sent.
         ports: Ports of its processes on this machine.
+        journeys: The kinds of journeys that its file has.
     """
 
     target: Path
     switches: Switches
     ports: Sequence[int]
+    journeys: Sequence[str]
 
     def pids(self) -> Mapping[str, list[int]]:
         """The processes that listen at the target's ports, as far as this user may see whose they are."""
@@ -106,7 +109,8 @@ def make_target(plan: Plan, steps: Path, folder: Path, arm: Arm, trial: str) -> 
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{arm.label}.json"
     write_json(file, document)
-    return OwnTarget(file, arm.switches, [*(url.port or 0 for url in endpoints.values()), *place["ports"]])
+    ports = [*(url.port or 0 for url in endpoints.values()), *place["ports"]]
+    return OwnTarget(file, arm.switches, ports, sent["journeys"])
 
 
 def run_own_trial(
@@ -134,7 +138,11 @@ def run_own_trial(
     speed_before = machine_speed()
     if parity_in_full:
         checked = check(system, shopload, tapes, arm.label, folder / ANSWERS)
-        say(f"{checked} journeys of the check were answered as expected")
+        rare = [name for name in system.journeys if name not in checked]
+        say(
+            f"{plural(len(checked), 'kind')} of journeys in the check answered as expected"
+            + (f"; not on this tape, so not checked: {listed(rare)}" if rare else "")
+        )
     clock.lap("parity")
     say(f"warming up for {sending.warmup_s:g} s, not counted")
     sender.warm_up(Load(of_arm.warmup, sending.warmup_s), folder / "warmup")
@@ -180,11 +188,11 @@ def run_own_trial(
     )
 
 
-def check(system: OwnTarget, shopload: Shopload, tapes: Tapes, name: str, out: Path) -> int:
+def check(system: OwnTarget, shopload: Shopload, tapes: Tapes, name: str, out: Path) -> list[str]:
     """Sends the first journey of each kind on the tape alone, before any load.
 
     Returns:
-        How many there were.
+        The kinds.
 
     Raises:
         TargetError: One failed, or could not be sent.
@@ -199,4 +207,4 @@ def check(system: OwnTarget, shopload: Shopload, tapes: Tapes, name: str, out: P
     if wrong:
         listed = "\n".join(wrong)
         raise TargetError(f"target {name} does not answer as its file says, so nothing was loaded:\n{listed}")
-    return len(answers)
+    return list(dict.fromkeys(one["journey"] for one in answers))
