@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from hops.budget.groups import GATEWAY_SUFFIX
 from hops.budget.parts import EDGE, GENERATOR
+from hops.elements.renamed import TARGET
 from hops.run.documents.estimate import Estimate
 from hops.run.files import RunFiles
 from hops.statistics.over_blocks import rate_section
@@ -31,6 +32,7 @@ GROUPS = (
     "database",
     "cache",
     "telemetry",
+    TARGET,
     "other",
     TOTAL,
     GENERATOR_GROUP,
@@ -43,6 +45,7 @@ _GROUP_OF = {
     DATABASE: "database",
     CACHE: "cache",
     TELEMETRY: "telemetry",
+    TARGET: TARGET,
     GENERATOR: GENERATOR_GROUP,
 }
 

@@ -13,7 +13,10 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     ("channel", "Who sends a journey: web, mobile, or partner."),
     ("topology", "Which components run, and what protocol each pair of them speaks."),
     ("tape", "The fixed list of arrivals and journeys that every trial replays. The same tape is the same load."),
-    ("trial", "One replay of the tape against one topology, with fresh processes and a fresh database."),
+    (
+        "trial",
+        "One replay of the tape against one topology or target; a shop's has fresh processes and a fresh database.",
+    ),
     (
         "block",
         "One trial of each topology, in random order, one right after another. Differences are taken within blocks, "

@@ -11,19 +11,25 @@ def bytes_table(view: SummaryView) -> Table:
     columns = [Column("journey", numeric=False), view.topology_column]
     columns += [Column("requests"), Column("waves"), Column("in parallel", spare=2)]
     columns += [Column(name, "bytes", spare=int(name == "raw in")) for name in ("body in", "raw in", "body out")]
-    columns += [Column(name, "bytes") for name in ("wire in", "wire out")]
+    columns += [Column(name, "bytes") for name in ("wire in", "wire out")] if has_wire(view) else []
     rows = [
         [
             words(journey),
             view.name(name),
             *map(number, (cell["requests_per_journey"], cell["waves_mean"], cell["parallel_mean"])),
             *map(whole, (cell["bytes_in_mean"], cell["bytes_in_raw_mean"], cell["bytes_out_mean"])),
-            *map(whole, (cell["wire_in_mean"], cell["wire_out_mean"])),
+            *(map(whole, (cell["wire_in_mean"], cell["wire_out_mean"])) if has_wire(view) else ()),
         ]
         for journey in view.journeys_and_all
         for name, cell in view.cells(journey)
     ]
     return Table("bytes", view.titled("Requests and bytes per journey, means"), columns, rows, heads=2)
+
+
+def has_wire(view: SummaryView) -> bool:
+    """Whether journeys were sent alone, whose bytes on the wire are then known."""
+    every = [cell for journey in view.journeys_and_all for _, cell in view.cells(journey)]
+    return any(cell["wire_in_mean"] is not None for cell in every)
 
 
 def wire_table(view: SummaryView) -> Table:

@@ -9,17 +9,20 @@ from hops.elements.element import Chart, Element, Figures, Section, Text
 from hops.report.chart import Spec, draw
 from hops.report.encodings import amount, label, layer, topology_axis, topology_color
 from hops.report.view import View
-from hops.tables.network import bytes_table, wire_table
+from hops.tables.network import bytes_table, has_wire, wire_table
 
 
 def section(view: View) -> Section:
     """Makes the section."""
+    charts = [chart for journey in view.journeys if (chart := bytes_chart(view, journey))]
+    alone = "“On the wire” counts everything that TCP carried for a journey sent alone, headers and framing included. "
     elements: list[Element] = [
         Text(
-            "“On the wire” counts everything that TCP carried for a journey sent alone, headers and framing included. "
-            "A wave is a moment at which the client begins to wait: two waves are two round trips, one after the other."
+            (alone if has_wire(view) else "")
+            + "A wave is a moment at which the client begins to wait: two waves are two round trips, one after the "
+            "other."
         ),
-        Figures([chart for journey in view.journeys if (chart := bytes_chart(view, journey))], view.topology_key),
+        *([Figures(charts, view.topology_key)] if charts else []),
         bytes_table(view),
         wire_table(view),
     ]

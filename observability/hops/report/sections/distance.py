@@ -99,7 +99,7 @@ def distance_chart(view: View, distance: Distance, journey: str) -> Chart:
     ]
     for ring in rings:
         ring |= {"low": ring["low"] or grid[0], "high": ring["high"] or grid[-1]}
-    low, high = _bounds(rows)
+    low, high = _bounds([*rows, *measured])
     y = milliseconds_axis(field="ms", title="p50, ms", scale={"domain": [low, high]}, axis={"values": ticks(low, high)})
     x: Spec = {
         "field": "rtt",

@@ -13,6 +13,7 @@ from hops.budget.groups import GROUPS as PARTS
 from hops.budget.groups import HANDSHAKE_GROUP, NETWORK_GROUP, UNATTRIBUTED_GROUP
 from hops.elements import numbers
 from hops.elements.element import Chart, Element, Figures, Fold, Heading, Section, Text
+from hops.elements.renamed import TARGET
 from hops.elements.table import Column, Table, number, words
 from hops.report.chart import INK, Spec, draw
 from hops.report.encodings import amount, label, layer, stacked, topology_axis
@@ -26,6 +27,7 @@ _NS_PER_S = 1e9
 _LIKE = {
     "control plane": NETWORK_GROUP,
     "telemetry": HANDSHAKE_GROUP,
+    TARGET: "services",
     "other": UNATTRIBUTED_GROUP,
     TOTAL: UNATTRIBUTED_GROUP,
 }

@@ -21,6 +21,7 @@ EXPECTED = {
     "edge-sidecar": "sidecars",
     "product-canary": "services",
     "istiod": "control plane",
+    "target": "target",
     "toxiproxy": "other",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from hops.elements.element import Figures
 from hops.kinds import analyse
 from hops.kinds.compare.kind import KIND
 from hops.report.csv_files import tables_of
-from hops.report.sections.distance import section
+from hops.report.sections.distance import distance_chart, section
 from hops.report.view import View
 from hops.run.files import read_run
 from hops.synthetic.experiment import Noise
@@ -60,6 +61,17 @@ def test_every_journey_has_a_chart_and_the_mix_is_first(view: View) -> None:
     assert re.search(r"hybrid against rest: hybrid from \d", history.description)
     for network in ("wifi", "4g", "3g"):
         assert f">{network}<" in history.svg
+
+
+def test_measured_intervals_stay_within_the_chart(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
+    distance = deepcopy(view.summary["distance"])
+    point, *_ = next(iter(distance["journeys"][ALL]["measured"].values()))
+    point["ci95"] = [0.01, 10_000.0]
+    monkeypatch.setattr("hops.report.sections.distance.draw", lambda *arguments: arguments)
+    _, _, spec, _ = distance_chart(view, distance, ALL)
+    low, high = spec["layer"][3]["encoding"]["y"]["scale"]["domain"]
+    assert low < 0.01
+    assert high > 10_000
 
 
 def test_channels_have_a_table_where_the_workload_gives_them_networks(view: View) -> None:

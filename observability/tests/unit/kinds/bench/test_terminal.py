@@ -229,8 +229,7 @@ def test_what_was_not_counted_is_not_made_up(summary):
     for cell_ in topology["journeys"].values():
         cell_ |= {"wire_in_mean": None, "wire_out_mean": None}
     view = SummaryView(summary)
-    (row,) = [line for line in rendered(elements([bytes_table(view)]), 80).splitlines() if "browse" in line]
-    assert row.split()[-2:] == ["–", "–"]
+    assert "wire in" not in [column.name for column in bytes_table(view).columns]
     (row,) = [line for line in rendered(elements([wire_table(view)]), 80).splitlines() if "hybrid" in line]
     assert row.split() == ["hybrid", *["–"] * 5]
 
