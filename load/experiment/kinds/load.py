@@ -26,6 +26,7 @@ from mesh.description.options import Json
 from mesh.description.ports import load_ports
 from mesh.description.switches import Switches
 from mesh.description.topology import Topology
+from mesh.supervisor.signals import Interrupts
 
 KIND = "load"
 HIGHEST_RATE = 10_000.0
@@ -181,6 +182,7 @@ def _carry_out(plan: Plan, folder: ResultsFolder, *, retry: int, as_json: bool) 
     from experiment.runner import run_plan
 
     in_blocks.announce(plan)
+    interrupts = Interrupts()
     steps, targets = folder.path / STEPS, folder.path / "targets"
     by_label = {arm.label: arm for arm in plan.arms}
 
@@ -188,5 +190,10 @@ def _carry_out(plan: Plan, folder: ResultsFolder, *, retry: int, as_json: bool) 
         return make_target(plan, steps, targets, by_label[topology.name], trial)
 
     makers = Makers(tapes=make_tapes, system=system)
-    summary, path = run_plan(plan, folder, load_ports(os.environ), retry=retry, run=run_own_trial, makers=makers)
+    interrupts.install()
+    try:
+        interrupts.release()
+        summary, path = run_plan(plan, folder, load_ports(os.environ), retry=retry, run=run_own_trial, makers=makers)
+    finally:
+        interrupts.restore()
     in_blocks.show(summary, path, as_json=as_json)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -99,12 +101,14 @@ def test_two_targets_get_the_same_journeys_and_give_the_same_answers(loaded: Loa
         assert set(one["journeys"]) == {"all", "look", "read", "call", "borrow"}
         assert abs(one["journeys"]["all"]["count"] - asked) <= asked / 100
         assert one["cpu_ms_per_journey"]["target"] > 0
+        assert one["cost"]["target"] == one["cost"]["total"]
     assert summary["tape"]["answers_sha256"], "the digests of the answers differ"
     assert set(run.journeys["outcome"]) == {"ok"}
     held = {gate["name"]: gate["ok"] for gate in run.trials[0]["gates"]}
     assert {"tape_unsent", "start_lag_p99_ms", "start_lag_mean_ms", "generator_cores", "other_cores"} <= set(held)
     assert held["tape_unsent"]
     assert held["failure_share"]
+    assert "wire_in" not in (folder / "csv" / "bytes.csv").read_text(encoding="utf-8")
     page = (folder / "report.md").read_text(encoding="utf-8")
     assert "Latency by journey and target" in page
     assert not re.search("topolog|shop|edge", page.partition("Charts and details")[0])
@@ -122,11 +126,11 @@ def test_a_network_lies_between_customers_and_target(loaded: Loaded, text: str) 
 
 
 def test_a_journey_has_the_time_that_its_file_says(loaded: Loaded, text: str) -> None:
-    done = loaded(text + "networks: {web: {rtt: 50ms}}\ntimeout: 10ms\n", "--json")
+    done = loaded(text + "networks: {web: {rtt: 400ms}}\ntimeout: 300ms\n", "--json")
     assert done.exit_code == 3
     failures = json.loads(done.stdout)["failures"]
     assert {row["journey"] for row in failures} == {"look", "read", "call", "borrow"}
-    assert all("no whole answer within the journey's limit of 10ms" in row["reason"] for row in failures)
+    assert all("no whole answer within the journey's limit of 300ms" in row["reason"] for row in failures)
 
 
 @pytest.mark.parametrize(
@@ -206,6 +210,22 @@ def test_a_target_that_is_not_there(loaded: Loaded, text: str, ports: list[int])
     done = loaded(text.replace(f":{ports[0]}", f":{free}"))
     assert done.exit_code == 1
     assert f"target here cannot be loaded: http://127.0.0.1:{free} does not answer: " in done.stderr
+
+
+def test_a_load_that_is_terminated_says_so_and_leaves_nothing_running(loaded: Loaded, text: str) -> None:
+    def terminate() -> None:
+        while signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:  # which would end the tests
+            time.sleep(0.1)
+        time.sleep(2)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    terminating = threading.Thread(target=terminate)
+    terminating.start()
+    done = loaded(text, "--duration", "30s")
+    terminating.join()
+    assert done.exit_code == 128 + signal.SIGTERM
+    assert "stopped by SIGTERM; nothing was left running." in done.stderr
+    assert ".incomplete" in done.stderr
 
 
 def test_variables_that_run_out(loaded: Loaded, text: str) -> None:
