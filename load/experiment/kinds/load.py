@@ -178,7 +178,7 @@ def begin(plan: Plan, steps: dict[str, Any]) -> ResultsFolder:
 def _carry_out(plan: Plan, folder: ResultsFolder, *, retry: int, as_json: bool) -> None:
     # What runs trials takes a second to import, which a wrong option should not have to wait for.
     from experiment.blocks import Makers
-    from experiment.own_target.trial import OwnTarget, make_tapes, make_target, run_own_trial
+    from experiment.own_target.trial import OwnTarget, leaving_nothing, make_tapes, make_target, run_own_trial
     from experiment.runner import run_plan
 
     in_blocks.announce(plan)
@@ -189,11 +189,12 @@ def _carry_out(plan: Plan, folder: ResultsFolder, *, retry: int, as_json: bool) 
     def system(topology: Topology, _switches: Switches, _ports: object, trial: str, **_: object) -> OwnTarget:
         return make_target(plan, steps, targets, by_label[topology.name], trial)
 
-    makers = Makers(tapes=make_tapes, system=system)
+    makers = Makers(tapes=leaving_nothing(folder)(make_tapes), system=system)
+    run = leaving_nothing(folder)(run_own_trial)
     interrupts.install()
     try:
         interrupts.release()
-        summary, path = run_plan(plan, folder, load_ports(os.environ), retry=retry, run=run_own_trial, makers=makers)
+        summary, path = run_plan(plan, folder, load_ports(os.environ), retry=retry, run=run, makers=makers)
     finally:
         interrupts.restore()
     in_blocks.show(summary, path, as_json=as_json)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,15 +14,16 @@ from urllib.parse import urlsplit
 import polars as pl
 import psutil
 
-from experiment.errors import GeneratorError
+from experiment.errors import GeneratorError, UsageError
 from experiment.generator.figures import busiest_cores, late_customers
 from experiment.generator.shopload import Load, Shopload
 from experiment.generator.tapes import LOAD, WARMUP, Tapes
 from experiment.generator.tapes import Load as Tape
 from experiment.own_target.addresses import SCHEMES
 from experiment.plan.arms_in_blocks import Arm, Plan
-from experiment.results.folder import write_json
+from experiment.results.folder import ResultsFolder, write_json
 from experiment.trial.edge_log import at_edge
+from experiment.trial.files import RECORD
 from experiment.trial.machine_speed import machine_speed
 from experiment.trial.outcome import GENERATOR, JOURNEYS, Clock, Trial
 from experiment.trial.resources import CLIENT
@@ -39,6 +42,18 @@ ANSWERS = "answers.jsonl"
 
 class TargetError(MeshError):
     """A target does not do what its file says; the message names the target, the journey, the step and the check."""
+
+
+@contextmanager
+def leaving_nothing(folder: ResultsFolder) -> Iterator[None]:
+    """Removes the folder of a run that is refused before anything was measured: there is nothing to resume."""
+    try:
+        yield
+    except (TargetError, UsageError):
+        if not any(folder.path.glob(f"trials/[!.]*/{RECORD}")):
+            folder.release()
+            shutil.rmtree(folder.path)
+        raise
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,13 +154,16 @@ def test_a_journey_has_the_time_that_its_file_says(loaded: Loaded, text: str) ->
         pytest.param("number: /number", "number: /nr", "variable number is to be taken from /nr", id="nothing to take"),
     ],
 )
-def test_a_target_that_does_not_do_what_its_file_says(loaded: Loaded, text: str, old: str, new: str, said: str) -> None:
+def test_a_target_that_does_not_do_what_its_file_says(
+    loaded: Loaded, text: str, tmp_path: Path, old: str, new: str, said: str
+) -> None:
     assert old in text
     done = loaded(text.replace(old, new))
     assert done.exit_code == 1
     assert said in done.stderr
     assert "target here" in done.stderr
     assert "Traceback" not in done.stderr
+    assert not list((tmp_path / "results").iterdir()), "nothing was measured, so there is nothing to resume"
 
 
 def test_a_descriptor_set_takes_the_place_of_reflection(loaded: Loaded, text: str, tmp_path: Path) -> None:
@@ -228,7 +231,8 @@ def test_a_load_that_is_terminated_says_so_and_leaves_nothing_running(loaded: Lo
     assert ".incomplete" in done.stderr
 
 
-def test_variables_that_run_out(loaded: Loaded, text: str) -> None:
+def test_variables_that_run_out(loaded: Loaded, text: str, tmp_path: Path) -> None:
     done = loaded(text.replace("take: random", "take: once"), "--duration", "10s")
     assert done.exit_code == 2
     assert "library.yaml: tables.books: the variables run out: books.csv has 100 rows, and the journeys" in done.stderr
+    assert not list((tmp_path / "results").iterdir())
