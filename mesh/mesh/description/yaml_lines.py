@@ -39,6 +39,7 @@ class _StrictLoader(yaml.CSafeLoader):
         return super().construct_mapping(node, deep)
 
 
+# What looks like a date stays a text, as JSON has no dates.
 _StrictLoader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
     for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
