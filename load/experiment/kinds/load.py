@@ -89,7 +89,9 @@ def command(
 
 def _begin_file(har: str, openapi: str, out: Path) -> None:
     """Writes a target file to edit."""
-    from experiment.own_target.starting_points import from_har, from_openapi, write_start
+    from experiment.own_target.starting_points.document import write_start
+    from experiment.own_target.starting_points.har import from_har
+    from experiment.own_target.starting_points.openapi import from_openapi
 
     if har and openapi:
         raise UsageError("from-har and from-openapi contradict each other: give one of them")

@@ -1,0 +1,166 @@
+"""What a target file to edit is made of, and how it is written."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import SplitResult, quote, urlsplit
+
+import yaml
+
+from experiment.errors import UsageError
+from experiment.own_target.file import METHODS
+from mesh.description.yaml_lines import MOST_BYTES, YamlError, load_yaml
+
+LARGEST = 64 << 20
+FORM = "application/x-www-form-urlencoded"
+Document = dict[str, Any]
+Start = tuple[Document, list[str]]
+"""A target file, and what its reader should know."""
+Kind = TypeVar("Kind")
+_KINDS: Mapping[type, str] = {dict: "a mapping", list: "a list", str: "a text"}
+
+
+def write_start(source: Path, made: Callable[[Any], Start], out: Path) -> list[str]:
+    """Writes a target file.
+
+    Args:
+        source: The recording or description.
+        made: `from_har` or `from_openapi`.
+        out: The file to write, which is not there yet.
+
+    Returns:
+        What its reader should know.
+
+    Raises:
+        UsageError: The source is not what it should be, or the file is there already.
+    """
+    try:
+        if source.stat().st_size > LARGEST:
+            raise UsageError(f"{source} has more than {LARGEST >> 20} MiB")
+        text = source.read_text(encoding="utf-8-sig")
+        read = json.loads(text) if text.lstrip().startswith("{") else load_yaml(text, str(source))
+    except YamlError as error:
+        raise UsageError(str(error)) from error
+    except OSError as error:
+        raise UsageError(f"{source} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{source} is neither JSON nor YAML: {error}") from error
+    with about(str(source)):
+        document, notes = made(read)
+    if not document["journeys"]:
+        raise UsageError(f"{source} has no request that a target file can have: {METHODS}")
+    text = "# Edit this: weights, variables, and what answers must be.\n" + yaml.safe_dump(
+        document, sort_keys=False, allow_unicode=True, width=120
+    )
+    if len(text.encode()) > MOST_BYTES:
+        raise UsageError(f"{source} gives a target file of more than {MOST_BYTES >> 10} KiB: leave requests out of it")
+    try:
+        with out.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise UsageError(f"{out} is there already; name another file") from error
+    except OSError as error:
+        raise UsageError(f"{out} cannot be written: {error.strerror}") from error
+    return notes
+
+
+@contextmanager
+def about(what: str) -> Iterator[None]:
+    """Names the part of the source that a message is about."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"{what}: {error}") from error
+
+
+def part(whole: Any, key: str, kind: type[Kind], default: Kind | None = None) -> Kind:
+    """A member of a mapping.
+
+    Args:
+        whole: The mapping.
+        key: Name of the member.
+        kind: What the member must be.
+        default: What it is if it is not there, or null.
+
+    Raises:
+        UsageError: There is no mapping, no member without a default, or the member is of another kind.
+    """
+    if not isinstance(whole, dict):
+        raise UsageError(f"{_short(whole)} stands where a mapping with {key!r} must be")
+    value = whole.get(key)
+    if value is None and default is not None:
+        return default
+    if not isinstance(value, kind):
+        raise UsageError(f"{key!r} is {'not there' if value is None else _short(value)}; it must be {_KINDS[kind]}")
+    return value
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, default=str)
+    return text if len(text) <= 40 else f"{text[:40]}…"
+
+
+def document_of(name: str, endpoints: Mapping[str, str], journeys: Document) -> Document:
+    """A target file with one target."""
+    return {"name": name, "targets": {"mine": {"endpoints": dict(endpoints)}}, "journeys": journeys}
+
+
+def split(url: str) -> SplitResult:
+    """The parts of a URL.
+
+    Raises:
+        UsageError: It is none, or its port is none.
+    """
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError as error:
+        raise UsageError(f"{url}: {error}") from error
+    return parts
+
+
+def base_of(url: SplitResult) -> str:
+    """The base URL of an endpoint, with its port."""
+    host = f"[{url.hostname}]" if ":" in (url.hostname or "") else url.hostname
+    return f"{url.scheme}://{host}:{url.port or (443 if url.scheme == 'https' else 80)}"
+
+
+def is_json(media: str) -> bool:
+    """Whether a media type, parameters or not, is JSON."""
+    kind = kind_of(media)
+    return kind == "application/json" or kind.endswith("+json")
+
+
+def kind_of(media: str) -> str:
+    """A media type without its parameters."""
+    return media.partition(";")[0].strip().lower()
+
+
+def sent_as(media: str, body: Any) -> Document:
+    """A body, with the header that says what it is unless that goes without saying."""
+    said = not isinstance(body, str) and kind_of(media) == "application/json"
+    return {**({} if said or not media else {"headers": {"content-type": kind_of(media)}}), "body": body}
+
+
+def encoded(path: str) -> str:
+    """A path and query in which everything is encoded that may not stand there, and nothing twice."""
+    return re.sub(r"[^!-~]|[\"<>#]", lambda one: quote(one[0]), path)
+
+
+def literal(text: str) -> str:
+    """A text in which nothing is a variable."""
+    return text.replace("${", "$${")
+
+
+def escaped(value: Any) -> Any:
+    """A value of JSON in which nothing is a variable."""
+    if isinstance(value, dict):
+        return {str(key): escaped(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [escaped(one) for one in value]
+    return literal(value) if isinstance(value, str) else value

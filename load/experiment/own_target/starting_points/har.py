@@ -1,0 +1,125 @@
+"""A target file to edit, from a recording of a browser (HAR 1.2)."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+from urllib.parse import SplitResult, urlencode
+
+from graphql import GraphQLSyntaxError, OperationDefinitionNode, parse
+
+from experiment.own_target.file import METHODS
+from experiment.own_target.starting_points.document import (
+    FORM,
+    Document,
+    Start,
+    about,
+    base_of,
+    document_of,
+    encoded,
+    escaped,
+    is_json,
+    kind_of,
+    literal,
+    part,
+    sent_as,
+    split,
+)
+
+SECRET = ("authorization", "cookie", "proxy-authorization", "x-api-key")
+_GRAPHQL = {"query", "variables", "operationName", "extensions"}
+_MOST_TOKENS = 15_000
+
+
+class _LeftOut(Exception):  # noqa: N818 - nothing is wrong with the entry
+    """An entry is no step; the text says what it is."""
+
+
+def from_har(har: Any) -> Start:
+    """One journey with all requests of a recording to its busiest host, without their headers."""
+    steps: list[tuple[SplitResult, Document]] = []
+    secrets: set[str] = set()
+    left = Counter[str]()
+    for number, entry in enumerate(part(part(har, "log", dict), "entries", list), start=1):
+        with about(f"entry {number}"):
+            request = part(entry, "request", dict)
+            secrets |= {part(one, "name", str).lower() for one in part(request, "headers", list, [])} & set(SECRET)
+            try:
+                steps.append(_step(request, part(entry, "response", dict, {}).get("status")))
+            except _LeftOut as what:
+                left[str(what)] += 1
+    hosts = Counter(_host(url) for url, _ in steps)
+    kept = max(hosts, key=hosts.__getitem__, default="")
+    left.update({f"requests to {host}": requests for host, requests in hosts.items() if host != kept})
+    endpoints: dict[str, str] = {}
+    own = [
+        {**step, "at": endpoints.setdefault(base_of(url), f"web{len(endpoints) + 1}")}
+        for url, step in steps
+        if _host(url) == kept
+    ]
+    said = f"headers were left out, {', '.join(sorted(secrets))} among them" if secrets else "headers were left out"
+    notes = [f"{said}; look for secrets in paths and bodies too"]
+    if left:
+        notes.append(f"left out: {', '.join(f'{what} ({count})' for what, count in left.items())}")
+    journeys = {"visit": {"steps": own}} if own else {}
+    return document_of("recorded", {name: base for base, name in endpoints.items()}, journeys), notes
+
+
+def _host(url: SplitResult) -> str:
+    """What the endpoints of a target share: one host, with TLS or without."""
+    return f"{url.scheme}://{url.hostname}"
+
+
+def _step(request: Document, status: Any) -> tuple[SplitResult, Document]:
+    method, url = part(request, "method", str), split(part(request, "url", str))
+    if url.scheme in ("ws", "wss") or status == 101:
+        raise _LeftOut("WebSockets")
+    if url.scheme not in ("http", "https") or not url.hostname:
+        raise _LeftOut(f"{url.scheme}: URLs")
+    if method not in METHODS.split(", "):
+        raise _LeftOut(f"requests by {method}")
+    path = encoded(literal(url.path or "/") + (f"?{literal(url.query)}" if url.query else ""))
+    step = _request(method, path, part(request, "postData", dict, {}))
+    # 304 answers a condition, which was a header.
+    if isinstance(status, int) and status and status != 304 and not 200 <= status < 300:
+        step["expect"] = {"status": status}
+    return url, step
+
+
+def _request(method: str, path: str, sent: Document) -> Document:
+    media, text = part(sent, "mimeType", str, ""), part(sent, "text", str, "")
+    if kind_of(media).startswith("multipart/"):
+        raise _LeftOut("uploads (multipart)")
+    if sent.get("encoding"):
+        raise _LeftOut("bodies that are no text")
+    if not text and (fields := part(sent, "params", list, [])):
+        media = media or FORM
+        text = urlencode([(part(one, "name", str), part(one, "value", str, "")) for one in fields])
+    plain = {"http": f"{method} {path}"}
+    if not text:
+        return plain
+    body = _json(text) if is_json(media) else None
+    if method == "POST" and isinstance(body, dict) and _is_graphql(body):
+        return {"graphql": body["query"], "path": path, "variables": escaped(body.get("variables") or {})}
+    return plain | sent_as(media, escaped(body) if isinstance(body, dict | list) else literal(text))
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_graphql(body: Document) -> bool:
+    """Whether a step of GraphQL sends all that a body says: it has no key for an operation's name or extensions."""
+    if not set(body) <= _GRAPHQL or body.get("extensions"):
+        return False
+    if not isinstance(body.get("query"), str) or not isinstance(body.get("variables") or {}, dict):
+        return False
+    try:
+        definitions = parse(body["query"], no_location=True, max_tokens=_MOST_TOKENS).definitions
+    except (GraphQLSyntaxError, RecursionError):
+        return False
+    return sum(isinstance(one, OperationDefinitionNode) for one in definitions) == 1

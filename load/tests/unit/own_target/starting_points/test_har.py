@@ -1,0 +1,145 @@
+"""A recording becomes a target file that can be read and loaded, and keeps no secret of a header."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiment.errors import UsageError
+from experiment.own_target.file import read_target
+from experiment.own_target.starting_points.document import write_start
+from experiment.own_target.starting_points.har import from_har
+
+FORM = "application/x-www-form-urlencoded"
+
+
+def entry(method: str, url: str, status: int = 200, post: dict[str, Any] | None = None) -> dict[str, Any]:
+    headers = {"Authorization": "Bearer secret-1", "cookie": "s=secret-2"}
+    request = {
+        "method": method,
+        "url": url,
+        "headers": [{"name": name, "value": value} for name, value in headers.items()],
+        **({"postData": post} if post else {}),
+    }
+    return {"request": request, "response": {"status": status}}
+
+
+def posted(text: str, media: str = "application/json", **more: Any) -> dict[str, Any]:
+    return entry("POST", "http://127.0.0.1:9000/p", post={"mimeType": media, "text": text, **more})
+
+
+def begun(*entries: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
+    """The steps of a recording, without where they are sent, and the notes."""
+    document, notes = from_har({"log": {"entries": list(entries)}})
+    steps = document["journeys"].get("visit", {"steps": []})["steps"]
+    return [{key: value for key, value in step.items() if key != "at"} for step in steps], notes
+
+
+def test_a_recording_becomes_a_journey_without_headers(tmp_path: Path) -> None:
+    entries = [
+        entry("GET", "http://127.0.0.1:9000/a?x=${y}"),
+        entry("POST", "http://127.0.0.1:9001/b", 303, {"mimeType": "application/json", "text": '{"a": "${b}"}'}),
+        posted('{"query": "{ a }", "variables": {"n": 1}}'),
+    ]
+    source, out = tmp_path / "x.har", tmp_path / "out.yaml"
+    source.write_text(json.dumps({"log": {"entries": entries}}), encoding="utf-8")
+    (note,) = write_start(source, from_har, out)
+    assert "headers were left out, authorization, cookie among them" in note
+    assert "secret" not in out.read_text(encoding="utf-8")
+    target = read_target(out).target
+    first, second, graphql = target.journeys["visit"].steps
+    assert (first.http, first.at) == ("GET /a?x=$${y}", "web1")
+    assert (second.body, second.expect.status, second.at) == ({"a": "$${b}"}, (303,), "web2")
+    assert (graphql.graphql, graphql.path, graphql.variables) == ("{ a }", "/p", {"n": 1})
+    assert target.targets["mine"].endpoints["web2"] == "http://127.0.0.1:9001"
+    with pytest.raises(UsageError, match="is there already"):
+        write_start(source, from_har, out)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"query": "red shoes"},
+        {"query": "{ a }", "size": 10},
+        {"query": "query A { a } query B { b }", "operationName": "B"},
+        {"query": "fragment F on Query { a }"},
+        {"query": "{ a }", "extensions": {"x": 1}},
+        {"query": "{ a }", "variables": [1]},
+    ],
+)
+def test_json_that_a_step_of_graphql_would_not_send_whole_stays_json(body: dict[str, Any]) -> None:
+    assert begun(posted(json.dumps(body)))[0] == [{"http": "POST /p", "body": body}]
+
+
+@pytest.mark.parametrize(
+    ("sent", "step"),
+    [
+        (posted('{"query": "# of a page\\n query A { a }"}'), {"graphql": "# of a page\n query A { a }"}),
+        (posted("{}", "application/vnd.api+json"), {"headers": {"content-type": "application/vnd.api+json"}}),
+        (posted("5", "application/json; charset=utf-8"), {"headers": {"content-type": "application/json"}}),
+        (posted("a=1", FORM), {"headers": {"content-type": FORM}, "body": "a=1"}),
+        (posted("", FORM, params=[{"name": "a", "value": "x &"}, {"name": "b"}]), {"body": "a=x+%26&b="}),
+        (posted("a", ""), {"http": "POST /p", "body": "a"}),
+        (entry("GET", "http://127.0.0.1:9000/it ems/é?q=a b#top"), {"http": "GET /it%20ems/%C3%A9?q=a%20b"}),
+        (entry("GET", "http://127.0.0.1:9000/a%20b", 304), {"http": "GET /a%20b"}),
+    ],
+)
+def test_a_request_becomes_a_step(sent: dict[str, Any], step: dict[str, Any]) -> None:
+    (made,), _ = begun(sent)
+    assert made | step == made
+    assert "expect" not in made
+
+
+def test_what_is_no_step_is_left_out_and_counted() -> None:
+    steps, (_, note) = begun(
+        entry("GET", "https://cdn.example/x.js"),
+        entry("GET", "http://127.0.0.1:9000/a"),
+        entry("GET", "http://127.0.0.1:9000/b"),
+        entry("GET", "https://cdn.example/y.js"),
+        entry("GET", "http://127.0.0.1:9000/c"),
+        entry("GET", "data:image/png;base64,xx"),
+        entry("GET", "http://127.0.0.1:9000/socket", 101),
+        entry("CONNECT", "http://127.0.0.1:9000/"),
+        posted("--x", "multipart/form-data; boundary=x"),
+        posted("AAEC", "application/octet-stream", encoding="base64"),
+    )
+    assert [step["http"] for step in steps] == ["GET /a", "GET /b", "GET /c"]
+    assert note == (
+        "left out: data: URLs (1), WebSockets (1), requests by CONNECT (1), uploads (multipart) (1), "
+        "bodies that are no text (1), requests to https://cdn.example (2)"
+    )
+
+
+def test_an_address_of_ipv6_keeps_its_brackets() -> None:
+    document, _ = from_har({"log": {"entries": [entry("GET", "http://[::1]:9000/a")]}})
+    assert document["targets"]["mine"]["endpoints"] == {"web1": "http://[::1]:9000"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "null stands where a mapping with 'log' must be"),
+        ("[]", "[] stands where a mapping with 'log' must be"),
+        ("{}", "'log' is not there; it must be a mapping"),
+        ('{"log": {}}', "'entries' is not there; it must be a list"),
+        ('{"log": {"entries": [1]}}', "entry 1: 1 stands where a mapping with 'request' must be"),
+        (json.dumps({"log": {"entries": [entry("GET", "http://a:b/")]}}), "entry 1: http://a:b/: Port could not"),
+        ('{"log": {"entries": [], "pages": []}}', "has no request that a target file can have"),
+        ("a: [", "not valid YAML"),
+        ('{"log": ', "is neither JSON nor YAML"),
+        ("\x00", "not valid YAML"),
+        (None, "cannot be read: No such file or directory"),
+    ],
+)
+def test_what_is_no_recording_is_refused_with_the_reason(tmp_path: Path, text: str | None, said: str) -> None:
+    source = tmp_path / "x.har"
+    if text is not None:
+        source.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError) as refused:
+        write_start(source, from_har, tmp_path / "out.yaml")
+    assert str(refused.value).startswith(str(source))
+    assert said in str(refused.value)
+    assert not (tmp_path / "out.yaml").exists()
