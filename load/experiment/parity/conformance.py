@@ -37,6 +37,8 @@ PROTOCOLS = ("grpc", "rest", "graphql", "thrift")
 VARIABLE = "HOPWISE_CONFORMANCE"
 """What tells the tests which program they test (services/tests/conforming.py)."""
 LIMIT_S = 1_800
+_ENDED = re.compile(r"RPC that terminated with:\s*status = StatusCode\.(\w+)\s*details = \"(.*)\"")
+_LOGGED = re.compile(r" ended a call with (\w+): (.*)")
 HOLDS, FAILS, SKIPPED = "holds", "FAILS", "skipped"
 
 
@@ -86,7 +88,9 @@ def run_suites(
     told = {"component": component, "command": list(argv), "protocols": list(protocols), **limits}
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder, "results.xml")
-        arguments = ["-q", "-n0", "--no-header", "--no-summary", f"--junitxml={results}", "-o", "junit_family=xunit1"]
+        arguments = ["-q", "-n0", "--no-header", "--no-summary", f"--junitxml={results}"]
+        # What our clients log has the code that a call ended with, where their errors keep it to themselves.
+        arguments += ["-o", "junit_family=xunit1", "-o", "junit_logging=log"]
         subprocess.run(  # noqa: S603 - our own tests
             [sys.executable, "-m", "pytest", *arguments, *(str(ROOT / suite) for suite in suites)],
             cwd=ROOT,
@@ -112,7 +116,16 @@ def laws_of(results: ElementTree.Element) -> list[Law]:
         law.cases += 1
         broken = [*case.iter("failure"), *case.iter("error")]
         if broken:
-            why = (broken[0].get("message") or "").removeprefix('failed on setup with "').strip().splitlines()
-            law.failed.append(f"{parameters.rstrip(']')}: {why[0] if why else 'failed'}".removeprefix(": "))
+            law.failed.append(f"{parameters.rstrip(']')}: {_reason(case, broken[0])}".removeprefix(": "))
         law.skipped += case.find("skipped") is not None
     return list(laws.values())
+
+
+def _reason(case: ElementTree.Element, broken: ElementTree.Element) -> str:
+    """The first line of why a case failed; of a call that ended with an error of gRPC, its code and message."""
+    message = (broken.get("message") or "").removeprefix('failed on setup with "').strip()
+    first = message.partition("\n")[0].strip() or "failed"
+    ended = _ENDED.search(message)
+    if ended is None and first.startswith("shop.errors.Internal"):
+        ended = _LOGGED.search(case.findtext("system-out") or "")
+    return f"a call is answered with {': '.join(filter(None, ended.groups()))}" if ended else first

@@ -20,6 +20,15 @@ RESULTS = """
   <testcase classname="a.test_names" file="a/test_names.py" name="test_more">
     <error message="failed on setup with &quot;it died" />
   </testcase>
+  <testcase classname="a.test_rpc" file="a/test_rpc.py" name="test_codes[raw]">
+    <failure message="&lt;RpcError of RPC that terminated with:&#10;&#9;status = StatusCode.UNIMPLEMENTED&#10;
+      details = &quot;not &quot;yet&quot;&quot;&#10;&#9;debug = &quot;x&quot;&gt;" />
+  </testcase>
+  <testcase classname="a.test_rpc" file="a/test_rpc.py" name="test_codes[mapped]">
+    <failure message="shop.errors.Internal: internal error" />
+    <system-out>ERROR errors.py:72 product ended a call with UNKNOWN: boom
+</system-out>
+  </testcase>
 </testsuite></testsuites>
 """
 
@@ -31,11 +40,16 @@ def test_cases_of_a_test_are_one_law() -> None:
         ("stock", "bad is named", 2, "FAILS"),
         ("names", "names", 1, "skipped"),
         ("names", "more", 1, "FAILS"),
+        ("rpc", "codes", 2, "FAILS"),
     ]
     assert laws[1].failed == ["grpc-2: AssertionError: 3 is not 4"]
     assert laws[3].failed == ["it died"]
+    assert laws[4].failed == [
+        'raw: a call is answered with UNIMPLEMENTED: not "yet"',
+        "mapped: a call is answered with UNKNOWN: boom",
+    ]
     table = conformance_table("product", ["./product", "-v"], laws)
-    assert "whether ./product -v does: 2 of 4 do not hold" in table.caption
+    assert "whether ./product -v does: 3 of 5 do not hold" in table.caption
 
 
 def test_program_is_ours_unless_one_is_given() -> None:

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from google.protobuf import message_factory
 from google.protobuf.json_format import ParseDict
-from google.rpc.error_details_pb2 import ErrorInfo
+from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_status import rpc_status
 
@@ -38,11 +38,13 @@ class Answer:
         code: Code of the error; empty if there is none.
         field: The field at fault, if the error names one.
         body: The answer itself: a message, the messages of a stream, or what JSON says.
+        retry_s: After how many seconds to come again; 0 if an error does not say.
     """
 
     code: str = ""
     field: str = ""
     body: Any = None
+    retry_s: int = 0
 
 
 class Door(Protocol):
@@ -92,10 +94,13 @@ class GrpcDoor:
             answer = call(sent, metadata=tuple(headers.items()), timeout=LIMIT_S)
             return Answer(body=list(answer) if method.server_streaming else answer)
         except grpc.RpcError as error:
-            status, info = rpc_status.from_call(error), ErrorInfo()
-            if status is None or not status.details or not status.details[0].Unpack(info) or info.domain != "hopwise":
-                pytest.fail(f"{name} fails without an ErrorInfo of the domain hopwise: {error}")
-            return Answer(info.reason, info.metadata.get("field", ""))
+            status, info, retry = rpc_status.from_call(error), ErrorInfo(), RetryInfo()
+            for detail in status.details if status else ():
+                _ = detail.Unpack(info) or detail.Unpack(retry)
+            if info.domain != "hopwise":
+                ended = f"{error.code().name}: {error.details()}"
+                pytest.fail(f"{name} is answered with {ended}; its details have no ErrorInfo of the domain hopwise")
+            return Answer(info.reason, info.metadata.get("field", ""), retry_s=retry.retry_delay.seconds)
 
     def close(self) -> None:
         self.channel.close()
