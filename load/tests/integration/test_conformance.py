@@ -104,6 +104,13 @@ def test_a_program_that_answers_too_late_is_named_with_its_limit(monkeypatch: py
             "SHOP_CONTRACT is 1; valid: 2",
         ),
         (
+            (SET_UP, "answers_until_ctrl_c_and_ends_with_exit_code_0"),
+            "shop/platform/process/lifecycle.py",
+            "            run(_traced(serve, config))",
+            '            __import__("subprocess").Popen(["sleep", "60"])\n            run(_traced(serve, config))',
+            "left a process behind: sleep 60",
+        ),
+        (
             (CALLS, "many_calls_and_clients_leave_nothing_open"),
             "shop/product/service.py",
             READ,
@@ -120,7 +127,7 @@ def test_a_program_that_answers_too_late_is_named_with_its_limit(monkeypatch: py
             "died during a test, with exit code 7; it said: error: no more",
         ),
     ],
-    ids=["never ends", "another version", "threads", "dies"],
+    ids=["never ends", "another version", "leaves a process", "threads", "dies"],
 )
 def test_a_program_that_misbehaves_is_named_with_what_it_did(
     law: tuple[str, str], file: str, before: str, after: str, said: str, monkeypatch: pytest.MonkeyPatch
@@ -133,6 +140,24 @@ def test_a_program_that_misbehaves_is_named_with_what_it_did(
     assert said in why, why
     if "threads" not in said:
         assert f"product (command: {shlex.join(argv)})" in why
+
+
+@pytest.mark.parametrize(
+    ("says", "said"),
+    [
+        (
+            "spans do not say how long a request was to be delayed",
+            "the span shop.product.v1.ProductService/GetProduct has no attribute shop.injected_delay_ms; it has: ",
+        ),
+        (
+            "errors belong to another domain",
+            "GetProduct is answered with INVALID_ARGUMENT: id is 0; it must be from 1 to 9223372036854775807; its",
+        ),
+    ],
+)
+def test_the_reason_says_what_the_program_gave(says: str, said: str) -> None:
+    (fault,) = (one for one in FAULTS if one.says == says)
+    assert said in tried_with("product", fault, [fault]).why
 
 
 CHOSEN = ("a checkout takes another amount", "items are read one by one")

@@ -9,12 +9,15 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, NoReturn
 
 import grpc
+import psutil
 import psycopg
 import pytest
 from anyio.from_thread import start_blocking_portal
@@ -36,6 +39,8 @@ PROGRAM = conforming()
 LIMITS = PROGRAM or Conforming
 START_S, STOP_S = LIMITS.start_s, LIMITS.stop_s
 """How long a component may take to answer, and to end."""
+LEFT_S = 1.0
+"""How long what a component has started may outlive it."""
 Start = Callable[..., contextlib.AbstractContextManager["Running"]]
 
 
@@ -102,14 +107,16 @@ class Running:
     Attributes:
         component: The component that it is.
         command: Its command line.
-        process: The process.
+        process: The process, which leads a group of its own.
+        log: The file of its standard error.
         door: Where it is called.
         target: The address of that.
     """
 
     component: str
     command: tuple[str, ...]
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[bytes]
+    log: Path
     door: Door
     target: str
 
@@ -130,51 +137,75 @@ class Running:
 
     def ended(self) -> str:
         """What it said when it has ended well; fails if it has not."""
-        try:
-            _, said = self.process.communicate(timeout=STOP_S)
-        except subprocess.TimeoutExpired:
-            self.fail(f"did not end within {STOP_S:g} s of the signal")
-        if self.process.returncode:
-            self.fail(f"ended with exit code {self.process.returncode} after the signal: {said}")
-        return said
+        code = self.exit_code(STOP_S, f"did not end within {STOP_S:g} s of the signal")
+        if code:
+            self.fail(f"ended with exit code {code} after the signal")
+        return self.said()
 
-    def fail(self, what: str) -> None:
+    def exit_code(self, limit_s: float, late: str) -> int:
+        """Its exit code; fails, saying `late`, if it does not end in time, or if something that it started lives on."""
+        try:
+            code = self.process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            self.fail(late)
+        _, alive = psutil.wait_procs(self._started(), timeout=LEFT_S)
+        if alive:
+            self.fail(f"left a process behind: {shlex.join(alive[0].cmdline())}")
+        return code
+
+    def _started(self) -> list[psutil.Process]:
+        """What is in its group beside it."""
+        group = [one for one in psutil.process_iter() if _group(one.pid) == self.process.pid != one.pid]
+        return [one for one in group if one.status() != psutil.STATUS_ZOMBIE]
+
+    def said(self) -> str:
+        """What it has said so far."""
+        return self.log.read_text(encoding="utf-8", errors="replace")
+
+    def fail(self, what: str) -> NoReturn:
         """Fails the test, naming component and command, with the end of what the program said."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        with contextlib.suppress(ValueError):  # its output has been read
-            what = f"{what}; it said: {self.process.communicate()[1][-2000:].strip() or 'nothing'}"
-        pytest.fail(f"{self.component} (command: {shlex.join(self.command)}) {what}", pytrace=False)
+        said = self.said()[-2000:].strip() or "nothing"
+        pytest.fail(f"{self.component} (command: {shlex.join(self.command)}) {what}; it said: {said}", pytrace=False)
+
+
+def _group(pid: int) -> int:
+    """The group of a process; 0 if it has ended."""
+    try:
+        return os.getpgid(pid)
+    except ProcessLookupError:
+        return 0
 
 
 @pytest.fixture(scope="module")
-def start(contracted: Contracted) -> Start:
+def start(contracted: Contracted, tmp_path_factory: pytest.TempPathFactory) -> Start:
     """Starts the program with these settings; it and all that it started are killed at the end."""
     ours = (sys.executable, "-m", module_of(contracted.component))
     command = PROGRAM.command if PROGRAM else ours
+    folder = tmp_path_factory.mktemp("logs")
 
     @contextlib.contextmanager
     def running(settings: Mapping[str, str], stdin: int = subprocess.DEVNULL) -> Iterator[Running]:
-        process = subprocess.Popen(
-            guarded(command, signal.SIGKILL),
-            env={"PATH": os.environ["PATH"], **settings},
-            stdin=stdin,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        log = folder / uuid.uuid4().hex
+        with log.open("wb") as file:  # not a pipe, which a process that is left behind would keep open
+            process = subprocess.Popen(
+                guarded(command, signal.SIGKILL),
+                env={"PATH": os.environ["PATH"], **settings},
+                stdin=stdin,
+                stdout=subprocess.DEVNULL,
+                stderr=file,
+                start_new_session=True,
+            )
         target = settings.get(contracted.listens) or "127.0.0.1:9"
         door = contracted.door(target)
         try:
-            yield Running(contracted.component, command, process, door, target)
+            yield Running(contracted.component, command, process, log, door, target)
         finally:
             door.close()
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-            if process.stderr:
-                process.stderr.close()
 
     return running
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +19,7 @@ from shop.platform import page_token
 from shop.platform.access.rules import Access
 from shop.platform.config import EDGE_MARK
 from shop.platform.deadline import DEADLINE_HEADER
+from shop.user.service import MOST_FAILURES
 
 from .components import Contracted, Rows, insert_rows
 from .conftest import Running, Start
@@ -135,6 +137,16 @@ def test_errors_have_their_code_and_field(
     assert serving.door.ask(missing.name, missing.content(rows), allowed).code == "NOT_FOUND"
 
 
+def test_who_asks_too_often_is_told_when_to_come_again(over_grpc: GrpcDoor, contracted: Contracted) -> None:
+    if contracted.component != "user":
+        pytest.skip("only logins are counted")
+    wrong = {"email": f"{uuid.uuid4().hex}@example.com", "password": "a wrong password"}
+    *_, last = (over_grpc.ask("Login", wrong) for _ in range(MOST_FAILURES + 1))
+    assert (last.code, last.retry_s > 0) == ("TOO_MANY_REQUESTS", True), (
+        f"the last Login of {MOST_FAILURES + 1}: {last}"
+    )
+
+
 LISTS = {
     "product": ("ListProducts", "ListProducts:contract", {"category": "contract"}, "products", "product"),
     "user": ("ListUsers", "ListUsers", {}, "users", "user"),
@@ -170,11 +182,11 @@ def test_work_ends_with_the_time_that_the_edge_waits(
             lock(admin, contracted, rows)
             longer = {**allowed, DEADLINE_HEADER: "15000"}
             patient = other.submit(serving.door.ask, held.name, held.content(rows), longer)
-            wait_until_one_waits(admin)
+            wait_until_one_waits(admin, patient)
             for _ in range(3):  # more often than there are connections
                 late = serving.door.ask(held.name, held.content(rows), {**allowed, DEADLINE_HEADER: "300"})
                 assert late.code == "DEADLINE_EXCEEDED"
-            wait_until_one_waits(admin)
+            wait_until_one_waits(admin, patient)
             assert not patient.done(), "who waits longer is answered first"
         assert patient.result(timeout=LIMIT_S).code == ""
 

@@ -7,15 +7,17 @@ import socket
 import subprocess
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
+import grpc
 import psycopg
 import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from .components import Contracted, Rows
 from .conftest import START_S, Running, Start
-from .doors import LIMIT_S, Door, Headers
+from .doors import LIMIT_S, Answer, Door, GrpcDoor, Headers
 
 pytestmark = pytest.mark.integration
 WRONG = [
@@ -36,11 +38,8 @@ OF_SERVICES, OF_GATEWAYS = ("SHOP_DATABASE_URL", "SHOP_DATABASE_POOL"), ("SHOP_P
 def ended(start: Start, settings: dict[str, str]) -> tuple[int, str]:
     """The exit code of a program that cannot start, and what it said."""
     with start(settings) as program:
-        try:
-            _, said = program.process.communicate(timeout=START_S)
-        except subprocess.TimeoutExpired:
-            program.fail(f"did not end within {START_S:g} s, as it should with what it was told")
-        return program.process.returncode, said
+        code = program.exit_code(START_S, f"did not end within {START_S:g} s, as it should with what it was told")
+        return code, program.said()
 
 
 def test_waits_for_the_end_of_its_standard_input(
@@ -78,8 +77,9 @@ def test_a_wrong_setting_is_named(
     if variable == "SHOP_JWT_PRIVATE_KEY_FILE" and contracted.component != "user":
         pytest.skip("only user signs tokens")
     code, said = ended(start, settings | {variable: value})
-    assert (code, variable in said) == (2, True), (code, said)
-    assert [line for line in said.splitlines() if line.startswith("error:")], said
+    told = f"with {variable}={value} it should end with 2 and a line `error:` that names the variable: {code}, {said}"
+    assert (code, variable in said) == (2, True), told
+    assert [line for line in said.splitlines() if line.startswith("error:")], told
 
 
 def test_a_database_that_is_not_there_ends_it_without_a_word_of_the_password(
@@ -108,12 +108,44 @@ def test_a_call_under_way_is_answered_although_the_process_stops(
             lock(admin, contracted, rows)
             held = contracted.held
             call = other.submit(program.door.ask, held.name, held.content(rows), allowed)
-            wait_until_one_waits(admin)
+            wait_until_one_waits(admin, call)
             program.process.send_signal(signal.SIGTERM)
             wait_until_leaving(program, contracted.door(program.target))
         assert call.result(timeout=LIMIT_S).code == ""
         program.door.close()
         program.ended()
+
+
+def test_whoever_watches_its_health_is_told_that_it_stops(start: Start, settings: dict[str, str]) -> None:
+    with start(settings) as program:
+        if not isinstance(program.door, GrpcDoor):
+            pytest.skip("health is watched over gRPC")
+        program.wait_until_serving()
+        health = health_pb2_grpc.HealthStub(program.door.channel)
+        watch = health.Watch(health_pb2.HealthCheckRequest(), timeout=LIMIT_S)
+        try:
+            assert next(watch).status == health_pb2.HealthCheckResponse.SERVING
+            program.process.send_signal(signal.SIGTERM)
+            assert next(watch).status == health_pb2.HealthCheckResponse.NOT_SERVING
+        except grpc.RpcError as error:
+            if error.code() is grpc.StatusCode.UNIMPLEMENTED:
+                pytest.skip("its health cannot be watched")
+            raise AssertionError("it ended without a word that it is NOT_SERVING any more") from error
+        watch.cancel()
+        program.ended()
+
+
+def test_clients_are_told_to_connect_anew(start: Start, settings: dict[str, str]) -> None:
+    idle = threading.Event()
+    with start(settings | {"SHOP_CONNECTION_AGE_S": "1"}) as program:
+        if not isinstance(program.door, GrpcDoor):
+            pytest.skip("clients of HTTP are not told")
+        program.wait_until_serving()
+        program.door.channel.subscribe(lambda now: idle.set() if now is grpc.ChannelConnectivity.IDLE else None)
+        idle.clear()
+        assert program.door.serves()
+        assert idle.wait(LIMIT_S), "a connection outlives SHOP_CONNECTION_AGE_S"
+        assert program.door.serves()
 
 
 def wait_until_leaving(program: Running, newcomer: Door) -> None:
@@ -131,12 +163,14 @@ def lock(admin: psycopg.Connection, contracted: Contracted, rows: Rows) -> None:
     admin.execute(f"SELECT FROM {table} WHERE id = %s FOR UPDATE".encode(), [getattr(rows, which)])
 
 
-def wait_until_one_waits(admin: psycopg.Connection) -> None:
-    """Returns once one statement waits for a lock, and no other does any more."""
-    pause, waiting = threading.Event(), None
+def wait_until_one_waits(admin: psycopg.Connection, call: Future[Answer]) -> None:
+    """Returns once the statement of a call waits for a lock, and no other does any more."""
+    pause, waiting = threading.Event(), 0
     for _ in range(LIMIT_S * 20):
-        waiting = admin.execute("SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted").fetchone()
-        if waiting == (1,):
+        (waiting,) = admin.execute("SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted").fetchone() or (0,)
+        if waiting == 1:
             return
+        if call.done():
+            raise AssertionError(f"a change of a locked row was answered: {call.result()}")
         pause.wait(0.05)
     raise AssertionError(f"{waiting} statements wait for a lock in place of one")
