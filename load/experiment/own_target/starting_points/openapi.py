@@ -31,6 +31,7 @@ from mesh.description.topology import LONGEST_NAME
 
 NO_SERVER = "http://127.0.0.1:8000"
 _DEPTH = 6
+_MADE_UP = {"string": "text", "integer": 1, "number": 1, "boolean": True, "null": None}
 _IGNORED = ("accept", "content-type", "authorization")
 """Header parameters that OpenAPI leaves to other parts of a description."""
 
@@ -235,8 +236,12 @@ def _example(api: _Api, described: Any, *, made_up: bool = True, depth: int = 0)
             return described[key]
     if values := part(described, "enum", list, []):
         return values[0]
+    kinds = described.get("type") or "object"
+    kind = next((one for one in kinds if one != "null"), "null") if isinstance(kinds, list) else str(kinds)
+    if made_up and kind in _MADE_UP:
+        return _MADE_UP[kind]
     if depth > _DEPTH:
-        return None
+        return ([] if kind == "array" else {}) if made_up else None
     for key in ("oneOf", "anyOf"):
         if choices := part(described, key, list, []):
             return _example(api, choices[0], made_up=made_up, depth=depth + 1)
@@ -244,15 +249,11 @@ def _example(api: _Api, described: Any, *, made_up: bool = True, depth: int = 0)
     parts = [one for one in every if one is not None]
     if not made_up or not all(isinstance(one, dict) for one in parts):
         return next(iter(parts), None)
-    kinds = described.get("type") or "object"
-    kind = next((one for one in kinds if one != "null"), "null") if isinstance(kinds, list) else kinds
     if kind == "object":
         inside = part(described, "properties", dict, {})
         own = {str(name): _example(api, one, depth=depth + 1) for name, one in inside.items()}
         return {name: value for one in (*parts, own) for name, value in one.items()}
-    if kind == "array":
-        return [_example(api, described.get("items", {}), depth=depth + 1)]
-    return {"string": "text", "integer": 1, "number": 1, "boolean": True}.get(str(kind))
+    return [_example(api, described.get("items", {}), depth=depth + 1)] if kind == "array" else None
 
 
 def _given(api: _Api, described: Document) -> Any:
