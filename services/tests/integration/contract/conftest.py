@@ -148,15 +148,19 @@ class Running:
             code = self.process.wait(limit_s)
         except subprocess.TimeoutExpired:
             self.fail(late)
-        _, alive = psutil.wait_procs(self._started(), timeout=LEFT_S)
-        if alive:
-            self.fail(f"left a process behind: {shlex.join(alive[0].cmdline())}")
+        until = time.monotonic() + LEFT_S
+        while left := self._left():
+            if time.monotonic() > until:
+                self.fail(f"left a process behind: {left[0]}")
+            time.sleep(0.05)
         return code
 
-    def _started(self) -> list[psutil.Process]:
-        """What is in its group beside it."""
-        group = [one for one in psutil.process_iter() if _group(one.pid) == self.process.pid != one.pid]
-        return [one for one in group if one.status() != psutil.STATUS_ZOMBIE]
+    def _left(self) -> list[str]:
+        """The command lines of what lives on in its group, once it has ended."""
+        alive = (
+            one for one in psutil.process_iter(["cmdline", "status"]) if one.info["status"] != psutil.STATUS_ZOMBIE
+        )
+        return [shlex.join(one.info["cmdline"] or ["?"]) for one in alive if _group(one.pid) == self.process.pid]
 
     def said(self) -> str:
         """What it has said so far."""
