@@ -134,7 +134,7 @@ class Step(_Part):
 
 
 _FIXED = {
-    "http": re.compile("(content-length|transfer-encoding|trailer|connection)$", re.IGNORECASE),
+    "http": re.compile("(content-length|transfer-encoding|trailer)$", re.IGNORECASE),
     "grpc": re.compile("(host|content-type|user-agent|te|grpc-.*)$", re.IGNORECASE),
 }
 """Headers that the clients write themselves, whatever they are told."""
