@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mesh.components.prometheus import SIDECARS_SAY, jobs_of
+from mesh.components.prometheus import PART_OF, SIDECARS_SAY, jobs_of
 from mesh.description.ports import load_ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
@@ -44,6 +44,9 @@ def test_sidecars_of_replicas_are_one_job_at_the_ports_of_their_component(tmp_pa
     jobs = {job["job_name"]: job for job in jobs_of(topology, switches, {}, ports, meshed)}
     (static,) = jobs["product-sidecar"]["static_configs"]
     port = ports["product-metrics"]
-    assert static == {"targets": [f"127.0.0.5:{port}", f"127.0.1.5:{port}"], "labels": {"component": "product"}}
+    assert static == {
+        "targets": [f"127.0.0.5:{port}", f"127.0.1.5:{port}"],
+        "labels": {"component": "product", **PART_OF},
+    }
     assert jobs["product-sidecar"]["params"] == {"usedonly": [""], "filter": [SIDECARS_SAY]}
     assert jobs["stores"]["static_configs"][0]["targets"] == [f"127.0.0.1:{ports['stores-metrics']}"]
