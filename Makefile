@@ -169,7 +169,7 @@ prove-account: setup ## Turn the event loops' account on and off in a running sh
 	@$(RUN) -m experiment prove account $(options)
 
 .PHONY: prove-conformance
-prove-conformance: setup ## Seed a fault into each of 55 copies of our programs and check that conformance fails for all of them, about 5 min
+prove-conformance: setup ## Seed a fault into each of 55 copies of our programs and check that conformance fails for all of them, about 8 min
 	@$(RUN) -m experiment prove conformance $(options)
 
 .PHONY: prove-resume
