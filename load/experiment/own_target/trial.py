@@ -23,7 +23,6 @@ from experiment.own_target.addresses import SCHEMES
 from experiment.plan.arms_in_blocks import Arm, Plan
 from experiment.results.folder import ResultsFolder, write_json
 from experiment.trial.edge_log import at_edge
-from experiment.trial.files import RECORD
 from experiment.trial.machine_speed import machine_speed
 from experiment.trial.outcome import GENERATOR, JOURNEYS, Clock, Trial
 from experiment.trial.resources import CLIENT
@@ -50,7 +49,7 @@ def leaving_nothing(folder: ResultsFolder) -> Iterator[None]:
     try:
         yield
     except (TargetError, UsageError):
-        if not any(folder.path.glob(f"trials/[!.]*/{RECORD}")):
+        if not folder.has_trials:
             folder.release()
             shutil.rmtree(folder.path)
         raise

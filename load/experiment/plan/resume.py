@@ -23,13 +23,8 @@ def take_up(results: Path, run: str, kind: str) -> tuple[ResultsFolder, Plan]:
     """
     kinds = {folder: read_json(folder.existing / PLAN).get("kind") for folder in unfinished(results, PLAN)}
     there = [folder for folder in kinds if kinds[folder] == kind]
-    folder = interrupted(sorted(there, key=lambda folder: not _has_a_trial(folder)), run, kind)
+    folder = interrupted(sorted(there, key=lambda folder: not folder.has_trials), run, kind)
     return folder, plan_of(read_json(folder.path / PLAN))
-
-
-def _has_a_trial(folder: ResultsFolder) -> bool:
-    # An unfinished one has a hidden folder.
-    return any(folder.existing.glob("trials/[!.]*"))
 
 
 def interrupted(folders: Sequence[ResultsFolder], run: str, kind: str) -> ResultsFolder:

@@ -64,6 +64,11 @@ class ResultsFolder:
         kept = self.final.with_name(self.final.name + INCOMPLETE)
         return self.path if self.path.exists() else kept
 
+    @property
+    def has_trials(self) -> bool:
+        """Whether a trial is finished: the folder of one that is not is hidden."""
+        return any(self.existing.glob("trials/[!.]*"))
+
     def reopen(self) -> None:
         """Takes up a folder that an interrupted run left.
 
