@@ -41,7 +41,9 @@ class Known(msgspec.Struct):
             if node is tree.root or is_entry(node):
                 self.parts.add(part_of(node))
             self.called.update(map(part_of, node.children))
-            self.calls |= Counter((node.span.service, child.span.name) for child in node.children)
+            below = Counter((node.span.service, child.span.name) for child in node.children)
+            for call, count in below.items():
+                self.calls[call] = max(self.calls[call], count)
 
     def part(self, name: str, given: str) -> str:
         """A part as traces name it.
