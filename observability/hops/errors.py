@@ -14,12 +14,19 @@ HopsError
 from __future__ import annotations
 
 
+def printable(text: str) -> str:
+    """A line to be shown on a terminal or in XML, where control characters would do harm: these are escaped."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+
+
 class HopsError(Exception):
     """Base of every error raised by this package."""
 
     def __str__(self) -> str:
         # Files may have put anything into a message, and a terminal would obey it.
-        return "".join(char if char.isprintable() or char == "\n" else repr(char)[1:-1] for char in super().__str__())
+        return "\n".join(map(printable, super().__str__().split("\n")))
 
 
 class MalformedTraceError(HopsError):

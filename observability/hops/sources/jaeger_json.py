@@ -10,7 +10,7 @@ from msgspec import Raw
 from hops.errors import MalformedTraceError
 from hops.sources.read_json import each, read_one
 from hops.traces.otlp import NEEDED, SPAN_ID_DIGITS, TRACE_ID_DIGITS
-from hops.traces.span import MOST_NS, NO_ATTRIBUTES, UNKNOWN_SERVICE, AttributeValue, Kind, Span, printable
+from hops.traces.span import MOST_NS, NO_ATTRIBUTES, UNKNOWN_SERVICE, AttributeValue, Kind, Span, shown_name
 
 NS_PER_US = 1000
 
@@ -72,7 +72,7 @@ def read_trace(raw: Raw | memoryview | bytes, where: str) -> list[Span]:
         MalformedTraceError: A value is missing or of another type; the message names its place.
     """
     trace = read_one(_TRACE, raw, where)
-    names = {key: printable(process.service_name) for key, process in (trace.processes or {}).items()}
+    names = {key: shown_name(process.service_name) for key, process in (trace.processes or {}).items()}
     ids: dict[str, str] = {}  # one text of each trace id, however many spans have it
     return [_span(span, trace.traceID, names, ids, where) for span in trace.spans or ()]
 
@@ -88,7 +88,7 @@ def read_span(raw: Raw | memoryview | bytes, where: str) -> Span:
 
 def _span(span: _Span, trace_id: str, names: dict[str, str], ids: dict[str, str], where: str) -> Span:
     process = span.process
-    service = names.get(span.processID, "") if process is None else printable(process.service_name)
+    service = names.get(span.processID, "") if process is None else shown_name(process.service_name)
     attributes: dict[str, AttributeValue] = {}
     kind = Kind.UNSPECIFIED
     for tag in span.tags or ():
@@ -104,7 +104,7 @@ def _span(span: _Span, trace_id: str, names: dict[str, str], ids: dict[str, str]
         own_id,
         span_id_of(span.spanID),
         parent_id,
-        printable(span.operationName),
+        shown_name(span.operationName),
         kind,
         service or UNKNOWN_SERVICE,
         start_ns,

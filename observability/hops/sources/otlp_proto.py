@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hops.errors import MalformedTraceError
 from hops.sources.compressed import ZSTD
 from hops.traces.otlp import KINDS, NEEDED
-from hops.traces.span import MOST_NS, NO_ATTRIBUTES, UNKNOWN_SERVICE, AttributeValue, Kind, Span, printable
+from hops.traces.span import MOST_NS, NO_ATTRIBUTES, UNKNOWN_SERVICE, AttributeValue, Kind, Span, shown_name
 
 if TYPE_CHECKING:
     from opentelemetry.proto.trace.v1 import trace_pb2
@@ -95,7 +95,7 @@ def _spans(resource: trace_pb2.ResourceSpans, where: str) -> Iterator[Span]:
     service = UNKNOWN_SERVICE
     for attribute in resource.resource.attributes:
         if attribute.key == "service.name" and attribute.value.string_value:
-            service = printable(attribute.value.string_value)
+            service = shown_name(attribute.value.string_value)
     for scope in resource.scope_spans:
         for span in scope.spans:
             if len(span.trace_id) != 16 or len(span.span_id) != 8:
@@ -116,7 +116,7 @@ def _spans(resource: trace_pb2.ResourceSpans, where: str) -> Iterator[Span]:
                 intern(span.trace_id.hex()),
                 span.span_id.hex(),
                 parent.hex() if parent and parent != _NO_ID else "",
-                printable(span.name),
+                shown_name(span.name),
                 KINDS[span.kind] if span.kind < len(KINDS) else Kind.UNSPECIFIED,
                 service,
                 span.start_time_unix_nano,

@@ -12,7 +12,7 @@ from hops.errors import MalformedTraceError
 from hops.sources.jaeger_json import interval_ns, span_id_of, trace_id_of
 from hops.sources.read_json import Faults, read_one
 from hops.traces.otlp import NEEDED
-from hops.traces.span import NO_ATTRIBUTES, UNKNOWN_SERVICE, AttributeValue, Kind, Span, printable
+from hops.traces.span import NO_ATTRIBUTES, UNKNOWN_SERVICE, AttributeValue, Kind, Span, shown_name
 
 BATCH = 1000
 
@@ -74,9 +74,9 @@ def read_span(raw: Raw | memoryview | bytes, where: str) -> Span:
         intern(trace_id_of(span.trace_id)),
         span_id_of(span.id),
         span_id_of(span.parent_id) if span.parent_id and span.parent_id.strip("0") else "",
-        printable(span.name or ""),
+        shown_name(span.name or ""),
         _KINDS.get((span.kind or "").upper(), Kind.UNSPECIFIED),
-        printable(service or UNKNOWN_SERVICE),
+        shown_name(service or UNKNOWN_SERVICE),
         start_ns,
         end_ns,
         attributes or NO_ATTRIBUTES,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
 
-from hops.traces.span import CLIENT, CONSUMER, INTERNAL, PRODUCER, SERVER, Kind, Span, printable
+from hops.traces.span import CLIENT, CONSUMER, INTERNAL, PRODUCER, SERVER, Kind, Span, shown_name
 from hops.traces.tree import (
     Node,
     Tree,
@@ -64,7 +64,7 @@ def separate_shared(spans: list[Span]) -> list[Span]:
 
 def peer_of(span: Span) -> str:
     """Whom a call says that it calls; empty if it does not."""
-    return next((printable(str(span.attributes[name])) for name in PEERS if span.attributes.get(name)), "")
+    return next((shown_name(str(span.attributes[name])) for name in PEERS if span.attributes.get(name)), "")
 
 
 def place_timeless(tree: Tree) -> None:

@@ -20,7 +20,7 @@ from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import replace
 
 from hops.errors import MalformedTraceError
-from hops.traces.span import MOST_NS, NO_ATTRIBUTES, UNKNOWN_SERVICE, AttributeValue, Kind, Span, printable
+from hops.traces.span import MOST_NS, NO_ATTRIBUTES, UNKNOWN_SERVICE, AttributeValue, Kind, Span, shown_name
 
 #: Attributes that a budget needs. Spans have a dozen; the others would only take time and memory.
 NEEDED = frozenset(
@@ -223,7 +223,7 @@ def spans_of_one(resource_spans: ResourceSpans, where: str) -> list[Span]:
     service = UNKNOWN_SERVICE
     for one in resource_spans.resource.attributes or ():
         if one.key == "service.name" and one.value.string_value:
-            service = printable(one.value.string_value)
+            service = shown_name(one.value.string_value)
     spans: list[Span] = []
     for scope_spans in resource_spans.scope_spans or ():
         spans += [
@@ -231,7 +231,7 @@ def spans_of_one(resource_spans: ResourceSpans, where: str) -> list[Span]:
                 intern(span.trace_id),
                 span.span_id,
                 span.parent_span_id,
-                printable(span.name),
+                shown_name(span.name),
                 _KINDS[span.kind],
                 service,
                 span.start_time_unix_nano,

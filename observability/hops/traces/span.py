@@ -9,6 +9,8 @@ from sys import intern
 
 import msgspec
 
+from hops.errors import printable
+
 AttributeValue = str | int | float | bool
 
 
@@ -72,11 +74,9 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     links: tuple[tuple[str, str], ...] = ()
 
 
-def printable(name: str) -> str:
-    """A name to be shown on a terminal and in XML, where control characters would do harm: these are escaped."""
-    if not name.isprintable():
-        name = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in name)
-    return intern(name)
+def shown_name(name: str) -> str:
+    """A name as it may be shown, whoever wrote it; one text, however many spans have it."""
+    return intern(printable(name))
 
 
 def by_trace(spans: Iterable[Span]) -> dict[str, list[Span]]:
