@@ -39,6 +39,7 @@ func (queries) Product(ctx context.Context, id string) (*graph.Product, error) {
 	if err != nil {
 		return nil, err
 	}
+	graph.ExpectProducts(ctx)
 	product, err := graph.Of(ctx).Products.Load(number)
 	return graph.Existing(product, err, "product", number)
 }

@@ -193,7 +193,11 @@ func (l *OrderLine) Product(ctx context.Context) (*Product, error) {
 
 // Order returns the order that the line belongs to.
 func (l *OrderLine) Order(ctx context.Context) (*Order, error) {
-	if l.order.whole || asked(ctx).only(knownByLine) {
+	if l.order.whole {
+		ExpectOrders(ctx, []*Order{l.order})
+		return l.order, nil
+	}
+	if asked(ctx).only(knownByLine) {
 		return l.order, nil
 	}
 	return l.order.request.prepared(ctx, l.order.Id)
