@@ -85,6 +85,33 @@ class Expect(_Part):
         return given
 
 
+class Source(_Part):
+    """Where of an answer a variable comes from: a pointer, or one of the others; `match` alone is of the body's text.
+
+    Attributes:
+        pointer: To a value of the JSON.
+        header: Name of a header, or of metadata of gRPC.
+        cookie: Name of a cookie that is set.
+        match: Regular expression (RE2) with one group, which is taken of a header, a cookie, or the body.
+    """
+
+    pointer: Pointer = ""
+    header: Header = ""
+    cookie: Header = ""
+    match: str = ""
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Source:
+        chosen = self.model_fields_set - {"match"}
+        if len(chosen) > 1 or not self.model_fields_set or ("pointer" in chosen and self.match):
+            raise ValueError("give a pointer, such as /items/0/id, or one of header and cookie, or match for the body")
+        return self
+
+
+def _source(given: Any) -> Any:
+    return {"pointer": given} if isinstance(given, str) else given
+
+
 class Step(_Part):
     """One request: `http`, `graphql` or `grpc`.
 
@@ -97,7 +124,7 @@ class Step(_Part):
         body: JSON, or a text, of an HTTP request.
         descriptors: Set of protobuf descriptors that has the method, a file from the target file on; the server is
             asked by reflection if it is left out.
-        take: Variables that later steps get from the answer, each by a pointer.
+        take: Variables that later steps get from the answer, and where each is; in the file a pointer, or a `Source`.
         ignore: Pointers to what of the answer is not the same each time.
     """
 
@@ -113,7 +140,7 @@ class Step(_Part):
     message: dict[str, Any] = Field(default_factory=dict)
     descriptors: str = ""
     expect: Expect = Expect()
-    take: dict[Variable, Pointer] = Field(default_factory=dict)
+    take: dict[Variable, Annotated[Source, BeforeValidator(_source)]] = Field(default_factory=dict)
     ignore: tuple[Pointer, ...] = ()
 
     @model_validator(mode="after")
@@ -130,6 +157,8 @@ class Step(_Part):
             raise ValueError(f"the header {fixed[0]} is the client's own")
         if taken := [name for name in self.take if name in BUILT_IN]:
             raise ValueError(f"every journey has a variable {taken[0]}; take another name")
+        if self.grpc and any(one.cookie or (one.match and not one.header) for one in self.take.values()):
+            raise ValueError("take: of gRPC's answers there are pointers and headers")
         return self
 
 
@@ -272,4 +301,6 @@ def _keys(where: Sequence[Any]) -> list[str]:
             kind = Step
         case ["journeys", _, "steps", _, "expect"]:
             kind = Expect
+        case ["journeys", _, "steps", _, "take", _]:
+            kind = Source
     return list(kind.model_fields)

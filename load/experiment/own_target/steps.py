@@ -99,7 +99,7 @@ def _step(file: TargetFile, speaks: Mapping[str, str], journey: str, place: int,
         "equal": step.expect.equal,
         "there": list(step.expect.there),
         "absent": list(step.expect.absent),
-        "take": step.take,
+        "take": {name: source.model_dump(exclude_defaults=True) for name, source in step.take.items()},
         "ignore": list(step.ignore),
     }
     return document | dict(_sent(step))

@@ -35,9 +35,8 @@ type Request struct {
 type Response struct {
 	Status int
 	Type   string // media type, without parameters
+	Header http.Header
 	Body   []byte
-
-	Location string // where the answer leads, if its status says so
 
 	unchanged bool // the shop said so, and the rest is from the cache
 }
@@ -88,7 +87,7 @@ func (x *Exchange) send(ctx context.Context, r Request, traceparent string, way 
 	way.answered()
 	x.status.Store(int64(answer.StatusCode))
 	response := Response{
-		Status: answer.StatusCode, Type: mediaType(answer.Header.Get("Content-Type")), Location: answer.Header.Get("Location"),
+		Status: answer.StatusCode, Type: mediaType(answer.Header.Get("Content-Type")), Header: answer.Header,
 	}
 	raw, err := io.ReadAll(io.LimitReader(answer.Body, maxBody))
 	way.read()
@@ -108,7 +107,7 @@ func (x *Exchange) send(ctx context.Context, r Request, traceparent string, way 
 		known.answer.unchanged = true
 		return known.answer, nil
 	}
-	x.cache.keep(request, answer.Header, response)
+	x.cache.keep(request, response)
 	return response, nil
 }
 
@@ -224,8 +223,8 @@ func (c *Cache) find(r *http.Request) (k kept, found bool) {
 }
 
 // keep keeps an answer that may be kept, in the place of an older one.
-func (c *Cache) keep(r *http.Request, headers http.Header, answer Response) {
-	policy, tag := headers.Get("Cache-Control"), headers.Get("ETag")
+func (c *Cache) keep(r *http.Request, answer Response) {
+	policy, tag := answer.Header.Get("Cache-Control"), answer.Header.Get("ETag")
 	if c == nil || r.Method != http.MethodGet || answer.Status != http.StatusOK || tag == "" || strings.Contains(policy, "no-store") {
 		return
 	}

@@ -81,7 +81,7 @@ type Step struct {
 	Equal   map[string]json.RawMessage `json:"equal,omitempty"`   // value at each pointer; a template
 	There   []string                   `json:"there,omitempty"`   // pointers
 	Absent  []string                   `json:"absent,omitempty"`  // pointers
-	Take    map[string]string          `json:"take,omitempty"`    // pointer of each variable
+	Take    map[string]*Source         `json:"take,omitempty"`    // where each variable is
 	Ignore  []string                   `json:"ignore,omitempty"`  // pointers that the digest leaves out; "" for the whole answer
 
 	file    string
@@ -215,7 +215,10 @@ func (s *Step) prepare(known map[string]bool) (err error) {
 			return fmt.Errorf("step %s: nothing gives the variable ${%s}; there are: %s", s.Name, name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		}
 	}
-	for variable := range s.Take {
+	for variable, source := range s.Take {
+		if err := source.prepare(); err != nil {
+			return fmt.Errorf("step %s: take %s: %w", s.Name, variable, err)
+		}
 		known[variable] = true
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -222,25 +223,31 @@ func (s *Step) call(ctx context.Context, values Values, x *exchange.Exchange) (a
 		ctx = metadata.AppendToOutgoingContext(ctx, strings.ToLower(name), value.fill(values))
 	}
 	var end *status.Status
-	err := x.Channel("").Invoke(ctx, "/"+s.RPC, request, got, grpc.OnFinish(func(err error) { end = status.Convert(err) }))
+	var first, last metadata.MD
+	err := x.Channel("").Invoke(ctx, "/"+s.RPC, request, got, grpc.Header(&first), grpc.Trailer(&last),
+		grpc.OnFinish(func(err error) { end = status.Convert(err) }))
 	switch {
 	case err != nil && end.Code() != s.code: // which is OK without an end, as of a request that was never sent
 		return answered{}, err
 	case err == nil && s.code != codes.OK:
 		return answered{}, outcome.Wrong("code OK instead of %s", s.code)
 	}
+	answer := answered{step: s, status: s.code.String(), header: http.Header{}}
+	for name, values := range metadata.Join(first, last) {
+		answer.header[http.CanonicalHeaderKey(name)] = values
+	}
 	if s.code != codes.OK {
-		return answered{s, s.code.String(), map[string]any{"message": end.Message()}}, nil
+		answer.body = map[string]any{"message": end.Message()}
+		return answer, nil
 	}
 	encoded, err := (protojson.MarshalOptions{Resolver: s.types, UseProtoNames: true, EmitDefaultValues: true}).Marshal(got)
 	if err != nil {
 		return answered{}, outcome.Wrong("the answer cannot be read: %w", err)
 	}
-	body, err := decode(encoded)
-	if err != nil {
+	if answer.body, err = decode(encoded); err != nil {
 		return answered{}, outcome.Wrong("the answer cannot be read: %w", err)
 	}
-	return answered{s, s.code.String(), body}, nil
+	return answer, nil
 }
 
 // plain is protobuf's message with the spaces that it makes unbreakable now and then, so that nobody relies on its text.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
+	"net/http"
 	"net/url"
 	"slices"
 
@@ -23,6 +24,8 @@ type answered struct {
 	step   *Step
 	status string // of HTTP, or the code of gRPC
 	body   any    // a JSON value, or the digest of a body that is none
+	header http.Header
+	text   []byte // the body of an answer over HTTP
 }
 
 // Run sends a journey's steps, checks each answer, and takes from it what later steps need.
@@ -80,14 +83,27 @@ func (s *Step) send(ctx context.Context, values Values, x *exchange.Exchange) (a
 	}
 	sum := sha256.Sum256(got.Body)
 	body := any(hex.EncodeToString(sum[:]))
-	if got.JSON() {
+	if got.JSON() && len(got.Body) > 0 { // some give a media type with 204, too
 		if body, err = decode(got.Body); err != nil {
 			return answered{}, outcome.Wrong("the answer is not the JSON that it says it is: %w", err)
 		}
-	} else if len(s.Absent)+len(s.Equal)+len(s.There)+len(s.Take) > 0 {
-		return answered{}, outcome.Wrong("the answer is %s, not JSON: %.200q", cmp.Or(got.Type, "of no media type"), got.Body)
+	} else if s.needsJSON() {
+		kind := cmp.Or(got.Type, "of no media type")
+		if len(got.Body) == 0 {
+			kind = "empty"
+		}
+		return answered{}, outcome.Wrong("the answer is %s, not JSON: %.200q", kind, got.Body)
 	}
-	return answered{s, fmt.Sprint(got.Status), body}, nil
+	return answered{s, fmt.Sprint(got.Status), body, got.Header, got.Body}, nil
+}
+
+func (s *Step) needsJSON() bool {
+	for _, source := range s.Take {
+		if !source.isText() {
+			return true
+		}
+	}
+	return len(s.Absent)+len(s.Equal)+len(s.There) > 0
 }
 
 func (s *Step) checkStatus(got exchange.Response, base *url.URL) error {
@@ -99,7 +115,7 @@ func (s *Step) checkStatus(got exchange.Response, base *url.URL) error {
 	if expected {
 		return nil
 	}
-	if got.Status >= 300 && got.Status < 400 && got.Location != "" {
+	if got.Status >= 300 && got.Status < 400 && got.Header.Get("Location") != "" {
 		return s.redirected(got, base)
 	}
 	class := outcome.OfStatus(got.Status)
@@ -111,11 +127,11 @@ func (s *Step) checkStatus(got exchange.Response, base *url.URL) error {
 
 // redirected says where an answer leads, which is never followed.
 func (s *Step) redirected(got exchange.Response, base *url.URL) error {
-	to, err := base.Parse(got.Location)
+	to, err := base.Parse(got.Header.Get("Location"))
 	if err == nil && to.Scheme == base.Scheme && to.Host == base.Host {
 		return outcome.Wrong("status %d leads to %s; redirects are not followed: give that path, or expect the status", got.Status, to.RequestURI())
 	}
-	return outcome.Wrong("status %d leads away from the target, to %.200q; redirects are not followed", got.Status, got.Location)
+	return outcome.Wrong("status %d leads away from the target, to %.200q; redirects are not followed", got.Status, got.Header.Get("Location"))
 }
 
 // check holds the answer against the expectations, and takes variables from it.
@@ -140,10 +156,10 @@ func (s *Step) check(got answered, values Values) error {
 			return outcome.Wrong("%s is not in the answer: %.200s", pointer, marshal(got.body))
 		}
 	}
-	for name, pointer := range s.Take {
-		value, there := at(got.body, pointer)
+	for name, source := range s.Take {
+		value, there := source.of(got)
 		if !there {
-			return outcome.Wrong("the variable %s is to be taken from %s, which is not in the answer: %.200s", name, pointer, marshal(got.body))
+			return outcome.Wrong("the variable %s is to be taken from %s, which is not in the answer: %.200s", name, source, marshal(got.body))
 		}
 		values[name] = marshal(value)
 	}

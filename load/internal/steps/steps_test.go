@@ -1,6 +1,9 @@
 package steps
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -11,7 +14,10 @@ import (
 	"testing"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -156,6 +162,12 @@ func serve(t *testing.T) string {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, "%q", r.Host)
 	})
+	mux.HandleFunc("/session", func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["X-Sum"] = []string{"a", "c"}
+		http.SetCookie(w, &http.Cookie{Name: "other", Value: "0"})
+		http.SetCookie(w, &http.Cookie{Name: "sid", Value: "k=1/2", Path: "/", HttpOnly: true})
+		fmt.Fprint(w, `<input value token="t7">`)
+	})
 	mux.HandleFunc("/x/{id}", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "got ", r.PathValue("id")) })
 	mux.HandleFunc("/away", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://elsewhere.example/", 302) })
 	mux.HandleFunc("/near", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/json", 301) })
@@ -164,12 +176,14 @@ func serve(t *testing.T) string {
 	return strings.TrimPrefix(server.URL, "http://")
 }
 
+func take(source Source) map[string]*Source { return map[string]*Source{"n": &source} }
+
 func get(path string) Step { return Step{At: "e", Method: http.MethodGet, Path: path} }
 
 // What a step takes from its answer is there for the next one, and the canonical answer is the same each time.
 func TestStepsFollowEachOther(t *testing.T) {
 	first, second := get("/json"), get("/x/${id}")
-	first.Take, first.Ignore = map[string]string{"id": "/a/id"}, []string{"/at"}
+	first.Take, first.Ignore = map[string]*Source{"id": {Pointer: "/a/id"}}, []string{"/at"}
 	first.Equal = map[string]json.RawMessage{"/b": raw(`12345678901234567890`)}
 	address := serve(t)
 	one, err := run(t, plan(t, first, second), target.REST, address)
@@ -182,6 +196,29 @@ func TestStepsFollowEachOther(t *testing.T) {
 	}
 	if !strings.HasPrefix(one, `[{"answer":{"a":{"id":"x/1"},"b":12345678901234567890},"status":"200"},`) {
 		t.Error(one)
+	}
+}
+
+// What an answer says beside its JSON can be taken, too, and is a text.
+func TestHeadersCookiesAndTextsAreTaken(t *testing.T) {
+	for _, c := range []struct {
+		path   string
+		source Source
+		want   string
+	}{
+		{"/session", Source{Header: "x-sum"}, "a"},
+		{"/session", Source{Header: "X-Sum", Match: "(c)"}, "c"},
+		{"/session", Source{Cookie: "sid"}, "k=1/2"},
+		{"/session", Source{Cookie: "sid", Match: `/(\d)$`}, "2"},
+		{"/session", Source{Match: `token="(\w*)"`}, "t7"},
+	} {
+		first, second := get(c.path), get("/x/${n}")
+		first.Take = take(c.source)
+		got, err := run(t, plan(t, first, second), target.REST, serve(t))
+		sum := sha256.Sum256([]byte("got " + c.want))
+		if err != nil || !strings.Contains(got, hex.EncodeToString(sum[:])) {
+			t.Errorf("%s: %s, %v", &c.source, got, err)
+		}
 	}
 }
 
@@ -216,7 +253,10 @@ func TestExpectations(t *testing.T) {
 		{change("/x/1", func(s *Step) { s.Absent = []string{"/errors"} }), outcome.WrongAnswer, `the answer is text/plain, not JSON: "got 1"`},
 		{change("/json", func(s *Step) { s.There = []string{"/a/x"} }), outcome.WrongAnswer, "/a/x is not in the answer"},
 		{change("/json", func(s *Step) { s.Absent = []string{"/a"} }), outcome.WrongAnswer, `/a is in the answer: {"id":"x/1"}`},
-		{change("/json", func(s *Step) { s.Take = map[string]string{"n": "/n"} }), outcome.WrongAnswer, "the variable n is to be taken from /n, which is not in the answer"},
+		{change("/json", func(s *Step) { s.Take = take(Source{Pointer: "/n"}) }), outcome.WrongAnswer, "the variable n is to be taken from /n, which is not in the answer"},
+		{change("/json", func(s *Step) { s.Take = take(Source{Cookie: "n"}) }), outcome.WrongAnswer, "from the cookie n, which is not"},
+		{change("/x/1", func(s *Step) { s.Take = take(Source{Match: "gone (.)"}) }), outcome.WrongAnswer, `from the body by "gone (.)", which is not`},
+		{change("/near", func(s *Step) { s.Status, s.Take = []int{301}, take(Source{Header: "Location", Match: "x(.)"}) }), outcome.WrongAnswer, `from the header Location by "x(.)"`},
 	} {
 		_, err := run(t, plan(t, c.step), target.REST, address)
 		if err == nil || !strings.Contains(err.Error(), c.want) || outcome.Of(err) != c.class {
@@ -230,6 +270,12 @@ func TestExpectations(t *testing.T) {
 
 type products struct {
 	productv1.UnimplementedProductServiceServer
+}
+
+func (products) GetProduct(ctx context.Context, _ *productv1.GetProductRequest) (*productv1.Product, error) {
+	_ = grpc.SetHeader(ctx, metadata.Pairs("next-id", "12"))
+	_ = grpc.SetTrailer(ctx, metadata.Pairs("last-id", "13"))
+	return nil, status.Error(codes.Unimplemented, "none")
 }
 
 // rpcServer answers no call, so that what is seen of it is its description.
@@ -279,6 +325,12 @@ func TestMethodsOfGRPC(t *testing.T) {
 	}
 	described, silent := rpcServer(t, true), rpcServer(t, false)
 	if got, err := run(t, plan(t, call(service+"/GetProduct")), target.GRPC, described); err != nil || !strings.Contains(got, `"status":"Unimplemented"`) {
+		t.Error(got, err)
+	}
+	first, second := call(service+"/GetProduct"), call(service+"/BatchGetProducts")
+	first.Take = map[string]*Source{"next": {Header: "Next-Id"}, "last": {Header: "last-id"}}
+	second.JSON = raw(`{"ids":["${next}","${last}"]}`)
+	if got, err := run(t, plan(t, first, second), target.GRPC, described); err != nil {
 		t.Error(got, err)
 	}
 	withSet := func(step Step, set []byte) *Plan {
@@ -339,6 +391,8 @@ func TestRefusals(t *testing.T) {
 		{func(p *Plan) { p.Tables = table("all", row) }, `unknown take "all"; ways to take rows: once, again, random`},
 		{func(p *Plan) { p.Tables, p.Journeys[0].Table = table(Once), "r" }, `the table "r" has no rows`},
 		{func(p *Plan) { p.Journeys[0].Steps[0].Code = "NOPE" }, `unknown code "NOPE"`},
+		{func(p *Plan) { *p.Journeys[0].Steps[0] = Step{Take: take(Source{Match: "("})} }, "take n: error parsing regexp"},
+		{func(p *Plan) { *p.Journeys[0].Steps[0] = Step{Take: take(Source{Match: "a|b"})} }, `take n: match "a|b" has 0 groups; give one`},
 	} {
 		if err := parse(c.change); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v instead of %q", err, c.want)

@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 import itertools
 import sys
-from typing import Any
+from typing import Annotated, Any
 
 import strawberry
 import uvicorn
-from fastapi import FastAPI, HTTPException
+from fastapi import Cookie, FastAPI, HTTPException, Response
 from fastapi.responses import RedirectResponse
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
 from google.protobuf.descriptor_pool import DescriptorPool
@@ -42,10 +42,16 @@ async def get_book(book: int) -> dict[str, Any]:
     return {"id": book, "title": title_of(book), "shelf": f"row {book % 7}/{book % 3}"}
 
 
+@http.post("/visits", status_code=204)
+async def come_in(response: Response) -> None:
+    response.set_cookie("visit", f"v{next(numbers)}", httponly=True)
+
+
 @http.post("/loans", status_code=201)
-async def lend(asked: dict[str, int]) -> dict[str, Any]:
+async def lend(asked: dict[str, int], response: Response, visit: Annotated[str, Cookie()]) -> dict[str, Any]:
     number = next(numbers)
     loans[number] = asked["book"]
+    response.headers["location"] = f"/loans/{number}"
     return {"number": number, "book": asked["book"]}
 
 

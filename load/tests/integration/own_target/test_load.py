@@ -151,7 +151,10 @@ def test_a_journey_has_the_time_that_its_file_says(loaded: Loaded, text: str) ->
             id="another answer",
         ),
         pytest.param("status: 201", "status: 202", "status 201 instead of [202]", id="another status"),
-        pytest.param("number: /number", "number: /nr", "variable number is to be taken from /nr", id="nothing to take"),
+        pytest.param(
+            "{header: Location,", "{header: Place,", "is to be taken from the header Place", id="nothing to take"
+        ),
+        pytest.param("{cookie: visit}", "/visit", "the answer is empty, not JSON", id="no JSON to take from"),
     ],
 )
 def test_a_target_that_does_not_do_what_its_file_says(
@@ -216,15 +219,19 @@ def test_a_target_that_is_not_there(loaded: Loaded, text: str, ports: list[int])
 
 
 def test_a_load_that_is_terminated_says_so_and_leaves_nothing_running(loaded: Loaded, text: str) -> None:
+    ended = threading.Event()
+
     def terminate() -> None:
         while signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:  # which would end the tests
-            time.sleep(0.1)
-        time.sleep(2)
-        os.kill(os.getpid(), signal.SIGTERM)
+            if ended.wait(0.1):
+                return
+        if not ended.wait(2):
+            os.kill(os.getpid(), signal.SIGTERM)
 
     terminating = threading.Thread(target=terminate)
     terminating.start()
     done = loaded(text, "--duration", "30s")
+    ended.set()
     terminating.join()
     assert done.exit_code == 128 + signal.SIGTERM
     assert "stopped by SIGTERM; nothing was left running." in done.stderr

@@ -70,6 +70,32 @@ def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
         ("http: GET", "headers: {a b: ''}\n        http: GET", "headers.a b: 'a b' is not valid; a header's name"),
         ("http: GET", "expect: {equal: {id: 1}}\n        http: GET", "'id' is not valid; a pointer begins with /"),
         ("http: GET", "take: {key: /id}\n        http: GET", "every journey has a variable key; take another name"),
+        ("http: GET", "take: {n: id}\n        http: GET", "'id' is not valid; a pointer begins with /"),
+        (
+            "http: GET",
+            "take: {n: {}}\n        http: GET",
+            "take.n: give a pointer, such as /items/0/id, or one of header",
+        ),
+        (
+            "http: GET",
+            "take: {n: {header: A, cookie: b}}\n        http: GET",
+            "take.n: give a pointer, such as /items/0",
+        ),
+        (
+            "http: GET",
+            "take: {n: {head: A}}\n        http: GET",
+            "take.n.head: is not a key here; valid: pointer, header,",
+        ),
+        (
+            "http: GET",
+            "take: {n: {header: a b}}\n        http: GET",
+            "take.n.header: 'a b' is not valid; a header's name",
+        ),
+        (
+            "http: GET /users/${id}",
+            "grpc: a.B/C\n        take: {n: {cookie: a}}",
+            "take: of gRPC's answers there are pointers and headers",
+        ),
         ("http: GET", "body: {n: .nan}\n        http: GET", "small.yaml:10: not valid YAML: .nan is no finite number"),
         ("- http: GET /users/${id}", "- expect: {}", "needs one of http, graphql and grpc"),
         ("http: GET /users/${id}", "http: GET /a\n        message: {}", "message goes with grpc"),

@@ -1,0 +1,79 @@
+package steps
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"regexp"
+)
+
+// Source is where of an answer a variable is: a value that a pointer leads to, or a text, which is that of a header, a cookie, or of
+// the whole body if there is only an expression.
+type Source struct {
+	Pointer string `json:"pointer,omitempty"`
+	Header  string `json:"header,omitempty"`
+	Cookie  string `json:"cookie,omitempty"`
+	Match   string `json:"match,omitempty"` // expression whose group is taken of the text
+
+	match *regexp.Regexp
+}
+
+func (s *Source) isText() bool { return cmp.Or(s.Header, s.Cookie, s.Match) != "" }
+
+func (s *Source) String() string {
+	text := s.Pointer
+	switch {
+	case s.Header != "":
+		text = "the header " + s.Header
+	case s.Cookie != "":
+		text = "the cookie " + s.Cookie
+	case s.Match != "":
+		text = "the body"
+	}
+	if s.Match != "" {
+		text += fmt.Sprintf(" by %q", s.Match)
+	}
+	return text
+}
+
+func (s *Source) prepare() (err error) {
+	if s.Match == "" {
+		return nil
+	}
+	if s.match, err = regexp.Compile(s.Match); err == nil && s.match.NumSubexp() != 1 {
+		err = fmt.Errorf("match %q has %d groups; give one, around what is to be taken: id=(\\d+)", s.Match, s.match.NumSubexp())
+	}
+	return err
+}
+
+// of returns the variable, and whether it is there.
+func (s *Source) of(got answered) (value any, there bool) {
+	if !s.isText() {
+		return at(got.body, s.Pointer)
+	}
+	for _, text := range s.texts(got) {
+		if s.match == nil {
+			return text, true
+		}
+		if found := s.match.FindStringSubmatch(text); found != nil {
+			return found[1], true
+		}
+	}
+	return nil, false
+}
+
+func (s *Source) texts(got answered) (texts []string) {
+	switch {
+	case s.Header != "":
+		return got.header.Values(s.Header)
+	case s.Cookie != "":
+		for _, cookie := range (&http.Response{Header: got.header}).Cookies() {
+			if cookie.Name == s.Cookie {
+				texts = append(texts, cookie.Value)
+			}
+		}
+		return texts
+	default:
+		return []string{string(got.text)}
+	}
+}
