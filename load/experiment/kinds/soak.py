@@ -29,6 +29,7 @@ from experiment.trial.replay import Replay
 from experiment.trial.resources import memory_mb
 from experiment.trial.run import ready
 from experiment.trial.sender import LocalSender
+from hops.gates.trial import evaluate
 from hops.kinds.soak.document import Document, Held, Soaked
 from hops.run.documents import SCHEMA
 from hops.units import NS_PER_MS
@@ -85,9 +86,9 @@ def command(
 
 
 def _shown(document: Document) -> tuple[list[Element], list[str]]:
-    from hops.kinds.soak.report import doubts, elements
+    from hops.kinds.soak.report import doubts, elements, gates
 
-    return elements(document), doubts(document)
+    return [*elements(document), *gates(document)], doubts(document)
 
 
 def _all(setup: Setup, folder: ResultsFolder, length_min: float, rate: float, say: Progress) -> Document:
@@ -131,13 +132,14 @@ def _soaked(
         replay = Replay(system, shopload, load, folder, clock, sender=LocalSender(system, shopload, looks.take))
         replay.collect(folder / JOURNEYS, once_told=system.stop_serving)
         say(f"audit: {replay.audit_in_words}")
-    journeys = replay.rows
+    journeys, evidence = replay.rows, replay.trial().evidence
     minutes_s, latency_ms = by_minute(journeys)
     return Soaked(
         topology=topology.name,
         journeys=journeys.height,
         failed=journeys.filter(pl.col("outcome") != "ok").height,
         broken=replay.broken,
+        gates=evaluate(evidence),
         at_s=looks.at_s,
         held=looks.held,
         database_mb=looks.database_mb,

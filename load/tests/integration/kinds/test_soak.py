@@ -32,6 +32,8 @@ def test_every_component_is_looked_at_and_a_short_load_tells_no_growth(
     assert done.exit_code == SUSPECT, done.stderr
     (one,) = json.loads(done.stdout)["soaked"]
     assert (one["failed"], one["broken"]) == (0, [])
+    gates = {gate["name"] for gate in one["gates"]}
+    assert gates >= {"tape_unsent", "start_lag_p99_ms", "generator_cores", "steal_share", "other_cores"}
     assert one["journeys"] > 100
     looks = len(one["at_s"])
     assert looks == len(one["database_mb"]) > 3

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
+from hops.run.documents.gate import Gated
+
 
 class Held(TypedDict):
     """What a component's processes held at each look: MiB of memory that is not there to be shared, and counts."""
@@ -14,7 +16,7 @@ class Held(TypedDict):
     connections: list[int]
 
 
-class Soaked(TypedDict):
+class Soaked(Gated):
     """One topology under load.
 
     Attributes:

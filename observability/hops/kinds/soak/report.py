@@ -9,15 +9,20 @@ from typing import cast
 from hops.elements.element import Element, Points, Section
 from hops.elements.numbers import figure
 from hops.elements.table import Cell, Column, Table, estimate, number, words
+from hops.gates.experiment import worst_of
+from hops.gates.limits import gate_failure
 from hops.kinds.soak.document import Document, Soaked
 from hops.kinds.soak.trends import SETTLING, Trend, trend
 from hops.report.plain import write_plain
 from hops.run.files import read_document
+from hops.tables.validity import gate_elements
 
 MEASURES = ("memory_mb", "descriptors", "threads", "connections")
 UNITS = {"memory_mb": "MiB of memory"}
 MEMORY_MB_PER_HOUR = 1.0
 """Growth of memory that is no leak: an interval's lower end must be above it."""
+TOLD = ("failure_share", "invariants_broken")
+"""Gates whose failures have sentences of their own."""
 ONE = 1.0
 """Descriptors, threads and connections come whole: less over the whole load is none."""
 SLOWER = 0.05
@@ -39,7 +44,7 @@ def make_report(file: Path) -> tuple[Path, bool]:
     question = "Does anything grow while the shop is under load for long?"
     sections = [
         Section("trends", "Trends", elements(document)),
-        Section("validity", "Why these figures can be trusted, or not", [Points(wrong or [SOUND])]),
+        Section("validity", "Why these figures can be trusted, or not", [Points(wrong or [SOUND]), *gates(document)]),
     ]
     return write_plain(file.parent, document, "soak", question, sections, f"{SOUND}.", wrong)
 
@@ -55,14 +60,24 @@ def elements(document: Document) -> list[Element]:
     return [held_table(document), shop_table(document), Points(failed)]
 
 
+def gates(document: Document) -> list[Element]:
+    """Every gate, and what to do about those that fail."""
+    return gate_elements(worst_of(document["soaked"]), len(document["soaked"]), "load")
+
+
 def doubts(document: Document) -> list[str]:
-    """What leaks, fails or is broken, in words."""
+    """What leaks, fails or is broken, and what disturbed the load, in words."""
     found = []
     for one in document["soaked"]:
         found += list(_leaks(one))
         if one["failed"]:
             found.append(f"{one['topology']}: {one['failed']:,} of {one['journeys']:,} journeys failed")
         found += [f"{one['topology']}: {promise}: BROKEN" for promise in one["broken"]]
+        found += [
+            f"{one['topology']}: {gate_failure(gate)}"
+            for gate in one["gates"]
+            if not gate["ok"] and gate["name"] not in TOLD
+        ]
         trends = [trend(one["at_s"], held["memory_mb"]) for held in one["held"].values()]
         if not all(found is not None and found.tells for found in trends):
             found.append(f"{one['topology']}: too short to tell growth from what fills once; give minutes=60 or more")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hops.gates.limits import kind_of
 from hops.kinds import make_report
 from hops.kinds.soak.document import Document, Held, Soaked
 from hops.kinds.soak.report import SOUND, doubts, held_table, shop_table
@@ -38,6 +39,7 @@ def soaked(latency_growth_ms: float = 0.0, **more: Any) -> Soaked:
         "journeys": 72_000,
         "failed": 0,
         "broken": [],
+        "gates": [kind_of("other_cores").held(0.1), kind_of("failure_share").held(0.0)],
         "at_s": LOOKS.tolist(),
         "held": {"order": held(), "edge": held()},
         "database_mb": (40.0 + LOOKS / 360.0).tolist(),
@@ -84,6 +86,7 @@ def test_a_page_says_how_many_journeys_failed_and_leaves_figures_that_there_are_
     ("changed", "said"),
     [
         ({"failed": 3}, "rest: 3 of 72,000 journeys failed"),
+        ({"gates": [kind_of("other_cores").held(0.9)]}, "rest: CPU of other programs: 0.900 cores"),
         ({"broken": ["money adds up"]}, "rest: money adds up: BROKEN"),
         ({"latency_growth_ms": 3.0}, "rest: p50 of all journeys grows by "),
         ({"at_s": (LOOKS / 60).tolist()}, "rest: too short to tell growth from what fills once; give minutes=60"),
