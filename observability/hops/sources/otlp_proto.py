@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from hops.errors import MalformedTraceError
 from hops.sources.compressed import ZSTD
+from hops.sources.read_json import Faults, each
 from hops.traces.otlp import KINDS, NEEDED
 from hops.traces.span import MOST_NS, NO_ATTRIBUTES, UNKNOWN_SERVICE, AttributeValue, Kind, Span, shown_name
 
@@ -26,11 +27,14 @@ def read_messages(data: bytes | memoryview, where: str) -> Iterator[list[Span]]:
     """The spans of one message, component by component.
 
     Raises:
-        MalformedTraceError: The bytes are no such message, or are cut off; the message names the byte.
+        MalformedTraceError: The bytes are no such message, or are cut off, or something in it is wrong; the message
+            names the byte. All that stands before the cut, and all other spans, were read before.
     """
-    from google.protobuf.message import DecodeError
-    from opentelemetry.proto.trace.v1 import trace_pb2
+    return each(_components(data, where), _read_component, "components")
 
+
+def _components(data: bytes | memoryview, where: str) -> Iterator[tuple[bytes, str]]:
+    """Each component's bytes, with their place."""
     at, size = 0, len(data)
     while at < size:
         began = at
@@ -41,12 +45,22 @@ def read_messages(data: bytes | memoryview, where: str) -> Iterator[list[Span]]:
             raise MalformedTraceError(
                 f"{where}: cut off: the message at byte {began:,} needs {at + length - size:,} more"
             )
-        try:
-            resource = trace_pb2.ResourceSpans.FromString(bytes(data[at : at + length]))
-        except DecodeError as error:
-            raise MalformedTraceError(f"{where}: no OTLP protobuf: the message at byte {began:,}: {error}") from error
-        yield list(_spans(resource, f"{where}, message at byte {began:,}"))
+        yield bytes(data[at : at + length]), f"{where}, message at byte {began:,}"
         at += length
+
+
+def _read_component(piece: tuple[bytes, str]) -> Iterator[list[Span]]:
+    from google.protobuf.message import DecodeError
+    from opentelemetry.proto.trace.v1 import trace_pb2
+
+    data, where = piece
+    try:
+        resource = trace_pb2.ResourceSpans.FromString(data)
+    except DecodeError as error:
+        raise MalformedTraceError(f"{where}: no OTLP protobuf: {error}") from error
+    faults = Faults("spans")
+    yield list(_spans(resource, where, faults))
+    faults.tell(sum(len(scope.spans) for scope in resource.scope_spans))
 
 
 def frames(data: bytes | memoryview, where: str) -> Iterator[tuple[memoryview, str]]:
@@ -91,7 +105,7 @@ def _varint(data: bytes | memoryview, at: int, where: str) -> tuple[int, int]:
     raise MalformedTraceError(f"{where}: no OTLP protobuf: the length that ends at byte {at:,} is cut off or too long")
 
 
-def _spans(resource: trace_pb2.ResourceSpans, where: str) -> Iterator[Span]:
+def _spans(resource: trace_pb2.ResourceSpans, where: str, faults: Faults) -> Iterator[Span]:
     service = UNKNOWN_SERVICE
     for attribute in resource.resource.attributes:
         if attribute.key == "service.name" and attribute.value.string_value:
@@ -100,11 +114,15 @@ def _spans(resource: trace_pb2.ResourceSpans, where: str) -> Iterator[Span]:
         for span in scope.spans:
             if len(span.trace_id) != 16 or len(span.span_id) != 8:
                 lengths = f"{len(span.trace_id)} and {len(span.span_id)} bytes"
-                raise MalformedTraceError(f"{where}: span {span.name!r}: ids have {lengths}, not 16 and 8")
+                faults.add(MalformedTraceError(f"{where}: span {span.name!r}: ids have {lengths}, not 16 and 8"))
+                continue
             if max(span.start_time_unix_nano, span.end_time_unix_nano) >= MOST_NS:
-                raise MalformedTraceError(
-                    f"{where}: span {span.name!r} of trace {span.trace_id.hex()}: its times are none"
+                faults.add(
+                    MalformedTraceError(
+                        f"{where}: span {span.name!r} of trace {span.trace_id.hex()}: its times are none"
+                    )
                 )
+                continue
             parent = span.parent_span_id
             attributes: dict[str, AttributeValue] = {}
             for attribute in span.attributes:

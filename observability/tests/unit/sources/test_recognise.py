@@ -208,6 +208,16 @@ def test_one_span_that_is_wrong_does_not_keep_the_others_from_being_read():
     assert found["otlp-json"][0].startswith("file.resourceSpans[0].scopeSpans[0].spans[1].spanId: 'zz' is neither")
 
 
+@pytest.mark.parametrize("form", ["message", "frames"])
+def test_one_span_that_is_wrong_in_protobuf_does_not_keep_the_others_from_being_read(form):
+    bad = replace(EVERY[1], trace_id="0af7"), replace(EVERY[2], end_ns=2**63)
+    messages = [otlp_message([*TRACES[0], *bad]), otlp_message(TRACES[1]), otlp_message(TRACES[2])]
+    said, spans = read_as_far_as_possible(b"".join(map(framed, messages) if form == "frames" else messages))
+    assert shape(spans) == shape(EVERY)
+    assert said.startswith("file, message at byte 0")
+    assert "ids have 2 and 8 bytes, not 16 and 8" in said
+
+
 @pytest.mark.parametrize("cut", [1, 40])
 @pytest.mark.parametrize(
     "document",
