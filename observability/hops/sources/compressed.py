@@ -19,7 +19,7 @@ MOST_BYTES = 16 * 2**30
 _PIECE = 1 << 20
 
 
-def opened(file: IO[bytes], head: bytes, where: str) -> IO[bytes]:
+def opened(file: IO[bytes], head: bytes, where: str) -> tuple[IO[bytes], MalformedTraceError | None]:
     """The file, decompressed into a temporary one if it is compressed.
 
     Args:
@@ -27,26 +27,35 @@ def opened(file: IO[bytes], head: bytes, where: str) -> IO[bytes]:
         head: Its first bytes.
         where: Name of the input, for messages.
 
+    Returns:
+        The plain file; and what is wrong if the compressed bytes are damaged or cut off, when the plain ones end there.
+
     Raises:
-        MalformedTraceError: The compressed bytes are damaged or cut off.
+        MalformedTraceError: There is too much of it.
     """
     if head.startswith(GZIP):
-        return spooled(cast("IO[bytes]", gzip.GzipFile(fileobj=file)), where)
+        return _spooled(cast("IO[bytes]", gzip.GzipFile(fileobj=file)), where)
     if head.startswith(ZSTD):
-        return spooled(_zstd_reader(file), where)
-    return file
+        return _spooled(_zstd_reader(file), where)
+    return file, None
 
 
 def spooled(stream: IO[bytes], where: str) -> IO[bytes]:
     """All bytes of a stream in a temporary file, at its start.
 
     Raises:
-        MalformedTraceError: The bytes are damaged or cut off, or more than `MOST_BYTES`.
+        MalformedTraceError: The bytes are more than `MOST_BYTES`.
     """
+    return _spooled(stream, where)[0]
+
+
+def _spooled(stream: IO[bytes], where: str) -> tuple[IO[bytes], MalformedTraceError | None]:
     scratch = tempfile.TemporaryFile()  # noqa: SIM115  the caller closes it
-    size = 0
+    # Whatever decompresses gives with `read1` all that it has before it says that the rest is damaged.
+    read = getattr(stream, "read1", stream.read)
+    size, fault = 0, None
     try:
-        while piece := stream.read(_PIECE):
+        while piece := read(_PIECE):
             size += len(piece)
             if size > MOST_BYTES:
                 raise MalformedTraceError(
@@ -54,15 +63,12 @@ def spooled(stream: IO[bytes], where: str) -> IO[bytes]:
                 )
             scratch.write(piece)
     except (EOFError, gzip.BadGzipFile, zlib.error, _zstd_error()) as error:
-        scratch.close()
-        raise MalformedTraceError(
-            f"{where}: compressed, but damaged or cut off after {size:,} bytes: {error}"
-        ) from error
+        fault = MalformedTraceError(f"{where}: compressed, but damaged or cut off after {size:,} bytes: {error}")
     except BaseException:
         scratch.close()
         raise
     scratch.seek(0)
-    return scratch
+    return scratch, fault
 
 
 def unzstd(data: bytes | memoryview, where: str) -> bytes:

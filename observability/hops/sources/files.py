@@ -75,12 +75,25 @@ def read_file(file: IO[bytes], where: str, forced: str = "") -> Iterator[tuple[s
 def _read_plain(
     file: IO[bytes], where: str, forced: str, head: bytes, scratch: ExitStack
 ) -> Iterator[tuple[str, list[Span]]]:
-    plain = opened(file, head, where)
+    plain, fault = opened(file, head, where)
     if plain is not file:
         scratch.enter_context(plain)
         head = _peek(plain)
         if not head:
-            raise MalformedTraceError(f"{where}: is compressed, and empty")
+            raise fault or MalformedTraceError(f"{where}: is compressed, and empty")
+    if fault is None:
+        yield from _read_decompressed(plain, where, forced, head, scratch)
+        return
+    try:
+        yield from _read_decompressed(plain, where, forced, head, scratch)
+    except MalformedTraceError as error:
+        raise MalformedTraceError(f"{fault}; {error}") from error
+    raise fault
+
+
+def _read_decompressed(
+    plain: IO[bytes], where: str, forced: str, head: bytes, scratch: ExitStack
+) -> Iterator[tuple[str, list[Span]]]:
     if head.startswith(_UTF_16):
         plain = scratch.enter_context(_utf_8(plain, where))
         head = _peek(plain)

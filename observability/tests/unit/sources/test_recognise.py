@@ -230,6 +230,18 @@ def test_a_document_that_is_cut_off_is_read_as_far_as_it_goes(document, cut):
     assert {span.span_id for span in TRACES[0]} & {span.span_id for span in spans}
 
 
+@pytest.mark.parametrize("kind", ["otlp-json", "otlp-framed"])
+@pytest.mark.parametrize("compress", [gzip.compress, zstd.compress], ids=["gz", "zst"])
+def test_a_compressed_file_that_is_cut_off_is_read_as_far_as_it_goes(kind, compress):
+    before, between, behind, written = WRITERS[kind]
+    many = [foreign_trace(seed, 12) for seed in range(200)]
+    content = compress(before + between.join(map(written, many)) + behind)
+    said, spans = read_as_far_as_possible(content[: len(content) * 3 // 4])
+    assert said.startswith("file: compressed, but damaged or cut off after ")
+    assert shape(many[0]) == shape(spans[: len(many[0])])
+    assert len(spans) > len(many[0]) * 50
+
+
 def test_control_characters_in_names_are_shown_and_not_obeyed():
     trace = jaeger_trace(TRACES[0])
     trace["spans"][0]["operationName"] = "GET \x1b[2J/é"
