@@ -102,12 +102,18 @@ def read_one(decoder: msgspec.json.Decoder[T], text: msgspec.Raw | bytes | memor
         raise NotJsonError(f"{where}: not JSON: {error}") from error
 
 
-_BEGIN_OF_LIST = re.compile(r'(?:\s*\{\s*"\w+"\s*:)*\s*\[\s*')
+_BEGIN_OF_LIST = re.compile(r'(?:\s*\{\s*"(?P<name>\w+)"\s*:)*\s*\[\s*')
+_KEY = re.compile(r'\s*"(?P<name>\w+)"\s*:\s*')
 _BETWEEN = re.compile(r"\s*,\s*")
+_INNER = {"resourceSpans": "scopeSpans", "batches": "scopeSpans", "scopeSpans": "spans"}
+"""Lists whose last element is of use when it is cut off, by what remains of a list in it."""
+_DECODER = json.JSONDecoder()
 
 
 def ended_early(text: bytes | memoryview) -> bytes | None:
     """A document that is cut off or broken, ended behind the last whole element of its list before that.
+
+    Of OTLP the innermost list counts, that of spans: there may be a single component.
 
     Args:
         text: A list, or objects that begin with one, in UTF-8.
@@ -119,12 +125,48 @@ def ended_early(text: bytes | memoryview) -> bytes | None:
     begin = _BEGIN_OF_LIST.match(document)
     if begin is None:
         return None
-    decoder, at, end = json.JSONDecoder(), begin.end(), None
+    ended = _list_ended(document, begin.end(), begin["name"] or "")
+    return None if ended is None else f"{document[: ended[0]]}{ended[1]}{'}' * begin[0].count('{')}".encode()
+
+
+def _list_ended(document: str, at: int, name: str) -> tuple[int, str] | None:
+    """Behind which character a list can be ended, and what ends it.
+
+    Args:
+        document: The document.
+        at: Where its first element begins.
+        name: Its name.
+    """
+    end = None
     with suppress(ValueError, RecursionError):
         while True:
-            _, end = decoder.raw_decode(document, at)
+            _, end = _DECODER.raw_decode(document, at)
+            between = _BETWEEN.match(document, end)
+            if between is None:
+                return end, "]"
+            at = between.end()
+    inner = _object_ended(document, at, _INNER[name]) if name in _INNER else None
+    if inner is not None:
+        return inner[0], f"{inner[1]}]"
+    return None if end is None else (end, "]")
+
+
+def _object_ended(document: str, at: int, wanted: str) -> tuple[int, str] | None:
+    """The same of an object that is cut off in its list of a name; None if whose list it is comes behind that."""
+    names = set()
+    at += document[at : at + 1] == "{"
+    with suppress(ValueError, RecursionError):
+        while key := _KEY.match(document, at):
+            names.add(key["name"])
+            if key["name"] == wanted and document[key.end() : key.end() + 1] == "[":
+                if wanted == "scopeSpans" and "resource" not in names:
+                    return None
+                first = _BEGIN_OF_LIST.match(document, key.end())
+                ended = None if first is None else _list_ended(document, first.end(), wanted)
+                return None if ended is None else (ended[0], f"{ended[1]}}}")
+            _, end = _DECODER.raw_decode(document, key.end())
             between = _BETWEEN.match(document, end)
             if between is None:
                 break
             at = between.end()
-    return None if end is None else f"{document[:end]}]{'}' * begin[0].count('{')}".encode()
+    return None

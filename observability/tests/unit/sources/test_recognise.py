@@ -230,6 +230,22 @@ def test_a_document_that_is_cut_off_is_read_as_far_as_it_goes(document, cut):
     assert {span.span_id for span in TRACES[0]} & {span.span_id for span in spans}
 
 
+def test_one_component_that_is_cut_off_is_read_as_far_as_it_goes():
+    whole = otlp_document(TRACES[0])["resourceSpans"]
+    text = json.dumps({"resourceSpans": whole}, indent=1)
+    at = [place for place in range(len(text)) if text.startswith('"spanId"', place)]
+    for cut, spans_before in ((at[2], 2), (at[-1], len(at) - 1)):
+        said, spans = read_as_far_as_possible(text[:cut].encode())
+        assert "was read" in said
+        assert len(spans) == spans_before
+        services = {span.span_id: span.service for span in TRACES[0]}
+        assert {span.span_id: span.service for span in spans}.items() <= services.items()
+    # Whose spans they are stands behind them, and is not there.
+    behind = [{"scopeSpans": one["scopeSpans"], "resource": one["resource"]} for one in whole[:1]]
+    said, spans = read_as_far_as_possible(json.dumps({"resourceSpans": behind})[:-100].encode())
+    assert spans == []
+
+
 @pytest.mark.parametrize("kind", ["otlp-json", "otlp-framed"])
 @pytest.mark.parametrize("compress", [gzip.compress, zstd.compress], ids=["gz", "zst"])
 def test_a_compressed_file_that_is_cut_off_is_read_as_far_as_it_goes(kind, compress):
