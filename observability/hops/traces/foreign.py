@@ -31,6 +31,8 @@ PRIVATE_DOMAINS = frozenset({"consul", "internal", "lan", "local", "localdomain"
 """Last labels of hosts whose first one is a service's name, as in `order.shop.svc.cluster.local`."""
 CALLEE = "-callee"
 """Ends the id of the callee's half of a call whose halves shared theirs."""
+DAY_NS = 86_400 * 10**9
+"""No clock of today shows a time so soon after 1970: where a whole trace is that early, its times count from 0."""
 WAIT = "wait for "
 """Begins the name of the node that stands for the time from a message's sending to its receipt."""
 
@@ -70,9 +72,15 @@ def peer_of(span: Span) -> str:
 def place_timeless(tree: Tree) -> None:
     """Puts spans without times around their children, or at their parent's start: Zipkin's may have none.
 
-    A span without times would begin in 1970, and what is below it would be cut away.
+    A span without times would begin in 1970, and what is below it would be cut away. Where all spans do, as in traces
+    that a program made up, times count from 0, and a span that begins there has them if it has a length.
     """
-    timeless = {span_id for span_id, node in tree.by_id.items() if node.span.start_ns <= 0}
+    from_zero = max((node.span.start_ns for node in tree.nodes), default=0) < DAY_NS
+    timeless = {
+        span_id
+        for span_id, node in tree.by_id.items()
+        if node.span.start_ns < 0 or (node.span.start_ns == 0 and not (from_zero and node.span.end_ns > 0))
+    }
     if not timeless:
         return
     around: dict[str, tuple[int, int]] = {}

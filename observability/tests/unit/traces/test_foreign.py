@@ -215,6 +215,17 @@ shop get       SERVER 0..100
     assert sum(parts([replace(span, start_ns=0, end_ns=0) for span in spans]).values()) == 0
 
 
+def test_times_may_count_from_0(draw):
+    spans = draw("""
+shop get       SERVER 1000..1100
+|- stock get    SERVER 1000..1040
+`- stock put    SERVER 1050..1090
+""")
+    first = min(span.start_ns for span in spans)
+    from_zero = [replace(span, start_ns=span.start_ns - first, end_ns=span.end_ns - first) for span in spans]
+    assert parts(from_zero) == parts(spans) == {"work:shop": 20, "work:stock": 80}
+
+
 def test_children_that_outlive_a_parent_and_begin_before_it(draw):
     spans = draw("""
 shop get       SERVER 100..200
