@@ -31,9 +31,10 @@ _DEFECTS = {
 def trust_elements(trust: Trust) -> list[Element]:
     """What stands before any figure."""
     elements: list[Element] = [Points(list(_sentences(trust)))]
-    differing = [clock for clock in trust.clocks if clock.differs][:_MOST_CLOCKS]
+    differing = [clock for clock in trust.clocks if clock.differs]
     if differing:
-        caption = "Services whose clocks differ: how far the callee's is ahead, ms"
+        which = f", the {_MOST_CLOCKS} that do most" if len(differing) > _MOST_CLOCKS else ""
+        caption = f"Services whose clocks differ{which}: how far the callee's is ahead, ms"
         columns = [
             (Column("caller", numeric=False), lambda one: words(one.caller)),
             (Column("callee", numeric=False), lambda one: words(one.callee)),
@@ -42,7 +43,7 @@ def trust_elements(trust: Trust) -> list[Element]:
             (Column("at least", "ms"), lambda one: _ms(one.low_ns)),
             (Column("at most", "ms"), lambda one: _ms(one.high_ns)),
         ]
-        elements.append(table_of("clocks", caption, differing, columns, heads=2))
+        elements.append(table_of("clocks", caption, differing[:_MOST_CLOCKS], columns, heads=2))
     return elements
 
 
@@ -77,6 +78,8 @@ def _sentences(trust: Trust) -> Iterator[str]:
             f"{one.outside_ns / NS_PER_MS:,.3f} ms"
             for one in outside[:_MOST_CLOCKS]
         )
+        if len(outside) > _MOST_CLOCKS:
+            told += f"; and so for {plural(len(outside) - _MOST_CLOCKS, 'more pair')} of services, by less"
         yield (
             f"Outside of the time of the call, as where one of several hosts has another clock, {told}: what lies "
             "outside counts as wire."

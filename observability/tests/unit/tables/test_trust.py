@@ -1,0 +1,23 @@
+"""How far traces can be trusted, in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from hops.analysis.of_traces.operations import Trust
+from hops.elements.element import Points
+from hops.elements.table import Table
+from hops.tables.of_traces.trust import trust_elements
+from hops.traces.clocks import Clock
+
+
+@pytest.mark.parametrize(("pairs", "which"), [(10, ""), (11, ", the 10 that do most")])
+def test_pairs_of_services_that_are_left_out_are_told(pairs, which):
+    differing = [Clock("a", f"b{number}", 5, 10, 20, 15) for number in range(pairs)]
+    steady = [Clock("a", f"c{number}", 5, -10, 20, 0, 1, 7) for number in range(pairs)]
+    points, table = trust_elements(Trust(clocks=[*differing, *steady]))
+    assert isinstance(points, Points)
+    assert isinstance(table, Table)
+    assert table.caption == f"Services whose clocks differ{which}: how far the callee's is ahead, ms"
+    assert len(table.rows) == 10
+    assert ("; and so for 1 more pair of services, by less: what lies outside" in str(points)) == bool(which)
