@@ -19,7 +19,7 @@ from hops.units import NS_PER_UNIT
 QUEUE = "queue:"
 """Parts of this kind follow from the load, and cannot be changed."""
 _CHANGE = re.compile(r"(?P<part>\S.*?)\s+(?P<sign>[+−-])\s*(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>%|[nuµm]?s)")
-_CALLS = re.compile(r"(?P<component>[^\s:]+)\s*:\s*(?P<names>\S.*)")
+_COLON = re.compile(r"(?<=\S)\s*:\s*(?=\S)")
 
 
 class Known(msgspec.Struct):
@@ -61,6 +61,18 @@ class Known(msgspec.Struct):
             raise InputError(f"{given}: part {name!r} {why}; choose from {', '.join(sorted(self.parts))}")
         return name
 
+    @property
+    def components(self) -> set[str]:
+        """Components that call something."""
+        return {component for component, _ in self.calls}
+
+    def halves(self, text: str) -> tuple[str, str]:
+        """What stands before a colon, and what behind it: a component, whose name may have colons, and its calls."""
+        text = text.strip()
+        halves = [(text[: colon.start()], text[colon.end() :]) for colon in _COLON.finditer(text)]
+        known = self.components
+        return next((half for half in reversed(halves) if half[0] in known), halves[0] if halves else (text, ""))
+
     def calls_of(self, text: str, given: str) -> Calls:
         """Calls as traces name them.
 
@@ -71,13 +83,13 @@ class Known(msgspec.Struct):
         Raises:
             InputError: No trace has one of them; names those that there are.
         """
-        match = _CALLS.fullmatch(text.strip())
-        if match is None:
+        component, names = self.halves(text)
+        if not names:
             raise InputError(f"{given}: write COMPONENT: CALL, CALL, as in 'order: ReserveStock, AuthorizePayment'")
-        calls = Calls(match["component"], tuple(name.strip() for name in match["names"].split(",")))
+        calls = Calls(component, tuple(name.strip() for name in names.split(",")))
         valid = sorted({name for component, name in self.calls if component == calls.component})
         if not valid:
-            components = ", ".join(sorted({component for component, _ in self.calls}))
+            components = ", ".join(sorted(self.components))
             raise InputError(f"{given}: {calls.component!r} calls nothing in any trace; choose from {components}")
         for name in calls.names:
             if not any(name in (one, one.rpartition("/")[2]) for one in valid):
@@ -125,8 +137,8 @@ def scenario_of(known: Known, changes: Iterable[str], parallel: Iterable[str], r
     parts, gone = set(), []
     for text in removed:
         given = f"--remove {text!r}"
-        match = _CALLS.fullmatch(text.strip())
-        if match and any(component == match["component"] for component, _ in known.calls):
+        component, names = known.halves(text)
+        if names and component in known.components:
             gone.append(known.calls_of(text, given))
         else:
             part = known.part(text, given)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from hops.budget.retiming import Calls, Change
@@ -38,6 +40,13 @@ def test_calls_are_named_by_their_component_or_by_their_part():
     removing = scenario(removed=["db:product", CALLS])
     assert removing.removed_parts == {"db:product"}
     assert removing.removed_calls == (Calls("graphql-gateway", ("rpc",)),)
+
+
+def test_names_of_components_may_have_colons_and_blanks():
+    """OpenTelemetry calls a component without a name `unknown_service:node`."""
+    known = Known(calls=Counter({("unknown_service:node", "a"): 1, ("my shop", "SELECT x::int"): 1}))
+    made = scenario_of(known, [], [], ["unknown_service:node: a", "my shop: SELECT x::int"])
+    assert made.removed_calls == (Calls("unknown_service:node", ("a",)), Calls("my shop", ("SELECT x::int",)))
 
 
 @pytest.mark.parametrize(
