@@ -59,6 +59,7 @@ class _RawResource(msgspec.Struct, rename="camel"):
 
     resource: Raw = Raw(b"{}")
     scope_spans: list[_RawScope] | None = None
+    instrumentation_library_spans: list[_RawScope] | None = None
 
 
 _KEYS = msgspec.json.Decoder(_Keys)
@@ -160,7 +161,7 @@ def _one_by_one(component: Raw, where: str) -> Batches:
 
     pieces = (
         one
-        for index, scope in enumerate(whole.scope_spans or ())
+        for index, scope in enumerate(whole.scope_spans or whole.instrumentation_library_spans or ())
         for one in _placed(scope.spans or [], f"{where}.scopeSpans[{index}].spans")
     )
     return each(pieces, read, "spans")

@@ -76,8 +76,8 @@ class _Span(msgspec.Struct, gc=False, rename="camel"):
     span_id: str
     start_time_unix_nano: _Moment
     end_time_unix_nano: _Moment
-    parent_span_id: str = ""
-    name: str = ""
+    parent_span_id: str | None = ""
+    name: str | None = ""
     kind: Literal[
         0, 1, 2, 3, 4, 5, "SPAN_KIND_UNSPECIFIED", "SPAN_KIND_INTERNAL", "SPAN_KIND_SERVER", "SPAN_KIND_CLIENT",
         "SPAN_KIND_PRODUCER", "SPAN_KIND_CONSUMER"
@@ -99,6 +99,12 @@ class ResourceSpans(msgspec.Struct, gc=False, rename="camel"):
 
     resource: _Resource = msgspec.field(default_factory=_Resource)
     scope_spans: list[_ScopeSpans] | None = []
+    instrumentation_library_spans: list[_ScopeSpans] | None = []
+
+    @property
+    def scopes(self) -> list[_ScopeSpans]:
+        """Its spans by scope, also under the name that OTLP had for scopes until version 0.15."""
+        return self.scope_spans or self.instrumentation_library_spans or []
 
 
 class Document(msgspec.Struct, gc=False, rename="camel"):
@@ -225,13 +231,13 @@ def spans_of_one(resource_spans: ResourceSpans, where: str) -> list[Span]:
         if one.key == "service.name" and one.value.string_value:
             service = shown_name(one.value.string_value)
     spans: list[Span] = []
-    for scope_spans in resource_spans.scope_spans or ():
+    for scope_spans in resource_spans.scopes:
         spans += [
             Span(
                 intern(span.trace_id),
                 span.span_id,
-                span.parent_span_id,
-                shown_name(span.name),
+                span.parent_span_id or "",
+                shown_name(span.name or ""),
                 _KINDS[span.kind],
                 service,
                 span.start_time_unix_nano,
@@ -245,7 +251,7 @@ def spans_of_one(resource_spans: ResourceSpans, where: str) -> list[Span]:
         return spans
     places = (
         f"{where}.scopeSpans[{j}].spans[{k}]"
-        for j, scope_spans in enumerate(resource_spans.scope_spans or ())
+        for j, scope_spans in enumerate(resource_spans.scopes)
         for k in range(len(scope_spans.spans or ()))
     )
     return [_with_plain_ids(span, place) for span, place in zip(spans, places, strict=True)]

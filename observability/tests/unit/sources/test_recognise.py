@@ -89,6 +89,14 @@ def zstd_frames(message):
 
 OTHER_FORMS = {
     "OTLP as one document": (json.dumps(otlp_document(EVERY), indent=1).encode(), "otlp-json"),
+    "OTLP with the name that scopes had once": (
+        json.dumps(otlp_document(EVERY)).replace('"scopeSpans"', '"instrumentationLibrarySpans"').encode(),
+        "otlp-json",
+    ),
+    "OTLP with nothing written as null": (
+        json.dumps(otlp_document(EVERY)).replace('"parentSpanId": ""', '"parentSpanId": null').encode(),
+        "otlp-json",
+    ),
     "an answer of Jaeger's newer API": (json.dumps({"result": otlp_document(EVERY)}).encode(), "otlp-json"),
     "an answer of Tempo's": (json.dumps({"batches": otlp_document(EVERY)["resourceSpans"]}).encode(), "otlp-json"),
     "an answer of Tempo's newer API": (json.dumps({"trace": otlp_document(EVERY)}).encode(), "otlp-json"),
