@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from sys import intern
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from hops.errors import MalformedTraceError
 from hops.sources.jaeger_json import interval_ns, span_id_of, trace_id_of
@@ -21,6 +21,10 @@ class _Endpoint(msgspec.Struct, gc=False, rename="camel"):
     service_name: str | None = None
 
 
+class _Annotation(msgspec.Struct, gc=False):
+    endpoint: Raw | UnsetType = UNSET
+
+
 class _Span(msgspec.Struct, gc=False, rename="camel"):
     trace_id: str
     id: str
@@ -32,6 +36,8 @@ class _Span(msgspec.Struct, gc=False, rename="camel"):
     local_endpoint: _Endpoint | None = None
     remote_endpoint: _Endpoint | None = None
     tags: dict[str, str] | None = None
+    annotations: list[_Annotation] | None = None
+    binary_annotations: Raw | UnsetType = UNSET
 
 
 _SPAN = msgspec.json.Decoder(_Span)
@@ -64,6 +70,9 @@ def read_span(raw: Raw | memoryview | bytes, where: str) -> Span:
         MalformedTraceError: A value is missing or of another type; the message names its place.
     """
     span = read_one(_SPAN, raw, where)
+    if span.binary_annotations is not UNSET or any(one.endpoint is not UNSET for one in span.annotations or ()):
+        # Kinds and services are in the annotations there: read as version 2, the span would be of nobody.
+        raise MalformedTraceError(f"{where}: is of Zipkin's JSON version 1; ask Zipkin's /api/v2 for it")
     tags = span.tags or {}
     attributes: dict[str, AttributeValue] = {name: value for name, value in tags.items() if name in NEEDED}
     if span.remote_endpoint is not None and span.remote_endpoint.service_name:

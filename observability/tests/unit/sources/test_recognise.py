@@ -165,6 +165,12 @@ DAMAGED = {
     "a line": (file_of("otlp-json").replace(b'"resourceSpans"', b'"x"', 1), "file:1: JSON without the keys of a trace"),
     "nanoseconds": (b'[{"traceId": "1", "id": "2", "timestamp": 1790000000000000000, "duration": 5}]',
                     "file[0]: span 2: starts at 1,790,000,000,000,000,000"),
+    "Zipkin version 1": (b'[{"traceId": "1", "id": "2", "binaryAnnotations": []}]',
+                         "file[0]: is of Zipkin's JSON version 1"),
+    "its annotations": (
+        b'[{"traceId": "1", "id": "2", "annotations": [{"timestamp": 5, "value": "sr", "endpoint": {"ipv4": "::1"}}]}]',
+        "file[0]: is of Zipkin's JSON version 1",
+    ),
     "ids too short": (otlp_message([replace(TRACES[0][0], trace_id="0af7")]), "ids have 2 and 8 bytes, not 16 and 8"),
 }  # fmt: skip
 
