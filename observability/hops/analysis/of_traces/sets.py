@@ -146,7 +146,8 @@ def _figure(name: str, metric: str, a: Timeline, b: Timeline) -> Differing:
     assert right.value is not None
     traces = a.total_ms.size, b.total_ms.size
     ratio = found.ratio, found.ratio_interval
-    return Differing(name, metric, traces, left.value, right.value, *ratio, found.p, found.reason)
+    reason = None if found.reason is None else found.reason.replace("the blocks", "the sections")
+    return Differing(name, metric, traces, left.value, right.value, *ratio, found.p, reason)
 
 
 Row = TypeVar("Row", Differing, PartDiffering)

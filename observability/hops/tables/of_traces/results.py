@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from hops.analysis.of_traces.limits import Checked
-from hops.analysis.of_traces.sets import Sets
+from hops.analysis.of_traces.sets import METRICS as METRICS_OF_SETS
+from hops.analysis.of_traces.sets import Differing, Sets
 from hops.analysis.of_traces.what_if import METRICS, Foreseen
 from hops.conclusions.wording import clause, plural
 from hops.elements import numbers
@@ -169,14 +170,29 @@ def sets_elements(sets: Sets) -> list[Element]:
 
 
 def _changes(sets: Sets) -> Iterable[str]:
-    differing = {row.operation: row.verdict for row in sets.figures if row.verdict in ("slower", "faster")}
+    differing: dict[str, list[Differing]] = {}
+    for row in sets.figures:
+        if row.verdict in ("slower", "faster"):
+            differing.setdefault(row.operation, []).append(row)
     if not differing:
         yield "No operation is shown to be slower or faster."
-    for operation, verdict in differing.items():
-        sign = 1 if verdict == "slower" else -1
+        if unknown := sum(row.verdict == "cannot tell" for row in sets.figures):
+            yield f"Nothing can be told of {unknown:,} of {plural(len(sets.figures), 'figure')}; the table says why."
+    for operation, rows in differing.items():
+        # The parts are of the mean, or of the slowest traces where these alone differ: of the first row either way.
+        sign = 1 if rows[0].verdict == "slower" else -1
         parts = [row for row in sets.parts if row.operation == operation and row.shown and row.difference_ms * sign > 0]
+        verdicts = list(dict.fromkeys(row.verdict for row in rows))
         if parts:
-            where = f"most of it in {parts[0].part}: {numbers.figure(parts[0].difference_ms, parts[0].ci95, 'ms')}"
+            of_it = "it" if len(verdicts) == 1 else f"what makes it {rows[0].verdict}"
+            where = f"most of {of_it} in {parts[0].part}: {numbers.figure(parts[0].difference_ms, parts[0].ci95, 'ms')}"
         else:
             where = "no single part is shown to be"
-        yield f"{operation} is {verdict} in B; {where}."
+        if len(verdicts) == 1 and len(rows) == len(METRICS_OF_SETS):
+            how = f"{verdicts[0]} in B"
+        else:
+            how = " and ".join(
+                f"{verdict} in B at {' and '.join(row.metric for row in rows if row.verdict == verdict)}"
+                for verdict in verdicts
+            )
+        yield f"{operation} is {how}; {where}."
