@@ -90,9 +90,9 @@ def read_limits(path: Path) -> list[Limit]:
         raise InputError(f"{path}: is empty; give operations with their limits")
     limits = [
         Limit(operation, part, figure, _ms(time, place), (of_operation, of_part, place))
-        for operation, of_operation, parts in _entries(document, path, "operations")
-        for part, of_part, figures in _entries(parts, path, f"parts of {operation}, or total")
-        for figure, place, time in _entries(figures, path, f"figures of {part}: {', '.join(FIGURES)}")
+        for operation, of_operation, parts in entries(document, path, "operations")
+        for part, of_part, figures in _parts(parts, path, f"parts of {operation}, or total")
+        for figure, place, time in entries(figures, path, f"figures of {part}: {', '.join(FIGURES)}")
     ]
     if not limits:
         raise InputError(f"{path}: has no limits")
@@ -123,8 +123,8 @@ def check(limits: Sequence[Limit], timelines: Mapping[str, Timeline]) -> list[Ch
     return checked
 
 
-def _entries(node: yaml.Node, path: Path, what: str) -> Iterator[tuple[str, str, yaml.Node]]:
-    """Those of `entries`, with arrows as parts have them."""
+def _parts(node: yaml.Node, path: Path, what: str) -> Iterator[tuple[str, str, yaml.Node]]:
+    """Those of `entries`, with arrows as parts have them; names of operations keep theirs."""
     for name, place, value in entries(node, path, what):
         yield name.replace("->", "→"), place, value
 

@@ -174,6 +174,14 @@ def test_all_names_of_limits_that_there_are_not_are_told_at_once(traces, tmp_pat
     assert (told.count(f"{file}:2: 'work:bank'"), told.count(f"{file}:3: 'buy'")) == (1, 1)
 
 
+def test_an_operation_may_have_an_arrow_in_its_name(tmp_path):
+    named = write(tmp_path / "a.jsonl", 20, operation="orders -> mail")
+    file = tmp_path / "budgets.yaml"
+    file.write_text("orders -> mail:\n  wire:order->payment: {p50: 1 s}")
+    result = run("check", file, named)
+    assert result.exit_code == 0, result.output
+
+
 def test_a_slower_set_is_shown_with_the_part_that_made_it_so(traces, slower):
     result = run("compare-traces", traces, slower, "--json")
     found = json.loads(result.stdout)
