@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -86,13 +86,14 @@ class Known(msgspec.Struct):
         component, names = self.halves(text)
         if not names:
             raise InputError(f"{given}: write COMPONENT: CALL, CALL, as in 'order: ReserveStock, AuthorizePayment'")
-        calls = Calls(component, tuple(name.strip() for name in names.split(",")))
-        valid = sorted({name for component, name in self.calls if component == calls.component})
+        valid = sorted({name for caller, name in self.calls if caller == component})
         if not valid:
             components = ", ".join(sorted(self.components))
-            raise InputError(f"{given}: {calls.component!r} calls nothing in any trace; choose from {components}")
+            raise InputError(f"{given}: {component!r} calls nothing in any trace; choose from {components}")
+        known = {*valid, *(name.rpartition("/")[2] for name in valid)}
+        calls = Calls(component, tuple(_names(names, known)))
         for name in calls.names:
-            if not any(name in (one, one.rpartition("/")[2]) for one in valid):
+            if name not in known:
                 raise InputError(
                     f"{given}: {calls.component} makes no call {name!r} in any trace; choose from {', '.join(valid)}"
                 )
@@ -105,6 +106,16 @@ class Known(msgspec.Struct):
             for (caller, one), count in self.calls.items()
             if caller == component and name in (one, one.rpartition("/")[2])
         )
+
+
+def _names(text: str, known: set[str]) -> Iterator[str]:
+    """Names between commas; where a known name has commas itself, as statements may, the longest that is there."""
+    pieces = text.split(",")
+    while pieces:
+        lengths = range(len(pieces), 1, -1)
+        length = next((one for one in lengths if ",".join(pieces[:one]).strip() in known), 1)
+        yield ",".join(pieces[:length]).strip()
+        del pieces[:length]
 
 
 def scenario_of(known: Known, changes: Iterable[str], parallel: Iterable[str], removed: Iterable[str]) -> Scenario:

@@ -49,6 +49,16 @@ def test_names_of_components_may_have_colons_and_blanks():
     assert made.removed_calls == (Calls("unknown_service:node", ("a",)), Calls("my shop", ("SELECT x::int",)))
 
 
+def test_names_of_calls_may_have_commas():
+    """Some client libraries name a span by its statement."""
+    known = Known(calls=Counter({("order", "SELECT a, b"): 1, ("order", "shop.User/Get"): 1}))
+    made = scenario_of(known, [], ["order: SELECT a, b, Get"], ["order: Get, SELECT a, b"])
+    assert made.parallel == (Calls("order", ("SELECT a, b", "Get")),)
+    assert made.removed_calls == (Calls("order", ("Get", "SELECT a, b")),)
+    with pytest.raises(InputError, match=r"makes no call 'b' in any trace; choose from SELECT a, b, shop"):
+        scenario_of(known, [], [], ["order: Get, b"])
+
+
 @pytest.mark.parametrize(
     ("given", "told"),
     [
