@@ -65,6 +65,7 @@ class _RawResource(msgspec.Struct, rename="camel"):
 _KEYS = msgspec.json.Decoder(_Keys)
 _RAW_RESOURCE = msgspec.json.Decoder(_RawResource)
 _LIST = msgspec.json.Decoder(list[Raw])
+_OBJECT = msgspec.json.Decoder(dict[str, Raw])
 _RESOURCE = msgspec.json.Decoder(otlp.ResourceSpans, strict=False)
 
 
@@ -99,7 +100,8 @@ def read_json_value(text: bytes | memoryview, where: str) -> tuple[str, Batches]
     for resources, name in ((keys.resource_spans, "resourceSpans"), (keys.batches, "batches")):
         if resources is not UNSET:
             return OTLP_JSON, each(_placed(resources or [], f"{where}.{name}"), _component, "components")
-    has = ", ".join(list(msgspec.json.decode(text, type=dict[str, Raw]))[:8]) or "none"
+    others = read_one(_OBJECT, text, where)
+    has = ", ".join(list(others)[:8]) or "none"
     raise MalformedTraceError(f"{where}: JSON without the keys of a trace (it has: {has}): {_expected()}")
 
 

@@ -159,6 +159,7 @@ DAMAGED = {
     "cut off gzip": (gzip.compress(file_of("jaeger"))[:-20], "damaged or cut off after "),
     "cut off Zstandard": (zstd.compress(file_of("jaeger"))[:-20], "damaged or cut off after "),
     "Latin-1": ('{"data": [{"spans": [{"spanID": "é"}]}]}'.encode("latin-1"), "UTF-8"),
+    "Latin-1 in other JSON": ('{"größe": 1}'.encode("latin-1"), "file: not UTF-8 at byte 2"),
     "UTF-16 in name": (b"\xff\xfe{\x00\x00\xdc}\x00", "begins as UTF-16, but is none"),
     "a wrong type": (b'{"data": [{"spans": [{"spanID": "1", "startTime": "x", "duration": 1}]}]}',
                      "file.data[0].spans[0].startTime: Expected `int | float`, got `str`"),
