@@ -199,17 +199,24 @@ def hand_messages_over(tree: Tree) -> None:
     A PRODUCER span ends when the message is sent, or acknowledged; what is done with the message goes on after that.
     Below the PRODUCER span it would be cut away; beside it, it is on the path wherever somebody waited for it.
     """
+    # Children are moved all at once: one sending may have many receipts.
+    aboves: dict[Node, Node | None] = {}
+    handed: dict[Node, set[Node]] = {}
+    added: dict[Node, list[Node]] = {}
     for node in list(tree.nodes):
         sender = tree.by_id.get(node.span.parent_id)
         if node.span.kind is not CONSUMER or sender is None or sender.span.kind is not PRODUCER:
             continue
         if node.end_ns <= sender.end_ns or node.start_ns < sender.start_ns or sender is tree.root:
             continue
-        above = _sent_in(tree, sender)
+        if sender not in aboves:
+            aboves[sender] = _sent_in(tree, sender)
+        above = aboves[sender]
         if above is None or above is node:
             continue
-        sender.children = [child for child in sender.children if child is not node]
-        above.children = [*above.children, node]
+        handed.setdefault(sender, set()).add(node)
+        below = added.setdefault(above, [])
+        below.append(node)
         if node.start_ns <= sender.end_ns:
             continue
         span = replace(
@@ -219,7 +226,11 @@ def hand_messages_over(tree: Tree) -> None:
         wait = Node(span, span.start_ns, span.end_ns, span.start_ns, span.end_ns)
         wait.callee = sender.span.service
         tree.nodes.append(wait)
-        above.children.append(wait)
+        below.append(wait)
+    for sender, nodes in handed.items():
+        sender.children = [child for child in sender.children if child not in nodes]
+    for parent, more in added.items():
+        parent.children = [*parent.children, *more]
 
 
 def _sent_in(tree: Tree, sender: Node) -> Node | None:
