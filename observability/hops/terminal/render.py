@@ -96,8 +96,12 @@ class _FittedTable:
         for one in columns:
             one.add_to(table)
         rows = self._table.rows
+        names = [row[0].text for row in rows]
+        # Another thing begins wherever the first of several names is another one.
+        grouped = self._table.heads > 1 and len(set(names)) < len(names)
         for index, row in enumerate(rows):
-            if index and (index == len(rows) - self._table.totals or _new_group(rows, index, self._table.heads)):
+            new_group = grouped and names[index] != names[index - 1]
+            if index and (new_group or index == len(rows) - self._table.totals):
                 table.add_section()
             table.add_row(*(RichText(text) for one in columns for text in one.texts[index]))
             assert len(row) == len(self._table.columns)
@@ -141,13 +145,6 @@ class _Column:
 
 def _width(columns: Sequence[_Column]) -> int:
     return sum(one.width + _BESIDE + one.bars for one in columns)
-
-
-def _new_group(rows: Sequence[Sequence[Cell]], index: int, heads: int) -> bool:
-    """Whether another thing begins in the first column of a table whose rows have several names."""
-    names = [row[0].text for row in rows]
-    several = heads > 1 and len(set(names)) < len(names)
-    return several and names[index] != names[index - 1]
 
 
 def _bar(share: float) -> str:

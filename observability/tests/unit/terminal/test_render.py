@@ -91,6 +91,23 @@ def test_no_figure_and_no_name_is_ever_cut_off(width):
     assert text.count(f"15.0 to {OPEN}") in (0, 4)
 
 
+def test_a_table_is_not_gone_through_for_each_of_its_rows():
+    """A set of traces may have thousands of operations."""
+
+    class Rows(list):
+        gone_through = 0
+
+        def __iter__(self):
+            self.gone_through += 1
+            return super().__iter__()
+
+    rows = Rows([words(f"GET /{at // 2}"), words("p50"), number(1.0)] for at in range(100))
+    columns = [Column("operation", numeric=False), Column("figure", numeric=False), Column("mean", "ms")]
+    told = shown(Table("sets", "Two sets", columns, rows, heads=2)).splitlines()
+    assert told[told.index(next(line for line in told if "GET /1 " in line)) - 1] == ""
+    assert rows.gone_through < 50
+
+
 def test_a_share_is_a_bar_beside_its_figure_and_sums_stand_apart():
     rows = [line for line in shown(BUDGET).splitlines() if line]
     assert next(line for line in rows if "wire:" in line).split()[-3:] == ["75.0", "%", "█" * 10]
