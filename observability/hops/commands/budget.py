@@ -25,7 +25,7 @@ from hops.commands.sources import (
     chosen,
     read_traces,
 )
-from hops.errors import HopsError
+from hops.errors import HopsError, InputError
 from hops.sources import LIMIT
 
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ def budget(
 
     progress = Progress()
     try:
+        if html is not None and not html.parent.is_dir():
+            raise InputError(f"--html {html}: there is no folder {html.parent}")
         how = chosen(sources, service, operation, since, until, limit, header, mapping, correct_clocks, trace)
         read = read_traces(sources, how.query, forced=forced, progress=progress)
         analysed = analyse(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hops.errors import MalformedTraceError
 from hops.sources.compressed import ZSTD
 from hops.sources.read_json import Faults, each
-from hops.traces.otlp import KINDS, NEEDED
+from hops.traces.otlp import KINDS, NEEDED, NO_ID
 from hops.traces.span import MOST_NS, NO_ATTRIBUTES, UNKNOWN_SERVICE, AttributeValue, Kind, Span, shown_name
 
 if TYPE_CHECKING:
@@ -115,6 +115,9 @@ def _spans(resource: trace_pb2.ResourceSpans, where: str, faults: Faults) -> Ite
             if len(span.trace_id) != 16 or len(span.span_id) != 8:
                 lengths = f"{len(span.trace_id)} and {len(span.span_id)} bytes"
                 faults.add(MalformedTraceError(f"{where}: span {span.name!r}: ids have {lengths}, not 16 and 8"))
+                continue
+            if not any(span.trace_id) or not any(span.span_id):
+                faults.add(MalformedTraceError(f"{where}: span {span.name!r}: {NO_ID}"))
                 continue
             if max(span.start_time_unix_nano, span.end_time_unix_nano) >= MOST_NS:
                 faults.add(

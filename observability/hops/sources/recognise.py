@@ -121,7 +121,8 @@ def read_binary(data: bytes | memoryview, where: str, head: bytes, forced: str =
         return OTLP_FRAMED, _framed(data, where)
     if forced == OTLP_PROTO or head[0] == otlp_proto.RESOURCE_SPANS:
         return OTLP_PROTO, otlp_proto.read_messages(data, where)
-    raise MalformedTraceError(f"{where}: begins with {head[:20]!r}: {_expected()}")
+    what = f"begins with {head[:20]!r}" if head.strip() else "is blank"
+    raise MalformedTraceError(f"{where}: {what}: {_expected()}")
 
 
 def _read_list(elements: list[Raw], where: str) -> tuple[str, Batches]:

@@ -47,7 +47,8 @@ TRACE_ID_DIGITS, SPAN_ID_DIGITS = 32, 16
 
 _NAMES = tuple(f"SPAN_KIND_{kind.value}" for kind in KINDS)
 _KINDS: dict[int | str, Kind] = dict(enumerate(KINDS)) | dict(zip(_NAMES, KINDS, strict=True))
-_NO_SPAN_ID = "0" * SPAN_ID_DIGITS
+NO_ID = "an id of zeros is none: it is of every span whose id was lost"
+_NO_SPAN_ID, _NO_TRACE_ID = "0" * SPAN_ID_DIGITS, "0" * TRACE_ID_DIGITS
 _PLACE = re.compile(r"(?P<what>.*?)(?: - at `\$(?P<place>.*)`)?", re.DOTALL)
 
 
@@ -290,15 +291,21 @@ def _has_plain_ids(spans: list[Span]) -> bool:
     except ValueError:
         return False
     lengths = {*map(len, span_ids)}, {*map(len, trace_ids)}
-    return lengths == ({SPAN_ID_DIGITS}, {TRACE_ID_DIGITS}) and digits == digits.lower() and _NO_SPAN_ID not in span_ids
+    if _NO_SPAN_ID in span_ids or _NO_TRACE_ID in trace_ids:
+        return False
+    return lengths == ({SPAN_ID_DIGITS}, {TRACE_ID_DIGITS}) and digits == digits.lower()
 
 
 def _with_plain_ids(span: Span, where: str) -> Span:
     parent_id = span.parent_id and _id(span.parent_id, SPAN_ID_DIGITS, f"{where}.parentSpanId")
+    trace_id = _id(span.trace_id, TRACE_ID_DIGITS, f"{where}.traceId")
+    span_id = _id(span.span_id, SPAN_ID_DIGITS, f"{where}.spanId")
+    if trace_id == _NO_TRACE_ID or span_id == _NO_SPAN_ID:
+        raise MalformedTraceError(f"{where}: {NO_ID}")
     return replace(
         span,
-        trace_id=_id(span.trace_id, TRACE_ID_DIGITS, f"{where}.traceId"),
-        span_id=_id(span.span_id, SPAN_ID_DIGITS, f"{where}.spanId"),
+        trace_id=trace_id,
+        span_id=span_id,
         # An all-zero parent is how some exporters write "none".
         parent_id="" if parent_id == _NO_SPAN_ID else parent_id,
         links=tuple(

@@ -83,6 +83,13 @@ def test_a_pattern_and_standard_input(tmp_path):
     assert "All times are whole microseconds" in words_of(result)
 
 
+def test_a_page_in_a_folder_that_is_not_there_is_refused_before_anything_is_read(otlp_file, tmp_path):
+    result = run("budget", otlp_file, "--html", tmp_path / "none" / "page.html")
+    assert result.exit_code == 2
+    assert f"there is no folder {tmp_path / 'none'}" in words_of(result)
+    assert "Hop budget" not in result.output
+
+
 def test_a_page_that_needs_no_other_file(tmp_path):
     write_traces(tmp_path / "in", "jaeger", 40)
     result = run("budget", tmp_path / "in", "--html", tmp_path / "page.html", "--top", 2)

@@ -172,6 +172,8 @@ DAMAGED = {
         b'[{"traceId": "1", "id": "2", "annotations": [{"timestamp": 5, "value": "sr", "endpoint": {"ipv4": "::1"}}]}]',
         "file[0]: is of Zipkin's JSON version 1",
     ),
+    "ids of zeros": (otlp_message([replace(TRACES[0][0], trace_id="0" * 32)]), "an id of zeros is none"),
+    "blanks": (b" \n\n", "file: is blank: expected one of"),
     "ids too short": (otlp_message([replace(TRACES[0][0], trace_id="0af7")]), "ids have 2 and 8 bytes, not 16 and 8"),
 }  # fmt: skip
 

@@ -126,6 +126,8 @@ BROKEN = {
     "spans no array": ({"resourceSpans": {"a": 1}}, "file.resourceSpans: Expected `array | null`, got `object`"),
     "short id": (document(span(spanId="abc")), "spans[0].spanId: 'abc' is neither 16 hex digits nor base64 of 8"),
     "no hex": (document(span(), span(spanId="g" * 16)), "scopeSpans[0].spans[1].spanId: 'gggg"),
+    "trace id of zeros": (document(span(traceId="0" * 32)), "spans[0]: an id of zeros is none"),
+    "id of zeros": (document(span(), span(spanId="AAAAAAAAAAA=")), "spans[1]: an id of zeros is none"),
     "empty trace id": (document(span(traceId="")), "spans[0].traceId: '' is neither"),
     "time as float": (document(span(endTimeUnixNano=1.7e18)), "spans[0].endTimeUnixNano: Expected `int`, got `float`"),
     "time as words": (document(span(endTimeUnixNano="x")), "spans[0].endTimeUnixNano: Expected `int`, got `str`"),
