@@ -170,6 +170,9 @@ func mediaType(header string) string {
 }
 
 func decompress(body []byte, encoding string) ([]byte, error) {
+	if len(body) == 0 { // as after HEAD and with 204, which may have the header of what they stand for
+		return body, nil
+	}
 	switch strings.ToLower(encoding) {
 	case "", "identity":
 		return body, nil

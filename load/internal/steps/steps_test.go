@@ -168,6 +168,11 @@ func serve(t *testing.T) string {
 		http.SetCookie(w, &http.Cookie{Name: "sid", Value: "k=1/2", Path: "/", HttpOnly: true})
 		fmt.Fprint(w, `<input value token="t7">`)
 	})
+	mux.HandleFunc("/packed", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Encoding", "gzip")
+		w.WriteHeader(http.StatusNoContent)
+	})
 	mux.HandleFunc("/x/{id}", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "got ", r.PathValue("id")) })
 	mux.HandleFunc("/away", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://elsewhere.example/", 302) })
 	mux.HandleFunc("/near", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/json", 301) })
@@ -219,6 +224,15 @@ func TestHeadersCookiesAndTextsAreTaken(t *testing.T) {
 		if err != nil || !strings.Contains(got, hex.EncodeToString(sum[:])) {
 			t.Errorf("%s: %s, %v", &c.source, got, err)
 		}
+	}
+}
+
+// An answer without a body may have the encoding that one would have.
+func TestNothingIsDecompressed(t *testing.T) {
+	head := get("/packed")
+	head.Method = http.MethodHead
+	if _, err := run(t, plan(t, get("/packed"), head), target.REST, serve(t)); err != nil {
+		t.Error(err)
 	}
 }
 
