@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"strings"
+	"time"
 )
 
 // Source is where of an answer a variable is: a value that a pointer leads to, or a text, which is that of a header, a cookie, or of
@@ -67,13 +69,31 @@ func (s *Source) texts(got answered) (texts []string) {
 	case s.Header != "":
 		return got.header.Values(s.Header)
 	case s.Cookie != "":
-		for _, cookie := range (&http.Response{Header: got.header}).Cookies() {
-			if cookie.Name == s.Cookie {
-				texts = append(texts, cookie.Value)
-			}
+		if value, set := cookie(got.header, s.Cookie); set {
+			texts = append(texts, value)
 		}
 		return texts
 	default:
 		return []string{string(got.text)}
 	}
+}
+
+// cookie is what a browser keeps of a cookie: what the last header that names it says, as it stands there, quotes included; nothing if
+// that header deletes it.
+func cookie(header http.Header, name string) (value string, set bool) {
+	for _, line := range header.Values("Set-Cookie") {
+		pair, attributes, _ := strings.Cut(line, ";")
+		if key, given, is := strings.Cut(pair, "="); is && strings.TrimSpace(key) == name {
+			value, set = strings.TrimSpace(given), !deletes(attributes)
+		}
+	}
+	return value, set
+}
+
+func deletes(attributes string) bool {
+	read, err := http.ParseSetCookie("x=;" + attributes)
+	if err != nil {
+		return false
+	}
+	return read.MaxAge < 0 || read.MaxAge == 0 && !read.Expires.IsZero() && read.Expires.Before(time.Now())
 }

@@ -227,6 +227,30 @@ func TestHeadersCookiesAndTextsAreTaken(t *testing.T) {
 	}
 }
 
+// A cookie is what a browser would send of it: the last that is set, with its quotes, and none if that is a deletion.
+func TestCookies(t *testing.T) {
+	for _, c := range []struct {
+		lines []string
+		want  string
+		set   bool
+	}{
+		{[]string{"sid=; Max-Age=0; Path=/", "sid=new; Path=/; HttpOnly"}, "new", true},
+		{[]string{"sid=old", "sid=new"}, "new", true},
+		{[]string{`sid="a\054 b"; Secure`}, `"a\054 b"`, true},
+		{[]string{`sid={"a":"é"}`}, `{"a":"é"}`, true},
+		{[]string{" sid = a=b== ;Max-Age=60; Expires=Thu, 01 Jan 1970 00:00:00 GMT"}, "a=b==", true},
+		{[]string{"sid="}, "", true},
+		{[]string{"sid=old", "sid=deleted; Expires=Thu, 01-Jan-1970 00:00:01 GMT; Max-Age=0"}, "", false},
+		{[]string{"sid=; Expires=Thu, 01 Jan 1970 00:00:00 GMT"}, "", false},
+		{[]string{"SID=1", "sid", "xsid=1"}, "", false},
+	} {
+		got, set := (&Source{Cookie: "sid"}).of(answered{header: http.Header{"Set-Cookie": c.lines}})
+		if set != c.set || set && got != c.want {
+			t.Errorf("%q: %v, %v", c.lines, got, set)
+		}
+	}
+}
+
 // An answer without a body may have the encoding that one would have.
 func TestNothingIsDecompressed(t *testing.T) {
 	head := get("/packed")
