@@ -159,7 +159,7 @@ func (s *Step) check(got answered, values Values) error {
 	for name, source := range s.Take {
 		value, there := source.of(got)
 		if !there {
-			return outcome.Wrong("the variable %s is to be taken from %s, which is not in the answer: %.200s", name, source, marshal(got.body))
+			return outcome.Wrong("the variable %s is to be taken from %s, which is not in the answer: %s", name, source, source.instead(got))
 		}
 		values[name] = marshal(value)
 	}

@@ -3,8 +3,10 @@ package steps
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -57,8 +59,8 @@ func (s *Source) of(got answered) (value any, there bool) {
 		if s.match == nil {
 			return text, true
 		}
-		if found := s.match.FindStringSubmatch(text); found != nil {
-			return found[1], true
+		if found := s.match.FindStringSubmatchIndex(text); found != nil && found[2] >= 0 { // the group may lie in another branch
+			return text[found[2]:found[3]], true
 		}
 	}
 	return nil, false
@@ -78,6 +80,19 @@ func (s *Source) texts(got answered) (texts []string) {
 	}
 }
 
+// instead is what the answer has where the variable is not.
+func (s *Source) instead(got answered) string {
+	switch {
+	case s.Header != "" && len(got.header.Values(s.Header)) == 0:
+		return "its headers are " + cmp.Or(strings.Join(slices.Sorted(maps.Keys(got.header)), ", "), "none")
+	case s.Header == "" && s.Cookie != "" && len(s.texts(got)) == 0:
+		return "its cookies are " + cmp.Or(strings.Join(cookies(got.header), ", "), "none")
+	case s.isText():
+		return fmt.Sprintf("%.200q", strings.Join(s.texts(got), ", "))
+	}
+	return fmt.Sprintf("%.200s", marshal(got.body))
+}
+
 // cookie is what a browser keeps of a cookie: what the last header that names it says, as it stands there, quotes included; nothing if
 // that header deletes it.
 func cookie(header http.Header, name string) (value string, set bool) {
@@ -88,6 +103,17 @@ func cookie(header http.Header, name string) (value string, set bool) {
 		}
 	}
 	return value, set
+}
+
+func cookies(header http.Header) (names []string) {
+	for _, line := range header.Values("Set-Cookie") {
+		name, _, _ := strings.Cut(line, "=")
+		if _, kept := cookie(header, strings.TrimSpace(name)); !kept {
+			name += " (deleted)"
+		}
+		names = append(names, strings.TrimSpace(name))
+	}
+	return names
 }
 
 func deletes(attributes string) bool {

@@ -292,8 +292,12 @@ func TestExpectations(t *testing.T) {
 		{change("/json", func(s *Step) { s.There = []string{"/a/x"} }), outcome.WrongAnswer, "/a/x is not in the answer"},
 		{change("/json", func(s *Step) { s.Absent = []string{"/a"} }), outcome.WrongAnswer, `/a is in the answer: {"id":"x/1"}`},
 		{change("/json", func(s *Step) { s.Take = take(Source{Pointer: "/n"}) }), outcome.WrongAnswer, "the variable n is to be taken from /n, which is not in the answer"},
-		{change("/json", func(s *Step) { s.Take = take(Source{Cookie: "n"}) }), outcome.WrongAnswer, "from the cookie n, which is not"},
-		{change("/x/1", func(s *Step) { s.Take = take(Source{Match: "gone (.)"}) }), outcome.WrongAnswer, `from the body by "gone (.)", which is not`},
+		{change("/json", func(s *Step) { s.Take = take(Source{Cookie: "n"}) }), outcome.WrongAnswer, "from the cookie n, which is not in the answer: its cookies are none"},
+		{change("/x/1", func(s *Step) { s.Take = take(Source{Match: "gone (.)"}) }), outcome.WrongAnswer, `from the body by "gone (.)", which is not in the answer: "got 1"`},
+		{change("/x/1", func(s *Step) { s.Take = take(Source{Match: "got|gone (.)"}) }), outcome.WrongAnswer, `from the body by "got|gone (.)", which is not`},
+		{change("/x/1", func(s *Step) { s.Take = take(Source{Header: "x-n"}) }), outcome.WrongAnswer, "from the header x-n, which is not in the answer: its headers are Content-Length, Content-Type, Date"},
+		{change("/session", func(s *Step) { s.Take = take(Source{Cookie: "gone"}) }), outcome.WrongAnswer, "its cookies are other, sid"},
+		{change("/session", func(s *Step) { s.Take = take(Source{Header: "x-sum", Match: "(x)"}) }), outcome.WrongAnswer, `which is not in the answer: "a, c"`},
 		{change("/near", func(s *Step) { s.Status, s.Take = []int{301}, take(Source{Header: "Location", Match: "x(.)"}) }), outcome.WrongAnswer, `from the header Location by "x(.)"`},
 	} {
 		_, err := run(t, plan(t, c.step), target.REST, address)
