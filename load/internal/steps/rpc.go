@@ -2,6 +2,7 @@ package steps
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -220,7 +221,11 @@ func (s *Step) call(ctx context.Context, values Values, x *exchange.Exchange) (a
 		return answered{}, err
 	}
 	for name, value := range s.headers {
-		ctx = metadata.AppendToOutgoingContext(ctx, strings.ToLower(name), value.fill(values))
+		sent, err := sentAs(strings.ToLower(name), value.fill(values))
+		if err != nil {
+			return answered{}, err
+		}
+		ctx = metadata.AppendToOutgoingContext(ctx, strings.ToLower(name), sent)
 	}
 	var end *status.Status
 	var first, last metadata.MD
@@ -234,6 +239,11 @@ func (s *Step) call(ctx context.Context, values Values, x *exchange.Exchange) (a
 	}
 	answer := answered{step: s, status: s.code.String(), header: http.Header{}}
 	for name, values := range metadata.Join(first, last) {
+		if isBinary(name) {
+			for i, value := range values {
+				values[i] = base64.StdEncoding.EncodeToString([]byte(value))
+			}
+		}
 		answer.header[http.CanonicalHeaderKey(name)] = values
 	}
 	if s.code != codes.OK {
@@ -248,6 +258,24 @@ func (s *Step) call(ctx context.Context, values Values, x *exchange.Exchange) (a
 		return answered{}, outcome.Wrong("the answer cannot be read: %w", err)
 	}
 	return answer, nil
+}
+
+// isBinary says whether metadata of a name may be any bytes, which are base64 in a file and in a variable.
+func isBinary(name string) bool { return strings.HasSuffix(name, "-bin") }
+
+// sentAs is a value of metadata as gRPC takes it.
+func sentAs(name, value string) (string, error) {
+	if isBinary(name) {
+		sent, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(value, "="))
+		if err != nil {
+			return "", outcome.Failed(outcome.Client, "the metadata %s is bytes; %.200q is not base64", name, value)
+		}
+		return string(sent), nil
+	}
+	if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return "", outcome.Failed(outcome.Client, "the metadata %s cannot have the value %.200q: only printable ASCII", name, value)
+	}
+	return value, nil
 }
 
 // plain is protobuf's message with the spaces that it makes unbreakable now and then, so that nobody relies on its text.

@@ -13,6 +13,8 @@ import (
 	"net/url"
 	"slices"
 
+	"golang.org/x/net/http/httpguts"
+
 	"hopwise/load/internal/exchange"
 	"hopwise/load/internal/outcome"
 )
@@ -70,6 +72,9 @@ func (s *Step) send(ctx context.Context, values Values, x *exchange.Exchange) (a
 	request := exchange.Request{Method: s.Method, Route: s.Path, URI: s.path.fill(values), Header: map[string]string{}}
 	for name, value := range s.headers {
 		request.Header[name] = value.fill(values)
+		if !httpguts.ValidHeaderFieldValue(request.Header[name]) {
+			return answered{}, outcome.Failed(outcome.Client, "the header %s cannot have the value %.200q", name, request.Header[name])
+		}
 	}
 	if body := s.body.fill(values); body != "" {
 		request.Body = []byte(body)

@@ -283,6 +283,7 @@ func TestExpectations(t *testing.T) {
 		want  string
 	}{
 		{get("/none"), outcome.Client, "step s1 (t.yaml:1) at e: status 404 instead of 200 to 299"},
+		{change("/json", func(s *Step) { s.Headers = map[string]string{"x-n": "a\nb"} }), outcome.Client, `the header x-n cannot have the value "a\nb"`},
 		{get("/away"), outcome.WrongAnswer, `status 302 leads away from the target, to "http://elsewhere.example/"; redirects are not followed`},
 		{get("/near"), outcome.WrongAnswer, "status 301 leads to /json; redirects are not followed: give that path"},
 		{change("/json", func(s *Step) { s.Status = []int{201, 204} }), outcome.WrongAnswer, "status 200 instead of [201 204]"},
@@ -315,7 +316,8 @@ type products struct {
 }
 
 func (products) GetProduct(ctx context.Context, _ *productv1.GetProductRequest) (*productv1.Product, error) {
-	_ = grpc.SetHeader(ctx, metadata.Pairs("next-id", "12"))
+	got, _ := metadata.FromIncomingContext(ctx)
+	_ = grpc.SetHeader(ctx, metadata.Pairs("next-id", "12", "raw-bin", "\x00\xff", "back-bin", strings.Join(got["raw-bin"], "")))
 	_ = grpc.SetTrailer(ctx, metadata.Pairs("last-id", "13"))
 	return nil, status.Error(codes.Unimplemented, "none")
 }
@@ -374,6 +376,17 @@ func TestMethodsOfGRPC(t *testing.T) {
 	second.JSON = raw(`{"ids":["${next}","${last}"]}`)
 	if got, err := run(t, plan(t, first, second), target.GRPC, described); err != nil {
 		t.Error(got, err)
+	}
+	first.Take, second = map[string]*Source{"raw": {Header: "raw-bin"}}, call(service+"/GetProduct")
+	second.Headers, second.Take = map[string]string{"Raw-Bin": "${raw}"}, take(Source{Header: "back-bin", Match: "^(AP8=)$"})
+	if got, err := run(t, plan(t, first, second), target.GRPC, described); err != nil {
+		t.Error("bytes in metadata:", got, err)
+	}
+	for name, value := range map[string]string{"x-name": "Zürich", "x-bin": "a b"} {
+		first.Headers = map[string]string{name: value}
+		if _, err := run(t, plan(t, first), target.GRPC, described); err == nil || outcome.Of(err) != outcome.Client || !strings.Contains(err.Error(), "the metadata "+name) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 	withSet := func(step Step, set []byte) *Plan {
 		step.Set = "set.pb"
