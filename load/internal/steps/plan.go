@@ -182,6 +182,16 @@ func (p *Plan) Names() (names []string) {
 
 func (s *Step) where() string { return fmt.Sprintf("%s:%d", s.file, s.Line) }
 
+// isForm says whether the body is called a form, whose variables are escaped as in a query.
+func (s *Step) isForm() bool {
+	for name, value := range s.Headers {
+		if kind, _, _ := strings.Cut(value, ";"); strings.EqualFold(name, "Content-Type") {
+			return strings.EqualFold(strings.TrimSpace(kind), "application/x-www-form-urlencoded")
+		}
+	}
+	return false
+}
+
 // prepare reads the step's templates, whose variables must be known, and adds those that it takes.
 func (s *Step) prepare(known map[string]bool) (err error) {
 	s.headers, s.equal = map[string]template{}, map[string]template{}
@@ -193,9 +203,13 @@ func (s *Step) prepare(known map[string]bool) (err error) {
 			return err
 		}
 	}
-	s.body, err = textTemplate(s.Text)
-	if s.JSON != nil {
+	switch {
+	case s.JSON != nil:
 		s.body, err = jsonTemplate(s.JSON)
+	case s.isForm():
+		s.body, err = formTemplate(s.Text)
+	default:
+		s.body, err = textTemplate(s.Text)
 	}
 	if err != nil {
 		return err

@@ -43,6 +43,8 @@ func TestTemplates(t *testing.T) {
 		{textTemplate, "a $${id} $ {id}", "a ${id} $ {id}"},
 		{uriTemplate, "/p/${name}?q=${name}&n=${id}", "/p/a%2Fb%20%22c%22%20%C3%A9?q=a%2Fb+%22c%22+%C3%A9&n=7"},
 		{ofJSON, `{"b":"${id}","a":["${list}","n ${name}"],"c":1.50}`, `{"a":[[1,{"a":null}],"n a/b \"c\" é"],"b":7,"c":1.50}`},
+		{formTemplate, "n=${name}&id=${id}", "n=a%2Fb+%22c%22+%C3%A9&id=7"},
+		{formTemplate, "${name}", `a/b "c" é`},
 		{ofJSON, `"<${name}>"`, `"<a/b \"c\" é>"`},
 	} {
 		made, err := c.make(c.text)
@@ -173,6 +175,11 @@ func serve(t *testing.T) string {
 		w.Header().Set("Content-Encoding", "gzip")
 		w.WriteHeader(http.StatusNoContent)
 	})
+	mux.HandleFunc("/token", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `token="a+b/c==&d é"`) })
+	mux.HandleFunc("/form", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, "%q", r.PostFormValue("token"))
+	})
 	mux.HandleFunc("/x/{id}", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "got ", r.PathValue("id")) })
 	mux.HandleFunc("/away", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://elsewhere.example/", 302) })
 	mux.HandleFunc("/near", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/json", 301) })
@@ -256,6 +263,17 @@ func TestNothingIsDecompressed(t *testing.T) {
 	head := get("/packed")
 	head.Method = http.MethodHead
 	if _, err := run(t, plan(t, get("/packed"), head), target.REST, serve(t)); err != nil {
+		t.Error(err)
+	}
+}
+
+// A form gets what was taken from a page, whatever characters it has.
+func TestForms(t *testing.T) {
+	first, second := get("/token"), Step{At: "e", Method: http.MethodPost, Path: "/form", Text: "user=1&token=${n}"}
+	first.Take = take(Source{Match: `token="([^"]+)"`})
+	second.Headers = map[string]string{"content-type": "application/x-www-form-urlencoded; charset=utf-8"}
+	second.Equal = map[string]json.RawMessage{"": raw(`"${n}"`)}
+	if _, err := run(t, plan(t, first, second), target.REST, serve(t)); err != nil {
 		t.Error(err)
 	}
 }

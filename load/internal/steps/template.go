@@ -90,6 +90,14 @@ func uriTemplate(text string) (template, error) {
 	return append(append(t, piece{literal: "?"}), more...), err
 }
 
+// formTemplate has variables escaped as a form needs it; a form that is nothing but a variable is that variable's text.
+func formTemplate(text string) (template, error) {
+	if whole.MatchString(text) {
+		return textTemplate(text)
+	}
+	return split(text, same, asQuery)
+}
+
 // jsonTemplate has variables inside of JSON strings; a string that is nothing but a variable becomes the variable's own value.
 func jsonTemplate(text json.RawMessage) (template, error) {
 	value, err := decode(text)
