@@ -103,12 +103,20 @@ class Source(_Part):
     @model_validator(mode="after")
     def _is_one(self) -> Source:
         chosen = self.model_fields_set - {"match"}
-        if len(chosen) > 1 or not self.model_fields_set or ("pointer" in chosen and self.match):
-            raise ValueError("give a pointer, such as /items/0/id, or one of header and cookie, or match for the body")
+        by = "match" in self.model_fields_set
+        if len(chosen) > 1 or not self.model_fields_set or ("pointer" in chosen and by):
+            raise ValueError(_ONE_SOURCE)
+        if by and not self.match:
+            raise ValueError("match is empty: give an expression with one group")
         return self
 
 
+_ONE_SOURCE = "give a pointer, such as /items/0/id, or one of header and cookie, or match for the body"
+
+
 def _source(given: Any) -> Any:
+    if not isinstance(given, str | dict):
+        raise ValueError(_ONE_SOURCE)
     return {"pointer": given} if isinstance(given, str) else given
 
 

@@ -76,6 +76,9 @@ def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
             "take: {n: {}}\n        http: GET",
             "take.n: give a pointer, such as /items/0/id, or one of header",
         ),
+        ("http: GET", "take: {n: [/id]}\n        http: GET", "take.n: give a pointer, such as /items/0/id, or one of"),
+        ("http: GET", "take: {n: }\n        http: GET", "take.n: give a pointer, such as /items/0/id, or one of"),
+        ("http: GET", 'take: {n: {match: ""}}\n        http: GET', "take.n: match is empty: give an expression"),
         (
             "http: GET",
             "take: {n: {header: A, cookie: b}}\n        http: GET",
