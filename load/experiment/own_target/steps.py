@@ -6,8 +6,10 @@ import base64
 import csv
 import io
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -164,10 +166,27 @@ def _row(file: TargetFile, name: str, table: Table, columns: list[str], row: lis
         raise file.error(f"{table.file}: row {number} has {len(row)} values for {len(columns)} columns", "tables", name)
     values: list[Any] = []
     for column, value in zip(columns, row, strict=True):
-        if column in table.numbers and not _NUMBER.fullmatch(value):
-            raise file.error(f"{table.file}: row {number}: {column} {value!r} is not a number", "tables", name)
-        values.append(json.loads(value) if column in table.numbers else value)
+        read = _number(value) if column in table.numbers else value
+        if read is None:
+            raise file.error(f"{table.file}: row {number}: {column} {value[:40]!r} is not a number", "tables", name)
+        if isinstance(read, float) and Decimal(value) != Decimal(repr(read)):
+            raise file.error(
+                f"{table.file}: row {number}: {column} {value[:40]!r} has more digits than a number keeps; without "
+                "numbers it is a text",
+                "tables",
+                name,
+            )
+        values.append(read)
     return values
+
+
+def _number(text: str) -> float | None:
+    """The finite number that a text is; None if it is none."""
+    try:
+        number = float(text) if _NUMBER.fullmatch(text) else None
+        return json.loads(text) if number is not None and math.isfinite(number) and Decimal(text).is_finite() else None
+    except (ValueError, ArithmeticError):  # thousands of digits, or such an exponent
+        return None
 
 
 def _bytes(file: TargetFile, name: str, *where: object) -> bytes:

@@ -145,12 +145,21 @@ def test_what_is_wrong_with_a_file(tmp_path: Path, old: str, new: str, said: str
         ("id,id\n1,2\n", "users.csv:1: the column id appears twice"),
         ("id,seq\n1,2\n", "users.csv:1: every journey has a variable seq; rename the column"),
         ("id\n01\n", "row 2: id '01' is not a number"),
+        ("id\n1e999\n", "row 2: id '1e999' is not a number"),
+        ("id\n1e-99999999999999999999\n", "row 2: id '1e-99999999999999999999' is not a number"),
+        (f"id\n{'1' * 5000}\n", "row 2: id '1111111111111111111111111111111111111111' is not a number"),
+        ("id\n0.12345678901234567890\n", "row 2: id '0.12345678901234567890' has more digits than a number keeps"),
     ],
 )
 def test_what_is_wrong_with_a_table(tmp_path: Path, rows: str, said: str) -> None:
     with pytest.raises(UsageError, match=r"users\.csv") as refused:
         steps_of(written(tmp_path, SMALL, rows))
     assert said in str(refused.value)
+
+
+def test_numbers_are_what_the_table_says(tmp_path: Path) -> None:
+    steps = steps_of(written(tmp_path, SMALL, "id\n12345678901234567890123\n-0.10\n1e2\n"))
+    assert steps["tables"]["users"]["rows"] == [[12345678901234567890123], [-0.1], [100.0]]
 
 
 def test_only_this_machine_is_loaded_unless_its_owner_says_so(tmp_path: Path) -> None:
