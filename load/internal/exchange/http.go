@@ -75,6 +75,9 @@ func (x *Exchange) send(ctx context.Context, r Request, traceparent string, way 
 	x.sizes.out.Add(int64(len(r.Body)))
 	transport, leave := x.at.client.transport()
 	defer leave()
+	if x.at.client.http == 1 {
+		sendOnce(request)
+	}
 	answer, err := transport.RoundTrip(request)
 	if err != nil {
 		class := outcome.Server
@@ -109,6 +112,16 @@ func (x *Exchange) send(ctx context.Context, r Request, traceparent string, way 
 	}
 	x.cache.keep(request, response)
 	return response, nil
+}
+
+// sendOnce keeps net/http from sending a request again, unseen, whose connection is dropped before it brings an answer. It does that with
+// what it takes for repeatable, which is GET and the like and whatever has an idempotency key, but only if it can read the body again. An
+// empty body of no known length is one that it cannot; called identity, it changes nothing of what is sent.
+func sendOnce(request *http.Request) {
+	request.GetBody = nil
+	if request.Body == nil && request.Method != http.MethodPost && request.Method != http.MethodPut && request.Method != http.MethodPatch {
+		request.Body, request.TransferEncoding = io.NopCloser(bytes.NewReader(nil)), []string{"identity"}
+	}
 }
 
 // Values that all requests share; a header of a request is never changed once it is sent.

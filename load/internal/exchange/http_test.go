@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -152,5 +154,42 @@ func TestUnchangedAnswersComeFromTheCache(t *testing.T) {
 	}
 	if n := cache.NotModified(); n != 4 {
 		t.Errorf("%d of 8 answers were not modified", n)
+	}
+}
+
+// A connection that is dropped without an answer is a failure of the server, also where net/http would send the request once more.
+func TestADroppedConnectionIsNoAnswer(t *testing.T) {
+	for _, r := range []Request{
+		{Method: http.MethodGet},
+		{Method: http.MethodHead},
+		{Method: http.MethodOptions},
+		{Method: http.MethodDelete},
+		{Method: http.MethodPost, Body: []byte("{}"), Header: map[string]string{"X-Idempotency-Key": "1"}},
+	} {
+		var requests atomic.Int64
+		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, got *http.Request) {
+			if len(got.TransferEncoding) > 0 || (got.Header.Get("Content-Length") != "") != (r.Body != nil) {
+				t.Errorf("%s: %v, %v", r.Method, got.TransferEncoding, got.Header)
+			}
+			if requests.Add(1) == 2 {
+				panic(http.ErrAbortHandler)
+			}
+		}))
+		t.Cleanup(server.Close)
+		entry := target.Entry{Protocol: target.REST, URL: server.URL}
+		client, err := NewClient(target.Target{HTTP: 1, Steps: "x", Endpoints: map[string]target.Entry{"e": entry}}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(client.Close)
+		r.Route, r.Path = "/", "/"
+		for i, want := range []outcome.Class{outcome.OK, outcome.Server, outcome.OK} {
+			if _, err := Untraced(client.At(server.URL)).Do(t.Context(), r); outcome.Of(err) != want {
+				t.Errorf("%s %d: %v", r.Method, i+1, err)
+			}
+		}
+		if n := requests.Load(); n != 3 {
+			t.Errorf("%s: %d requests", r.Method, n)
+		}
 	}
 }
