@@ -39,6 +39,7 @@ VARIABLE = "HOPWISE_CONFORMANCE"
 LIMIT_S = 1_800
 _ENDED = re.compile(r"RPC that terminated with:\s*status = StatusCode\.(\w+)\s*details = \"(.*)\"")
 _LOGGED = re.compile(r" ended a call with (\w+): (.*)")
+_MOST_LINES = 2
 HOLDS, FAILS, SKIPPED = "holds", "FAILS", "skipped"
 
 
@@ -122,10 +123,22 @@ def laws_of(results: ElementTree.Element) -> list[Law]:
 
 
 def _reason(case: ElementTree.Element, broken: ElementTree.Element) -> str:
-    """The first line of why a case failed; of a call that ended with an error of gRPC, its code and message."""
+    """The first line of why a case failed, with what differs if two things were compared.
+
+    Of a call that ended with an error of gRPC, its code and message.
+    """
     message = (broken.get("message") or "").removeprefix('failed on setup with "').strip()
     first = message.partition("\n")[0].strip() or "failed"
     ended = _ENDED.search(message)
     if ended is None and first.startswith("shop.errors.Internal"):
         ended = _LOGGED.search(case.findtext("system-out") or "")
-    return f"a call is answered with {': '.join(filter(None, ended.groups()))}" if ended else first
+    if ended:
+        return f"a call is answered with {': '.join(filter(None, ended.groups()))}"
+    compared = re.match(r"(AssertionError: )?(assert |Regex pattern)", first)
+    return "; ".join([first, *_difference(message)]) if compared else first
+
+
+def _difference(message: str) -> list[str]:
+    """The lines in which pytest says how what it compared differs."""
+    lines = [line.strip() for line in message.splitlines()[1:]]
+    return [line for line in lines if line and not line.startswith("Use -v")][:_MOST_LINES]
