@@ -163,6 +163,8 @@ class Step(_Part):
             raise ValueError(f"expect.{idle_check.pop()} goes with {'http and graphql' if self.grpc else 'grpc'}")
         if fixed := [name for name in self.headers if _FIXED["grpc" if self.grpc else "http"].match(name)]:
             raise ValueError(f"the header {fixed[0]} is the client's own")
+        if len({name.lower() for name in self.headers}) < len(self.headers):
+            raise ValueError(f"two of the headers {', '.join(self.headers)} are the same but for their case")
         if taken := [name for name in self.take if name in BUILT_IN]:
             raise ValueError(f"every journey has a variable {taken[0]}; take another name")
         if self.grpc and any(one.cookie or (one.match and not one.header) for one in self.take.values()):

@@ -67,6 +67,7 @@ def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
             "small.yaml:10: journeys.look.steps.0.http: 'FETCH /users/${id}' is not valid; give",
         ),
         ("http: GET", "headers: {Content-Length: '1'}\n        http: GET", "Content-Length is the client's own"),
+        ("http: GET", "headers: {Cookie: a=1, cookie: b=1}\n        http: GET", "Cookie, cookie are the same but"),
         ("http: GET", "headers: {a b: ''}\n        http: GET", "headers.a b: 'a b' is not valid; a header's name"),
         ("http: GET", "expect: {equal: {id: 1}}\n        http: GET", "'id' is not valid; a pointer begins with /"),
         ("http: GET", "take: {key: /id}\n        http: GET", "every journey has a variable key; take another name"),
