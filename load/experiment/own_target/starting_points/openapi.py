@@ -32,6 +32,15 @@ from mesh.description.topology import LONGEST_NAME
 NO_SERVER = "http://127.0.0.1:8000"
 _DEPTH = 6
 _MADE_UP = {"string": "text", "integer": 1, "number": 1, "boolean": True, "null": None}
+_FORMATS = {
+    "date": "2024-01-01",
+    "date-time": "2024-01-01T00:00:00Z",
+    "time": "00:00:00Z",
+    "email": "somebody@example.com",
+    "uuid": "00000000-0000-4000-8000-000000000000",
+    "uri": "https://example.com/",
+}
+"""Texts of the formats that servers check."""
 _IGNORED = ("accept", "content-type", "authorization")
 """Header parameters that OpenAPI leaves to other parts of a description."""
 
@@ -239,7 +248,7 @@ def _example(api: _Api, described: Any, *, made_up: bool = True, depth: int = 0)
     kinds = described.get("type") or "object"
     kind = next((one for one in kinds if one != "null"), "null") if isinstance(kinds, list) else str(kinds)
     if made_up and kind in _MADE_UP:
-        return _MADE_UP[kind]
+        return _FORMATS.get(str(described.get("format")), _MADE_UP[kind]) if kind == "string" else _MADE_UP[kind]
     if depth > _DEPTH:
         return ([] if kind == "array" else {}) if made_up else None
     for key in ("oneOf", "anyOf"):
@@ -250,10 +259,19 @@ def _example(api: _Api, described: Any, *, made_up: bool = True, depth: int = 0)
     if not made_up or not all(isinstance(one, dict) for one in parts):
         return next(iter(parts), None)
     if kind == "object":
-        inside = part(described, "properties", dict, {})
+        inside = {
+            name: one
+            for name, one in part(described, "properties", dict, {}).items()
+            if not _is_read_only(api.resolved(one))
+        }
         own = {str(name): _example(api, one, depth=depth + 1) for name, one in inside.items()}
         return {name: value for one in (*parts, own) for name, value in one.items()}
     return [_example(api, described.get("items", {}), depth=depth + 1)] if kind == "array" else None
+
+
+def _is_read_only(described: Any) -> bool:
+    """Whether only answers have it."""
+    return isinstance(described, dict) and described.get("readOnly") is True
 
 
 def _given(api: _Api, described: Document) -> Any:

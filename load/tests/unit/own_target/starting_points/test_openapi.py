@@ -144,6 +144,14 @@ STRING = {"type": "string"}
             {"application/json": {"schema": {"type": ["object", "null"], "properties": {"n": {"type": ["null"]}}}}},
             {"body": {"n": None}},
         ),
+        (
+            {"application/json": {"schema": {"properties": {"id": {"readOnly": True}, "a": STRING}}}},
+            {"body": {"a": "text"}},
+        ),
+        (
+            {"application/json": {"schema": {"type": "array", "items": {"type": "string", "format": "date-time"}}}},
+            {"body": ["2024-01-01T00:00:00Z"]},
+        ),
     ],
 )
 def test_a_body_is_an_example_with_its_media_type(content: dict[str, Any], sent: dict[str, Any]) -> None:
