@@ -86,6 +86,13 @@ def test_a_program_that_answers_too_late_is_named_with_its_limit(monkeypatch: py
     assert "product (command: /bin/sleep 1000) did not answer its health check within 1 s" in law.failed[0]
 
 
+def test_a_program_has_its_home_and_is_heard_on_standard_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/a/home")
+    program = ["/bin/sh", "-c", 'echo "no settings in $HOME"; exit 3']
+    (law,) = judged(program, (SET_UP, "answers_until_ctrl_c_and_ends_with_exit_code_0"))
+    assert "ended with exit code 3 in place of serving; it said: no settings in /a/home" in law.failed[0]
+
+
 @pytest.mark.parametrize(
     ("law", "file", "before", "after", "said"),
     [

@@ -28,7 +28,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 
 from conforming import Conforming, conforming
 from mesh.components.shop_processes import CONTRACT, module_of
-from mesh.supervisor.processes import guarded
+from mesh.supervisor.processes import PASSED_ON, guarded
 from shop.platform.access.jwt import Principal, TokenSigner
 from shop.platform.config import ServiceConfig
 
@@ -39,6 +39,8 @@ PROGRAM = conforming()
 LIMITS = PROGRAM or Conforming
 START_S, STOP_S = LIMITS.start_s, LIMITS.stop_s
 """How long a component may take to answer, and to end."""
+PRINTED = ".out"
+"""Suffix of the file of its standard output."""
 LEFT_S = 1.0
 """How long what a component has started may outlive it."""
 Start = Callable[..., contextlib.AbstractContextManager["Running"]]
@@ -163,14 +165,15 @@ class Running:
         return [shlex.join(one.info["cmdline"] or ["?"]) for one in alive if _group(one.pid) == self.process.pid]
 
     def said(self) -> str:
-        """What it has said so far."""
+        """What it has said so far, on standard error."""
         return self.log.read_text(encoding="utf-8", errors="replace")
 
     def fail(self, what: str) -> NoReturn:
         """Fails the test, naming component and command, with the end of what the program said."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
-        said = self.said()[-2000:].strip() or "nothing"
+        printed = self.log.with_suffix(PRINTED).read_text(encoding="utf-8", errors="replace")
+        said = self.said()[-2000:].strip() or printed[-2000:].strip() or "nothing"
         pytest.fail(f"{self.component} (command: {shlex.join(self.command)}) {what}; it said: {said}", pytrace=False)
 
 
@@ -192,12 +195,13 @@ def start(contracted: Contracted, tmp_path_factory: pytest.TempPathFactory) -> S
     @contextlib.contextmanager
     def running(settings: Mapping[str, str], stdin: int = subprocess.DEVNULL) -> Iterator[Running]:
         log = folder / uuid.uuid4().hex
-        with log.open("wb") as file:  # not a pipe, which a process that is left behind would keep open
+        # Not pipes, which a process that is left behind would keep open.
+        with log.open("wb") as file, log.with_suffix(PRINTED).open("wb") as printed:
             process = subprocess.Popen(
                 guarded(command, signal.SIGKILL),
-                env={"PATH": os.environ["PATH"], **settings},
+                env={**{name: os.environ[name] for name in PASSED_ON if name in os.environ}, **settings},
                 stdin=stdin,
-                stdout=subprocess.DEVNULL,
+                stdout=printed,
                 stderr=file,
                 start_new_session=True,
             )
