@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -75,7 +76,7 @@ func (x *Exchange) send(ctx context.Context, r Request, traceparent string, way 
 	x.sizes.out.Add(int64(len(r.Body)))
 	transport, leave := x.at.client.transport()
 	defer leave()
-	if x.at.client.http == 1 {
+	if x.at.client.own != nil && x.at.client.http == 1 { // of the shop, the edge's log shows what is sent twice
 		sendOnce(request)
 	}
 	answer, err := transport.RoundTrip(request)
@@ -189,12 +190,16 @@ func decompress(body []byte, encoding string) ([]byte, error) {
 	switch strings.ToLower(encoding) {
 	case "", "identity":
 		return body, nil
-	case "gzip":
+	case "gzip", "x-gzip":
 		reader, err := gzip.NewReader(bytes.NewReader(body))
 		if err != nil {
 			return nil, err
 		}
-		return io.ReadAll(io.LimitReader(reader, maxBody))
+		plain, err := io.ReadAll(io.LimitReader(reader, maxBody))
+		if len(plain) == maxBody {
+			return nil, fmt.Errorf("it becomes larger than %d bytes", maxBody)
+		}
+		return plain, err
 	}
 	return nil, errors.New("unknown encoding " + encoding)
 }

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"unicode/utf8"
 
 	"golang.org/x/net/http/httpguts"
 
@@ -165,6 +166,9 @@ func (s *Step) check(got answered, values Values) error {
 		value, there := source.of(got)
 		if !there {
 			return outcome.Wrong("the variable %s is to be taken from %s, which is not in the answer: %s", name, source, source.instead(got))
+		}
+		if text, is := value.(string); is && !utf8.ValidString(text) {
+			return outcome.Wrong("the variable %s is to be taken from %s, which is not UTF-8: %.200q", name, source, text)
 		}
 		values[name] = marshal(value)
 	}

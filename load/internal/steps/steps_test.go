@@ -175,6 +175,7 @@ func serve(t *testing.T) string {
 		w.Header().Set("Content-Encoding", "gzip")
 		w.WriteHeader(http.StatusNoContent)
 	})
+	mux.HandleFunc("/latin", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "Z\xfcrich") })
 	mux.HandleFunc("/token", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `token="a+b/c==&d é"`) })
 	mux.HandleFunc("/form", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -314,6 +315,7 @@ func TestExpectations(t *testing.T) {
 		{change("/json", func(s *Step) { s.Take = take(Source{Cookie: "n"}) }), outcome.WrongAnswer, "from the cookie n, which is not in the answer: its cookies are none"},
 		{change("/x/1", func(s *Step) { s.Take = take(Source{Match: "gone (.)"}) }), outcome.WrongAnswer, `from the body by "gone (.)", which is not in the answer: "got 1"`},
 		{change("/x/1", func(s *Step) { s.Take = take(Source{Match: "got|gone (.)"}) }), outcome.WrongAnswer, `from the body by "got|gone (.)", which is not`},
+		{change("/latin", func(s *Step) { s.Take = take(Source{Match: "(.*)"}) }), outcome.WrongAnswer, `which is not UTF-8: "Z\xfcrich"`},
 		{change("/x/1", func(s *Step) { s.Take = take(Source{Header: "x-n"}) }), outcome.WrongAnswer, "from the header x-n, which is not in the answer: its headers are Content-Length, Content-Type, Date"},
 		{change("/session", func(s *Step) { s.Take = take(Source{Cookie: "gone"}) }), outcome.WrongAnswer, "its cookies are other, sid"},
 		{change("/session", func(s *Step) { s.Take = take(Source{Header: "x-sum", Match: "(x)"}) }), outcome.WrongAnswer, `which is not in the answer: "a, c"`},

@@ -15,6 +15,7 @@ import pytest
 from google.rpc.error_details_pb2 import RetryInfo
 from grpc_status import rpc_status
 
+from conforming import words
 from shop.clients.ports import UserClient
 from shop.errors import InvalidArgument, TooManyRequests, Unauthenticated
 from shop.platform.access.jwt import TokenSigner
@@ -35,7 +36,7 @@ PASSWORD, WRONG = "correct horse", "battery staple"
 
 async def fail(user: UserClient, email: str, times: int = MOST_FAILURES) -> None:
     for _ in range(times):
-        with pytest.raises(Unauthenticated, match="do not match"):
+        with pytest.raises(Unauthenticated, match=words("do not match")):
             await user.login(email, WRONG)
 
 

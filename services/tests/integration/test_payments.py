@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from conforming import words
 from shop.clients.ports import PaymentClient
 from shop.errors import FailedPrecondition, InvalidArgument, NotFound, PaymentDeclined, ShopError
 from shop.money import Money
@@ -68,7 +69,7 @@ async def test_a_decline_stays_a_decline(payment: PaymentClient, checkout: str, 
             await authorize(payment, checkout, token=again)
         messages.append(refusal.value.message)
     assert messages[0] == messages[1]
-    with pytest.raises(FailedPrecondition, match="DECLINED"):
+    with pytest.raises(FailedPrecondition, match=words("DECLINED")):
         await payment.capture_payment(checkout_id=checkout, order_id=order)
     assert (await payment.void_payment(checkout)).status is PaymentStatus.DECLINED
 
@@ -76,7 +77,7 @@ async def test_a_decline_stays_a_decline(payment: PaymentClient, checkout: str, 
 async def test_a_checkout_that_was_voided_first_is_never_authorised(payment: PaymentClient, checkout: str) -> None:
     voided = await payment.void_payment(checkout)
     assert (voided.status, voided.amount, voided.user_id) == (PaymentStatus.VOIDED, Money(0, "XXX"), 0)
-    with pytest.raises(FailedPrecondition, match="was voided"):
+    with pytest.raises(FailedPrecondition, match=words("was voided")):
         await authorize(payment, checkout)
     assert await payment.get_payment(voided.id) == voided
 
@@ -97,14 +98,14 @@ async def test_another_user_is_refused(payment: PaymentClient, checkout: str) ->
 
 
 async def test_captures_that_are_refused(payment: PaymentClient, checkout: str, order: int) -> None:
-    with pytest.raises(FailedPrecondition, match="no authorised payment"):
+    with pytest.raises(FailedPrecondition, match=words("no authorised payment")):
         await payment.capture_payment(checkout_id=checkout, order_id=order)
     await authorize(payment, checkout)
     await payment.capture_payment(checkout_id=checkout, order_id=order)
-    with pytest.raises(FailedPrecondition, match=f"belongs to order {order}, not {NOWHERE}"):
+    with pytest.raises(FailedPrecondition, match=words(f"belongs to order {order}, not {NOWHERE}")):
         await payment.capture_payment(checkout_id=checkout, order_id=NOWHERE)
     await payment.void_payment(checkout)
-    with pytest.raises(FailedPrecondition, match="VOIDED"):
+    with pytest.raises(FailedPrecondition, match=words("VOIDED")):
         await payment.capture_payment(checkout_id=checkout, order_id=order)
 
 

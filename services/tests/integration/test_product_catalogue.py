@@ -10,6 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from conforming import words
 from shop.clients.ports import ProductClient
 from shop.database.documents import documents
 from shop.errors import FailedPrecondition, InvalidArgument, InvalidPageToken, NotFound
@@ -180,7 +181,7 @@ async def test_long_stream_crosses_chunks_and_queries(product: ProductClient, ad
 
 
 async def test_unknown_product_is_not_found(product: ProductClient) -> None:
-    with pytest.raises(NotFound, match=str(NOWHERE)):
+    with pytest.raises(NotFound, match=words(str(NOWHERE))):
         await product.get_product(NOWHERE)
     with pytest.raises(NotFound):
         await product.update_product(NOWHERE, title="New")

@@ -11,6 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from conforming import words
 from shop.clients.ports import Clients
 from shop.database.audit import audit
 from shop.errors import FailedPrecondition, InvalidArgument, InvalidPageToken, NotFound, ShopError
@@ -45,7 +46,7 @@ async def test_a_seeded_order_has_its_lines(shop: Clients) -> None:
 
 
 async def test_unknown_orders(shop: Clients) -> None:
-    with pytest.raises(NotFound, match=f"no order {NOWHERE}"):
+    with pytest.raises(NotFound, match=words(f"no order {NOWHERE}")):
         await shop.order.get_order(NOWHERE)
     assert [order.id for order in await shop.order.batch_get_orders([7, NOWHERE, 3, 7])] == [7, 3]
 
@@ -90,7 +91,7 @@ async def test_a_page_token_of_another_user_is_refused(shop: Clients) -> None:
             await shop.order.list_orders_by_user(5, page_size=3, page_token=made_up)
     with pytest.raises(InvalidPageToken):
         await shop.order.list_orders_by_user(6, page_size=3, page_token=token)
-    with pytest.raises(InvalidArgument, match="page_size"):
+    with pytest.raises(InvalidArgument, match=words("page_size")):
         await shop.order.list_orders_by_user(5, page_size=101)
 
 
@@ -144,7 +145,7 @@ async def test_an_order_moves_along(shop: Clients, buy: Buy) -> None:
             assert moved.status is wanted
             assert moved.lines == order.lines
         else:
-            with pytest.raises(FailedPrecondition, match=f"order {order.id} is {now}"):
+            with pytest.raises(FailedPrecondition, match=words(f"order {order.id} is {now}")):
                 await shop.order.update_order_status(order.id, wanted)
     with pytest.raises(NotFound):
         await shop.order.update_order_status(NOWHERE, OrderStatus.SHIPPED)
@@ -165,7 +166,7 @@ async def test_what_a_deleted_user_bought_is_nobody_s(shop: Clients, buy: Buy, u
     lines = shop.order.stream_order_lines(after_line_id=order.lines[0].id - 1, limit=1)
     assert [line.user_id async for line in lines] == [user]
     for key in ("key", "another"):
-        with pytest.raises(NotFound, match=f"there is no user {user}"):
+        with pytest.raises(NotFound, match=words(f"there is no user {user}")):
             await buy(shop.order, key=key)
     assert (await shop.order.update_order_status(order.id, OrderStatus.SHIPPED)).user_id == 0
     assert [finding.name for finding in audit(shared_trial.admin_url, shared_trial.name) if not finding.ok] == []
@@ -173,7 +174,7 @@ async def test_what_a_deleted_user_bought_is_nobody_s(shop: Clients, buy: Buy, u
 
 @pytest.mark.parametrize("status", sorted(set(OrderStatus) - {OrderStatus.SHIPPED, OrderStatus.DELIVERED}))
 async def test_statuses_that_are_not_set_by_hand(shop: Clients, status: OrderStatus) -> None:
-    with pytest.raises(InvalidArgument, match="SHIPPED, DELIVERED") as refusal:
+    with pytest.raises(InvalidArgument, match=words("SHIPPED, DELIVERED")) as refusal:
         await shop.order.update_order_status(1, status)
     assert refusal.value.field == "status"
 
@@ -201,7 +202,7 @@ async def test_seeded_orders_can_be_cancelled_too(shop: Clients, shared_trial: A
 @pytest.mark.parametrize("status", [OrderStatus.SHIPPED, OrderStatus.DELIVERED])
 async def test_what_was_shipped_is_not_cancelled(shop: Clients, status: OrderStatus) -> None:
     order = await seeded(shop, status)
-    with pytest.raises(FailedPrecondition, match=f"order {order.id} is {status}"):
+    with pytest.raises(FailedPrecondition, match=words(f"order {order.id} is {status}")):
         await shop.order.cancel_order(order.id)
     with pytest.raises(NotFound):
         await shop.order.cancel_order(NOWHERE)
@@ -228,6 +229,6 @@ async def test_an_order_whose_checkout_is_under_way_is_not_cancelled(shop: Clien
     order = await seeded(shop, OrderStatus.CONFIRMED)
     with psycopg.connect(shared_trial.url, autocommit=True) as admin:
         admin.execute("UPDATE shop_order.orders SET status = 'PENDING' WHERE id = %s", [order.id])
-        with pytest.raises(ShopError, match="under way"):
+        with pytest.raises(ShopError, match=words("under way")):
             await shop.order.cancel_order(order.id)
         admin.execute("UPDATE shop_order.orders SET status = 'CONFIRMED' WHERE id = %s", [order.id])
