@@ -20,7 +20,8 @@ BUILT_IN = ("key", "seq")
 """Variables that every journey has."""
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9]+([-_][A-Za-z0-9]+)*$", max_length=LONGEST_NAME)]
 VARIABLE, POINTER, HEADER = r"^[A-Za-z_][A-Za-z0-9_]*$", r"^(/.*)?$", r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
-HTTP, PATH, RPC = rf"^({METHODS.replace(', ', '|')}) /[^\s#]*$", r"^/[^\s#]*$", r"^[\w.]+/\w+$"
+HTTP = rf"^({METHODS.replace(', ', '|')}) (/[^\s#]*|\$\{{\w+\}})$"
+PATH, RPC = r"^/[^\s#]*$", r"^[\w.]+/\w+$"
 Variable = Annotated[str, Field(pattern=VARIABLE)]
 Header = Annotated[str, Field(pattern=HEADER)]
 Pointer = Annotated[str, Field(pattern=POINTER)]
@@ -124,7 +125,8 @@ class Step(_Part):
     """One request: `http`, `graphql` or `grpc`.
 
     Attributes:
-        http: Method and path: `GET /products/${id}?page=1`.
+        http: Method and path: `GET /products/${id}?page=1`; `GET ${place}` has a variable as it stands, such as a
+            `Location`.
         graphql: A document, which is sent with `variables` to `path`.
         grpc: Full name of a unary method: `shop.v1.Products/Get`, sent with `message`.
         name: Its name in messages; what it sends if empty.

@@ -66,6 +66,9 @@ func (x *Exchange) send(ctx context.Context, r Request, traceparent string, way 
 		if err != nil {
 			return Response{}, outcome.Failed(outcome.Client, "%s %s: %w", r.Method, r.Route, err)
 		}
+		if to.Host != "" && to.Host != x.at.base.Host {
+			return Response{}, outcome.Failed(outcome.Client, "%s %s: %.200q leads away from the target", r.Method, r.Route, r.URI)
+		}
 		to.Scheme, to.Host = x.at.base.Scheme, x.at.base.Host
 		request.URL = to
 	}

@@ -183,6 +183,9 @@ func serve(t *testing.T) string {
 	})
 	mux.HandleFunc("/x/{id}", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "got ", r.PathValue("id")) })
 	mux.HandleFunc("/away", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://elsewhere.example/", 302) })
+	mux.HandleFunc("/whole", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://"+r.Host+"/json?a=b%2Fc", 301)
+	})
 	mux.HandleFunc("/near", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/json", 301) })
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
@@ -256,6 +259,26 @@ func TestCookies(t *testing.T) {
 		if set != c.set || set && got != c.want {
 			t.Errorf("%q: %v, %v", c.lines, got, set)
 		}
+	}
+}
+
+// Where an answer leads can be asked for in the next step, unless that is another machine.
+func TestLocations(t *testing.T) {
+	address := serve(t)
+	follow := func(path string, status int) error {
+		first, second := get(path), get("${n}")
+		first.Status, first.Take = []int{status}, take(Source{Header: "Location"})
+		second.Equal = map[string]json.RawMessage{"/a/id": raw(`"x/1"`)}
+		_, err := run(t, plan(t, first, second), target.REST, address)
+		return err
+	}
+	for _, path := range []string{"/near", "/whole"} {
+		if err := follow(path, 301); err != nil {
+			t.Error(path, err)
+		}
+	}
+	if err := follow("/away", 302); err == nil || !strings.Contains(err.Error(), `"http://elsewhere.example/" leads away from the target`) {
+		t.Error(err)
 	}
 }
 

@@ -79,8 +79,12 @@ func same(text string) string { return text }
 
 func textTemplate(text string) (template, error) { return split(text, same, asText) }
 
-// uriTemplate has variables escaped as a path needs it, and behind its question mark as a query does.
+// uriTemplate has variables escaped as a path needs it, and behind its question mark as a query does. One that is nothing but a
+// variable is that variable's text, which is escaped already, as a Location is.
 func uriTemplate(text string) (template, error) {
+	if whole.MatchString(text) {
+		return textTemplate(text)
+	}
 	path, query, asks := strings.Cut(text, "?")
 	t, err := split(path, same, asPath)
 	if err != nil || !asks {

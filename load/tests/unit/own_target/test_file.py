@@ -53,6 +53,11 @@ def test_steps_have_the_lines_of_the_file_and_typed_rows(tmp_path: Path) -> None
     assert (step["line"], step["at"], step["method"], step["path"]) == (10, "web", "GET", "/users/${id}")
 
 
+def test_a_path_may_be_a_variable(tmp_path: Path) -> None:
+    (step,) = steps_of(written(tmp_path, SMALL.replace("/users/${id}", "${name}")))["journeys"][0]["steps"]
+    assert (step["method"], step["path"]) == ("GET", "${name}")
+
+
 def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
     steps = steps_of(written(tmp_path, SMALL + "        body: {when: 2024-01-01}\n"))
     assert steps["journeys"][0]["steps"][0]["json"] == {"when": "2024-01-01"}
@@ -66,6 +71,7 @@ def test_a_date_is_a_text_as_in_json(tmp_path: Path) -> None:
             "http: FETCH",
             "small.yaml:10: journeys.look.steps.0.http: 'FETCH /users/${id}' is not valid; give",
         ),
+        ("http: GET /users/${id}", "http: GET ${id}/a", "'GET ${id}/a' is not valid; give a method"),
         ("http: GET", "headers: {Content-Length: '1'}\n        http: GET", "Content-Length is the client's own"),
         ("http: GET", "headers: {Cookie: a=1, cookie: b=1}\n        http: GET", "Cookie, cookie are the same but"),
         ("http: GET", "headers: {a b: ''}\n        http: GET", "headers.a b: 'a b' is not valid; a header's name"),
