@@ -145,6 +145,17 @@ async def test_a_key_with_another_body_is_refused(api: httpx.AsyncClient, partne
     assert answer.json()["code"] == "IDEMPOTENCY_KEY_REUSED"
 
 
+async def test_two_keys_are_refused(api: httpx.AsyncClient, partner: Headers) -> None:
+    keys = [("Idempotency-Key", "a"), ("Idempotency-Key", "b")]
+
+    answer = await api.post("/v1/orders", json=BODY, headers=[*partner.items(), *keys])
+
+    assert answer.status_code == 400
+    assert answer.json()["errors"] == [
+        {"field": "Idempotency-Key", "message": "this header is given twice; give it once"}
+    ]
+
+
 async def test_short_stock_is_a_conflict(api: httpx.AsyncClient, partner: Headers) -> None:
     for key in ("a", "b"):
         answer = await api.post(

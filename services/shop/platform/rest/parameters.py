@@ -13,6 +13,7 @@ from shop.platform.rest.errors import InvalidRequest
 from shop.platform.rest.problem_model import FieldError
 
 MAX_IDS = 1000
+IDEMPOTENCY_KEY = "Idempotency-Key"
 VALUES_KEY = "x-values"
 """Key under which a parameter that is a list of words names the valid ones, for the OpenAPI document."""
 
@@ -72,7 +73,7 @@ IfMatch = Annotated[
 IdempotencyKey = Annotated[
     str,
     Header(
-        alias="Idempotency-Key",
+        alias=IDEMPOTENCY_KEY,
         min_length=1,
         max_length=64,
         pattern="^[ -~]+$",

@@ -15,6 +15,7 @@ from shop.platform.access.rules import Access, Authenticator
 from shop.platform.rest.call import Call
 from shop.platform.rest.errors import InvalidRequest, unsupported_media_type
 from shop.platform.rest.operations import ACCESS_KEY
+from shop.platform.rest.parameters import IDEMPOTENCY_KEY
 from shop.platform.rest.problem_model import FieldError
 
 MAX_QUERY_PARAMETERS = 20
@@ -52,6 +53,7 @@ def route_class(authenticator: Authenticator) -> type[APIRoute]:
             access = Access((self.openapi_extra or {}).get(ACCESS_KEY, Access.EVERYBODY))
             known = [field.alias for field in self.dependant.query_params]
             takes_body = self.body_field is not None
+            takes_key = any(field.alias == IDEMPOTENCY_KEY for field in self.dependant.header_params)
 
             async def answer(request: Request) -> Response:
                 call = Call.of(request)
@@ -59,6 +61,8 @@ def route_class(authenticator: Authenticator) -> type[APIRoute]:
                 raw: bytes = call.scope["query_string"]
                 if raw:
                     _check_query(raw, known)
+                if takes_key:
+                    _check_key(call)
                 if takes_body:
                     _check_media_type(call)
                 return await handle(call)
@@ -90,6 +94,17 @@ def _check_query(raw: bytes, known: list[str]) -> None:
         seen.add(name)
     if errors:
         raise InvalidRequest(errors)
+
+
+def _check_key(call: Call) -> None:
+    """Refuses several idempotency keys: whichever was taken, a repetition with another of them would buy again.
+
+    Raises:
+        InvalidRequest: There are several.
+    """
+    name = IDEMPOTENCY_KEY.lower().encode()
+    if sum(header == name for header, _ in call.scope["headers"]) > 1:
+        raise InvalidRequest([FieldError(IDEMPOTENCY_KEY, "this header is given twice; give it once")])
 
 
 def _check_media_type(call: Call) -> None:
