@@ -41,6 +41,9 @@ DATA = "/var/lib/postgresql"
 """Folder of the volume; the data are in a folder in it."""
 KEPT_S = 86_400
 """How long a migration that has ended can be looked at, in seconds."""
+PUBLIC_PART = r"s#(//[^/:@]*):[^/@]*@#\1@#; s#([?&]password=)[^&]*#\1-#"
+"""What sed does to a URL so that no password is left in it. The user stays: libpq would else look for the name of the
+container's, who has none."""
 HBA = Path("/etc/postgresql/pg_hba.conf")
 # TYPE DATABASE USER ADDRESS METHOD
 HBA_RULES = "host all all all scram-sha-256\n"
@@ -153,8 +156,12 @@ def migration_job(options: ClusterOptions) -> Document:
 
 
 def _database_spec(command: list[str], limit_s: int, options: ClusterOptions) -> Document:
-    """A command of `shop.database` as the administrator, once the server answers."""
-    asked = f'until pg_isready --dbname="$(cat {DATABASE_FOLDER / ADMIN_URL})"; do sleep 0.5; done'
+    """A command of `shop.database` as the administrator, once the server answers.
+
+    Whether it answers is asked without the password: the node's other users see a command's arguments.
+    """
+    address = f"sed -E '{PUBLIC_PART}' {DATABASE_FOLDER / ADMIN_URL}"
+    asked = f'until pg_isready --dbname="$({address})"; do sleep 0.5; done'
     waiting = container(
         "await-server",
         options.image("postgres"),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -200,6 +202,38 @@ def test_no_secret_is_in_the_open() -> None:
     text = as_yaml(everything("hybrid", "istio-mtls"))
     assert "postgresql://" not in text
     assert "PRIVATE KEY" not in text
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://admin:hush%2F@db.example:5432/shop", "postgresql://admin@db.example:5432/shop"),
+        ("postgres://admin:hush@[::1]:5432/shop?sslmode=require", "postgres://admin@[::1]:5432/shop?sslmode=require"),
+        (
+            "postgresql:///shop?user=admin&password=hush&host=db.example",
+            "postgresql:///shop?user=admin&password=-&host=db.example",
+        ),
+        ("postgresql://admin@[::1]:5432/shop", "postgresql://admin@[::1]:5432/shop"),
+    ],
+)
+def test_a_job_that_waits_for_the_database_shows_nobody_its_password(tmp_path: Path, url: str, shown: str) -> None:
+    resources = documents(manifests(load_topology("rest"), SWITCHES["plain"], ClusterOptions(tag="t")), PRODUCTION)
+    (job,) = [each for each in resources if each["kind"] == "Job"]
+    (waiting,) = (pod_of(job) or {})["initContainers"]
+    (tmp_path / "admin-url").write_text(f"{url}\n")
+    asked = tmp_path / "pg_isready"
+    asked.write_text(f'#!/bin/sh\necho "$@" >{tmp_path}/shown\n')
+    asked.chmod(0o755)
+    *shell, script = waiting["command"]
+
+    subprocess.run(
+        [*shell, script.replace("/etc/hopwise/database/", f"{tmp_path}/")],
+        env={"PATH": f"{tmp_path}:{os.defpath}"},
+        check=True,
+        timeout=10,
+    )
+
+    assert (tmp_path / "shown").read_text() == f"--dbname={shown}\n"
 
 
 def test_only_the_user_service_may_read_the_key_that_signs() -> None:
