@@ -101,7 +101,7 @@ def _headers(method: MethodDescriptor, tokens: Sequence[str], chance: random.Ran
         ":authority": "shop",
         "content-type": mostly(MEDIA_TYPES),
         "te": mostly(("trailers", "", "gzip")),
-        # Streams end by it alone, and so do calls without a whole message.
+        # Streams end by it alone.
         "grpc-timeout": "50m" if method.server_streaming else mostly(TIMEOUTS),
         "grpc-encoding": mostly(ENCODINGS),
         "authorization": chance.choice(tokens),

@@ -65,7 +65,9 @@ def guarded(handler: Handler, method: str, authenticator: Authenticator) -> Hand
     traced, access = TracedMethod.of(method), access_of(behaviour)
     admit, origin = authenticator.admit, authenticator.origin_header
 
-    async def answer(raw: bytes, context: Context) -> bytes | None:
+    async def answer(_: object, context: Context) -> bytes | None:
+        # Taken here, as grpc.aio leaves a unary call without a message, or with half of one, without an answer as well.
+        raw: object = await context.read()
         metadata: Metadata = dict(context.invocation_metadata() or ())  # type: ignore[arg-type]
         request = asked(metadata.get(TRACEPARENT)) if METERS else None
         ended = grpc.StatusCode.CANCELLED
@@ -78,6 +80,8 @@ def guarded(handler: Handler, method: str, authenticator: Authenticator) -> Hand
                 if INJECTED:
                     await pause()
                 admit(access, metadata.get("authorization"), metadata.get(origin))
+                if not isinstance(raw, bytes):
+                    raise InvalidArgument("the call has no message, or not a whole one")
                 message = await work(raw, context)
             ended = grpc.StatusCode.OK
             if span is not None:
@@ -99,8 +103,8 @@ def guarded(handler: Handler, method: str, authenticator: Authenticator) -> Hand
         return await context.abort_with_status(status_of(failure))
 
     if handler.response_streaming:
-        return grpc.unary_stream_rpc_method_handler(answer)
-    return grpc.unary_unary_rpc_method_handler(answer)
+        return grpc.stream_stream_rpc_method_handler(answer)
+    return grpc.stream_unary_rpc_method_handler(answer)
 
 
 def _unary(handler: Handler) -> Work:

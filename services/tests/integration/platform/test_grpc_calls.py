@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import grpc
+import httpx
 import pytest
 from google.protobuf.empty_pb2 import Empty
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -105,6 +106,18 @@ async def test_bytes_that_are_no_message_are_the_callers_error() -> None:
             await call(b"\xff\xff\xff", timeout=5)
     assert raised.value.code() is grpc.StatusCode.INVALID_ARGUMENT
     assert isinstance(restore(raised.value, "product"), InvalidArgument)
+
+
+@pytest.mark.parametrize("method", ["GetProduct", "StreamProductRows"])
+@pytest.mark.parametrize("sent", [b"", b"\0\0", b"\0\0\0\0\x07half"])
+async def test_a_call_without_a_whole_message_is_answered_at_once(method: str, sent: bytes) -> None:
+    puppet = Puppet(raising(AssertionError("not reached")))
+    headers = {"content-type": "application/grpc", "te": "trailers"}
+    async with serving(puppet) as address, httpx.AsyncClient(http1=False, http2=True, timeout=5) as client:
+        answer = await client.post(f"http://{address}/{SERVICE}/{method}", content=sent, headers=headers)
+    # Without a message, the trailers are all that there is, and so the headers.
+    assert answer.headers["grpc-status"] == str(grpc.StatusCode.INVALID_ARGUMENT.value[0])
+    assert puppet.calls == 0
 
 
 async def test_unknown_method_is_unimplemented() -> None:
