@@ -25,7 +25,7 @@ from mesh.description.ports import load_ports
 from mesh.description.switches import aborts_in_words, delays_in_words, parse_switches
 from mesh.description.topology import load_topology, names
 from mesh.errors import InputError, SwitchError
-from mesh.kubernetes.manifests.bundle import BENCH
+from mesh.kubernetes.manifests.bundle import BENCH, PRODUCTION
 from mesh.kubernetes.manifests.bundle import manifests as cluster_manifests
 from mesh.kubernetes.manifests.files import make_secrets, write
 from mesh.kubernetes.options import NAMESPACE, SAMPLING, cluster_options
@@ -202,6 +202,7 @@ def manifests(
         public_key = make_secrets(folder, options).public.read_text()
         write(cluster_manifests(loaded, chosen, replace(options, jwt_public_key=public_key)), folder)
         typer.echo(f"Wrote {folder}. Apply it with: kubectl apply --kustomize {folder / BENCH}")
+        typer.echo(f"In production, with your secrets (docs/system/production.md): {folder / PRODUCTION}")
 
 
 @app.command()

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from typer.testing import CliRunner
 
+from mesh.cli import app
 from mesh.description.switches import Switches
 from mesh.description.topology import load_topology
-from mesh.kubernetes.manifests.bundle import manifests
+from mesh.kubernetes.manifests.bundle import BENCH, PRODUCTION, manifests
 from mesh.kubernetes.manifests.files import write
 from mesh.kubernetes.manifests.secrets import DATABASE, KEYS
 from mesh.kubernetes.options import ClusterOptions
@@ -69,3 +72,9 @@ def test_the_claims_are_those_of_the_overlay_and_the_secrets_those_that_pods_nam
     }
     assert pools == {"product", "order", "user", "payment"}
     assert {each["metadata"]["name"] for each in of_kind(built, "ExternalSecret")} == {KEYS, DATABASE}
+
+
+def test_the_command_names_both_overlays(tmp_path: Path) -> None:
+    told = CliRunner().invoke(app, ["manifests", "--host", "shop.example.com", "--out", str(tmp_path)])
+    assert told.exit_code == 0, told.output
+    assert {f"{tmp_path}/{overlay}" for overlay in (BENCH, PRODUCTION)} <= set(told.output.split())
