@@ -183,8 +183,8 @@ def _row(file: TargetFile, name: str, table: Table, columns: list[str], row: lis
 def _number(text: str) -> float | None:
     """The finite number that a text is; None if it is none."""
     try:
-        number = float(text) if _NUMBER.fullmatch(text) else None
-        return json.loads(text) if number is not None and math.isfinite(number) and Decimal(text).is_finite() else None
+        number = json.loads(text) if _NUMBER.fullmatch(text) else math.nan
+        return number if math.isfinite(number) and Decimal(text).is_finite() else None
     except (ValueError, ArithmeticError):  # thousands of digits, or such an exponent
         return None
 

@@ -81,14 +81,14 @@ def _read_plain(
         head = _peek(plain)
         if not head:
             raise fault or MalformedTraceError(f"{where}: is compressed, and empty")
-    if fault is None:
-        yield from _read_decompressed(plain, where, forced, head, scratch)
-        return
     try:
         yield from _read_decompressed(plain, where, forced, head, scratch)
     except MalformedTraceError as error:
+        if fault is None:
+            raise
         raise MalformedTraceError(f"{fault}; {error}") from error
-    raise fault
+    if fault is not None:
+        raise fault
 
 
 def _read_decompressed(

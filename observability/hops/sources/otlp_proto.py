@@ -105,6 +105,17 @@ def _varint(data: bytes | memoryview, at: int, where: str) -> tuple[int, int]:
     raise MalformedTraceError(f"{where}: no OTLP protobuf: the length that ends at byte {at:,} is cut off or too long")
 
 
+def _problem_of(span: trace_pb2.Span) -> str:
+    """Why a span cannot be read, to follow its name; empty if it can."""
+    if len(span.trace_id) != 16 or len(span.span_id) != 8:
+        return f": ids have {len(span.trace_id)} and {len(span.span_id)} bytes, not 16 and 8"
+    if not any(span.trace_id) or not any(span.span_id):
+        return f": {NO_ID}"
+    if max(span.start_time_unix_nano, span.end_time_unix_nano) >= MOST_NS:
+        return f" of trace {span.trace_id.hex()}: its times are none"
+    return ""
+
+
 def _spans(resource: trace_pb2.ResourceSpans, where: str, faults: Faults) -> Iterator[Span]:
     service = UNKNOWN_SERVICE
     for attribute in resource.resource.attributes:
@@ -112,19 +123,9 @@ def _spans(resource: trace_pb2.ResourceSpans, where: str, faults: Faults) -> Ite
             service = shown_name(attribute.value.string_value)
     for scope in resource.scope_spans:
         for span in scope.spans:
-            if len(span.trace_id) != 16 or len(span.span_id) != 8:
-                lengths = f"{len(span.trace_id)} and {len(span.span_id)} bytes"
-                faults.add(MalformedTraceError(f"{where}: span {span.name!r}: ids have {lengths}, not 16 and 8"))
-                continue
-            if not any(span.trace_id) or not any(span.span_id):
-                faults.add(MalformedTraceError(f"{where}: span {span.name!r}: {NO_ID}"))
-                continue
-            if max(span.start_time_unix_nano, span.end_time_unix_nano) >= MOST_NS:
-                faults.add(
-                    MalformedTraceError(
-                        f"{where}: span {span.name!r} of trace {span.trace_id.hex()}: its times are none"
-                    )
-                )
+            problem = _problem_of(span)
+            if problem:
+                faults.add(MalformedTraceError(f"{where}: span {span.name!r}{problem}"))
                 continue
             parent = span.parent_span_id
             attributes: dict[str, AttributeValue] = {}

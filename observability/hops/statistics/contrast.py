@@ -15,6 +15,8 @@ import numpy as np
 from hops.statistics.intervals import Floats, Interval, t_quantile
 from hops.statistics.over_blocks import NO_INTERVAL, Section, Spread, spread_of
 
+NO_SCATTER = "the blocks do not scatter"
+"""Why two figures that differ have no interval if each is the same in all blocks."""
 #: A difference counts as visible if it would be shown in this share of experiments.
 POWER = 0.8
 
@@ -93,7 +95,7 @@ def contrast(left: Section, right: Section, spread: Callable[..., Spread] = pair
     # To the first order a value deviates by itself times the deviation of its logarithm.
     absolute = spread(left.value * left.deviations, right.value * right.deviations, first=first)
     if not relative.error and difference:
-        return Contrast(difference, ratio, reason="the blocks do not scatter")
+        return Contrast(difference, ratio, reason=NO_SCATTER)
     factor = float(np.exp(relative.half_width))
     # What a block does to both sides it does by a factor: it cancels in the ratio, and not in the difference.
     p = relative.p_value(float(np.log(ratio)))

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from hops.statistics.contrast import NO_SCATTER
 from hops.statistics.intervals import Floats, t_quantile
 from hops.statistics.over_blocks import refusal, scatter_of
 
@@ -169,7 +170,7 @@ def gap_between(left: Curve, right: Curve) -> Gap:
     logs = np.log(left.values / right.values)
     scatter = scatter_of(left.deviations - right.deviations, left.first)
     if not all(errors.all() for errors, _ in scatter):
-        return Gap(difference, unknown, unknown, unknown, "the blocks do not scatter")
+        return Gap(difference, unknown, unknown, unknown, NO_SCATTER)
     reach = _half_widths(scatter)
     # A logarithm of the ratio times the level is nearly the difference, and as straight between two points.
     level = (left.values + right.values) / 2

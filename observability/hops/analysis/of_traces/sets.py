@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 
 from hops.analysis.of_traces.timelines import P99_BAND, TOTAL, Timeline
 from hops.errors import NotComparableError
-from hops.statistics.contrast import contrast, independent
+from hops.statistics.contrast import NO_SCATTER, contrast, independent
 from hops.statistics.correction import SIGNIFICANCE, corrected
 from hops.statistics.in_time import difference
 from hops.statistics.intervals import Interval
@@ -146,7 +146,7 @@ def _figure(name: str, metric: str, a: Timeline, b: Timeline) -> Differing:
     assert right.value is not None
     traces = a.total_ms.size, b.total_ms.size
     ratio = found.ratio, found.ratio_interval
-    reason = None if found.reason is None else found.reason.replace("the blocks", "the sections")
+    reason = "the sections do not scatter" if found.reason == NO_SCATTER else found.reason
     return Differing(name, metric, traces, left.value, right.value, *ratio, found.p, reason)
 
 

@@ -13,7 +13,7 @@ from hops.kinds.studies.document import Metric
 from hops.kinds.studies.verdict import Effect
 from hops.run.documents.trial import TrialRecord
 from hops.run.loads import length_s
-from hops.statistics.contrast import contrast
+from hops.statistics.contrast import NO_SCATTER, contrast
 from hops.statistics.over_blocks import NO_INTERVAL, Section, refusal, spread_of
 from hops.units import ALL
 
@@ -184,7 +184,7 @@ def _by_block(values: Sequence[float]) -> Section:
 
 def _ratio(left: Section, right: Section, blocks: int) -> Effect:
     result = contrast(left, right)
-    if result.reason == "the blocks do not scatter":  # a figure that is the same in each, such as bytes
+    if result.reason == NO_SCATTER:  # a figure that is the same in each, such as bytes
         assert result.ratio is not None
         return Effect(result.ratio, (result.ratio, result.ratio), 0.0, blocks)
     return Effect(result.ratio, result.ratio_interval, result.p, blocks, reason=result.reason)
