@@ -161,7 +161,9 @@ def unfinished(root: Path, holds: str) -> list[ResultsFolder]:
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Writes a JSON file whole or not at all."""
     scratch = path.with_name(f".{path.name}.partial")
-    scratch.write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    scratch.unlink(missing_ok=True)
+    with scratch.open("x", encoding="utf-8") as file:  # follows no link
+        file.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     scratch.replace(path)
 
 

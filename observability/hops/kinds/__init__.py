@@ -93,7 +93,7 @@ def make_report(folder: Path) -> tuple[Path, bool]:
 
     Raises:
         HopsError: A file is missing, cut short, or of another schema.
-        OSError: The disk is full, or the folder cannot be written.
+        OSError: The disk is full, or the folder cannot be written, or its `csv` is a symbolic link.
     """
     from hops.report import write_report
     from hops.run.files import SUMMARY, read_run, write_summary

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +23,12 @@ def write_csv_files(sections: Iterable[Section], folder: Path) -> list[Path]:
 
     Returns:
         The files.
+
+    Raises:
+        OSError: The disk is full, or the folder cannot be written or is a symbolic link.
     """
+    if folder.is_symlink():
+        raise OSError(errno.ELOOP, "a symbolic link, through which no report is written; remove it", str(folder))
     folder.mkdir(exist_ok=True)
     written = []
     for table in tables_of(element for section in sections for element in section.elements):

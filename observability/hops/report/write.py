@@ -94,8 +94,8 @@ def write_page(page: Page, folder: Path) -> Path:
     """
     title = _title(page)
     lines = [page.verdict, *(f"{name}: {text}" for name, text in page.facts)]
-    write_html(page, folder / PAGE)
     files = write_csv_files(page.sections, folder / CSV)
+    write_html(page, folder / PAGE)
     _write(folder / MARKDOWN, markdown(title, lines, page.sections, [file.name for file in files]))
     return folder / PAGE
 

@@ -209,14 +209,18 @@ def write_parquet(frame: pl.DataFrame, path: Path) -> None:
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Lets `write` fill a file next to `path`, and renames it when it is on disk.
+    """Lets `write` fill a new file next to `path`, and renames it when it is on disk.
+
+    A symbolic link at `path` is replaced; the file that it points to stays as it is.
 
     Args:
         path: Path of the file when it is whole.
         write: Fills the path that it is given.
     """
     scratch = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    scratch.unlink(missing_ok=True)
     try:
+        scratch.touch(exist_ok=False)  # follows no link
         write(scratch)
         with scratch.open("rb") as file:
             os.fsync(file.fileno())

@@ -7,6 +7,7 @@ import io
 import sys
 import tempfile
 import zlib
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from typing import IO, Any, cast
@@ -14,8 +15,12 @@ from typing import IO, Any, cast
 from hops.errors import MalformedTraceError
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-MOST_BYTES = 16 * 2**30
-"""Input that decompresses to more is refused: it would fill the disk."""
+MAX_BYTES = 16 * 2**30
+"""Larger input is refused, plain or decompressed: it would fill the disk."""
+MAX_RATIO = 100
+"""Decompressed bytes for each compressed byte: traces reach 6 to 35, a decompression bomb 1,000 or more."""
+RATIO_CHECKED_FROM = 64 * 2**20
+"""Decompressed size in bytes from which on the ratio counts: a small file of copies may pass it."""
 _PIECE = 1 << 20
 
 
@@ -31,12 +36,12 @@ def opened(file: IO[bytes], head: bytes, where: str) -> tuple[IO[bytes], Malform
         The plain file; and what is wrong if the compressed bytes are damaged or cut off, when the plain ones end there.
 
     Raises:
-        MalformedTraceError: There is too much of it.
+        MalformedTraceError: The plain bytes are more than `MAX_BYTES`, or too many for so few compressed ones.
     """
     if head.startswith(GZIP):
-        return _spooled(cast("IO[bytes]", gzip.GzipFile(fileobj=file)), where)
+        return _spooled(cast("IO[bytes]", gzip.GzipFile(fileobj=file)), where, file)
     if head.startswith(ZSTD):
-        return _spooled(_zstd_reader(file), where)
+        return _spooled(_zstd_reader(file), where, file)
     return file, None
 
 
@@ -44,25 +49,21 @@ def spooled(stream: IO[bytes], where: str) -> IO[bytes]:
     """All bytes of a stream in a temporary file, at its start.
 
     Raises:
-        MalformedTraceError: The bytes are more than `MOST_BYTES`.
+        MalformedTraceError: The bytes are more than `MAX_BYTES`.
     """
     return _spooled(stream, where)[0]
 
 
-def _spooled(stream: IO[bytes], where: str) -> tuple[IO[bytes], MalformedTraceError | None]:
+def _spooled(
+    stream: IO[bytes], where: str, compressed: IO[bytes] | None = None
+) -> tuple[IO[bytes], MalformedTraceError | None]:
     scratch = tempfile.TemporaryFile()  # noqa: SIM115  the caller closes it
-    # Whatever decompresses gives with `read1` all that it has before it says that the rest is damaged.
-    read = getattr(stream, "read1", stream.read)
-    size, fault = 0, None
+    fault = None
     try:
-        while piece := read(_PIECE):
-            size += len(piece)
-            if size > MOST_BYTES:
-                raise MalformedTraceError(
-                    f"{where}: more than {MOST_BYTES / 2**30:.0f} GiB; split it, or compress it less"
-                )
+        for piece in _limited(stream, where, compressed):
             scratch.write(piece)
     except (EOFError, gzip.BadGzipFile, zlib.error, _zstd_error()) as error:
+        size = scratch.tell()
         fault = MalformedTraceError(f"{where}: compressed, but damaged or cut off after {size:,} bytes: {error}")
     except BaseException:
         scratch.close()
@@ -72,15 +73,39 @@ def _spooled(stream: IO[bytes], where: str) -> tuple[IO[bytes], MalformedTraceEr
 
 
 def unzstd(data: bytes | memoryview, where: str) -> bytes:
-    """One compressed message.
+    """Decompresses one message.
 
     Raises:
-        MalformedTraceError: The bytes are damaged.
+        MalformedTraceError: The bytes are damaged, or decompress to too many.
     """
+    compressed = io.BytesIO(data)
     try:
-        return _zstd_reader(io.BytesIO(data)).read(MOST_BYTES)
+        return b"".join(_limited(_zstd_reader(compressed), where, compressed))
     except (EOFError, _zstd_error()) as error:
         raise MalformedTraceError(f"{where}: Zstandard, but damaged: {error}") from error
+
+
+def _limited(stream: IO[bytes], where: str, compressed: IO[bytes] | None) -> Iterator[bytes]:
+    """Yields a stream in pieces, and stops as soon as it passes a limit.
+
+    Args:
+        stream: Plain bytes.
+        where: Name of the input, for messages.
+        compressed: What the stream decompresses; None if it decompresses nothing.
+    """
+    # `read1` gives what a decompressor has before it reports that the rest is damaged.
+    read = getattr(stream, "read1", stream.read)
+    size = 0
+    while piece := read(_PIECE):
+        size += len(piece)
+        if size > MAX_BYTES:
+            raise MalformedTraceError(f"{where}: more than {MAX_BYTES / 2**30:.0f} GiB; split it")
+        if compressed is not None and size > max(RATIO_CHECKED_FROM, MAX_RATIO * compressed.tell()):
+            raise MalformedTraceError(
+                f"{where}: decompresses to more than {MAX_RATIO} times its size, as a decompression bomb does; "
+                "if you trust it, decompress it yourself and pass the plain file"
+            )
+        yield piece
 
 
 def _zstd_reader(file: IO[bytes]) -> IO[bytes]:

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from typing import IO, Any
 
 from hops.errors import SourceError
-from hops.sources.compressed import MOST_BYTES
+from hops.sources.compressed import MAX_BYTES
 
 SILENCE_S = 10.0
 ANSWER_S = 120.0
@@ -61,8 +61,8 @@ def _receive(request: urllib.request.Request, scratch: IO[bytes], deadline: floa
                 scratch.write(piece)
                 if time.monotonic() > deadline:
                     raise SourceError(f"{url}: the answer took longer than {ANSWER_S:.0f} s; ask for less with --limit")
-                if scratch.tell() > MOST_BYTES:
-                    raise SourceError(f"{url}: the answer is larger than {MOST_BYTES / 2**30:.0f} GiB")
+                if scratch.tell() > MAX_BYTES:
+                    raise SourceError(f"{url}: the answer is larger than {MAX_BYTES / 2**30:.0f} GiB")
     except urllib.error.HTTPError as error:
         with error:
             said = " ".join(error.read(200).decode(errors="replace").split())

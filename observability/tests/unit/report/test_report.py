@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
 from pathlib import Path
 
@@ -301,6 +302,26 @@ def test_a_folder_that_is_not_whole_is_refused_by_name(tmp_path: Path) -> None:
     assert found.exit_code == 1
     assert "hops.parquet: the file is missing" in found.stderr
     assert not (folder / "report.html").exists()
+
+
+def test_a_report_is_not_written_through_symbolic_links(tmp_path: Path) -> None:
+    folder = write_generated_run(tmp_path / "run", topologies=("hybrid",), blocks=1, journeys_per_trial=60)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    own = ["summary.json", "report.html", "report.md"]
+    for name in own:
+        (outside / name).write_text("mine", encoding="utf-8")
+        (folder / name).symlink_to(outside / name)
+        (folder / f".{name}.{os.getpid()}.partial").symlink_to(outside / name)
+    (folder / "csv").symlink_to(outside)
+    refused = CliRunner().invoke(app, ["report", str(folder)])
+    assert refused.exit_code == 1
+    assert f"a symbolic link, through which no report is written; remove it: '{folder / 'csv'}'" in refused.stderr
+    (folder / "csv").unlink()
+    assert CliRunner().invoke(app, ["report", str(folder)]).exit_code == 0
+    assert not any((folder / name).is_symlink() for name in own)
+    assert sorted(path.name for path in outside.iterdir()) == sorted(own)
+    assert {(outside / name).read_text(encoding="utf-8") for name in own} == {"mine"}
 
 
 def _ends(cell: dict[str, dict[str, list[float | None]]]) -> list[float | None]:

@@ -16,7 +16,7 @@ import pytest
 from msgspec.structs import replace
 
 from hops.errors import MalformedTraceError, SourceError
-from hops.sources import files
+from hops.sources import compressed, files
 from hops.sources.files import opened_file, read_file
 from hops.sources.recognise import FORMATS
 from hops.synthetic.formats import (
@@ -273,6 +273,21 @@ def test_a_compressed_file_that_is_cut_off_is_read_as_far_as_it_goes(kind, compr
     assert said.startswith("file: compressed, but damaged or cut off after ")
     assert shape(many[0]) == shape(spans[: len(many[0])])
     assert len(spans) > len(many[0]) * 50
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstd.compress, zstd_frames], ids=["gz", "zst", "frame"])
+def test_a_decompression_bomb_is_refused_before_it_is_unpacked(pack):
+    bomb = pack(file_of("jaeger") + bytes(compressed.RATIO_CHECKED_FROM + 2**20))
+    said, spans = read_as_far_as_possible(bomb)
+    assert "decompresses to more than 100 times its size" in said
+    assert "pass the plain file" in said
+    assert spans == []
+
+
+def test_input_has_a_largest_size(monkeypatch):
+    monkeypatch.setattr(compressed, "MAX_BYTES", 10_000)
+    said, _ = read_as_far_as_possible(gzip.compress(file_of("jaeger")))
+    assert said.startswith("file: more than ")
 
 
 def test_control_characters_in_names_are_shown_and_not_obeyed():
