@@ -238,10 +238,12 @@ lint-host: $(ENVIRONMENT) .tools/bin/shopload
 ##@ Develop
 
 # Files of tests run side by side, each file's in order; more of them than there are cores, as many wait for processes.
-SIDE_BY_SIDE := --numprocesses=3 --dist=loadfile --no-loadscope-reorder
+# A test that hangs fails by its name.
+SIDE_BY_SIDE := --numprocesses=3 --dist=loadfile --no-loadscope-reorder --timeout=300
+PYTEST_FLAGS ?=
 .PHONY: test
 test: setup test-go test-istio ## All tests but the end-to-end ones: unit, integration, Go
-	@$(VENV)/pytest -q $(SIDE_BY_SIDE) -m 'not e2e'
+	@$(VENV)/pytest -q $(SIDE_BY_SIDE) $(PYTEST_FLAGS) -m 'not e2e'
 
 .PHONY: test-unit
 test-unit: $(ENVIRONMENT) ## Tests that start no processes
