@@ -71,12 +71,16 @@ class GrpcDoor:
 
     def __init__(self, target: str, component: str) -> None:
         self.service = SERVICES[component]
-        options = (
+        self.channel = grpc.insecure_channel(target, options=self.options(component))
+
+    @staticmethod
+    def options(component: str) -> tuple[tuple[str, str | int], ...]:
+        """The options of a channel that has a connection to itself."""
+        return (
             ("grpc.enable_http_proxy", 0),
             ("grpc.default_authority", component),
             ("grpc.use_local_subchannel_pool", 1),
         )
-        self.channel = grpc.insecure_channel(target, options=options)
 
     def serves(self) -> bool:
         with contextlib.suppress(grpc.RpcError):
