@@ -11,13 +11,13 @@ from graphql_gateway.objects.entities import Reads
 from graphql_gateway.schema import build_schema
 from shop.clients.ports import Clients
 from shop.platform.access.rules import Authenticator
+from shop.platform.access.streams import Streams
 from shop.platform.graphql.endpoint import ROUTE, Endpoint
 from shop.platform.graphql.tracing import App, Traced
-from shop.platform.process.ending import Ending
 
 
 def build_app(
-    clients: Clients, authenticator: Authenticator, *, loaders: bool = True, ending: Ending | None = None
+    clients: Clients, authenticator: Authenticator, *, loaders: bool = True, streams: Streams | None = None
 ) -> App:
     """Returns the whole application, with compression and tracing around it.
 
@@ -25,13 +25,13 @@ def build_app(
         clients: The services.
         authenticator: Finds out who calls.
         loaders: Whether reads are batched; without, every resolver makes a call of its own.
-        ending: Ends what customers are told of their orders when the process stops; None where they are told nothing.
+        streams: Limits and ends the streams of updates; None where there are no updates.
     """
     reads: Callable[[Clients], Reads] = BatchedReads if loaders else SingleReads
-    schema, ends = build_schema(updates=ending is not None), ending or Ending()
+    schema, held = build_schema(updates=streams is not None), streams or Streams()
 
     def context(headers: dict[bytes, bytes]) -> Context[Reads]:
         authenticator.require_origin(authenticator.origin_of(headers))
-        return Context(clients, reads, authenticator, headers.get(b"authorization", b"").decode("latin-1"), ends)
+        return Context(clients, reads, authenticator, headers.get(b"authorization", b"").decode("latin-1"), held)
 
     return Traced(Endpoint(schema, context, CostModel, compresses=True), ROUTE)

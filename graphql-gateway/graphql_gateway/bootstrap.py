@@ -7,10 +7,10 @@ import sys
 from graphql_gateway.app import build_app
 from shop.clients.connect import connect
 from shop.platform.access.rules import gateway_authenticator
+from shop.platform.access.streams import Streams
 from shop.platform.config import CORE, NOTIFICATION, ServiceConfig, required
 from shop.platform.graphql.graphiql import GraphiQL
 from shop.platform.http.server import http_server
-from shop.platform.process.ending import Ending
 from shop.platform.process.lifecycle import stop_signal
 
 SWITCH_S = 0.0001
@@ -31,12 +31,12 @@ async def serve(config: ServiceConfig) -> None:
     for peer in CORE:
         required(config.peers.get(peer), f"SHOP_PEER_{peer.upper()}", "grpc://127.0.0.1:18020")
     async with connect(config.peers, config.component, config.sockets) as clients:
-        ending = Ending() if NOTIFICATION in config.peers else None
+        streams = Streams() if NOTIFICATION in config.peers else None
         app = GraphiQL(
-            build_app(clients, authenticator, loaders=config.graphql_loaders, ending=ending), config.graphiql
+            build_app(clients, authenticator, loaders=config.graphql_loaders, streams=streams), config.graphiql
         )
-        sockets = ending is not None
+        sockets = streams is not None
         async with stop_signal() as stop, http_server(app, listen, config.drain_s, sockets=sockets):
             await stop.wait()
-            if ending is not None:
-                ending.end()
+            if streams is not None:
+                streams.close()

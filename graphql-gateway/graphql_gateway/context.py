@@ -9,8 +9,8 @@ from graphql_gateway.cost import MOST_COST, MOST_COST_OF_PARTNERS
 from shop.clients.ports import Clients
 from shop.errors import ResourceExhausted, Unauthenticated
 from shop.platform.access.rules import Authenticator, Caller
+from shop.platform.access.streams import Streams
 from shop.platform.graphql.schema import RequestContext
-from shop.platform.process.ending import Ending
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -25,10 +25,10 @@ class Context(RequestContext, Generic[R]):
         authenticator: Finds out who is asking.
         authorization: The Authorization header, empty if there is none; it is not looked at before a resolver needs
             to know who is asking, so that open reads pay nothing for it.
-        ending: Ends what the request follows when the process stops.
+        streams: Limits and ends what the request follows.
     """
 
-    __slots__ = ("_authenticator", "_authorization", "_caller", "_ending", "_reads", "clients", "reads")
+    __slots__ = ("_authenticator", "_authorization", "_caller", "_reads", "_streams", "clients", "reads")
 
     def __init__(
         self,
@@ -36,12 +36,12 @@ class Context(RequestContext, Generic[R]):
         reads: Callable[[Clients], R],
         authenticator: Authenticator,
         authorization: str,
-        ending: Ending,
+        streams: Streams,
     ) -> None:
         self.clients = clients
         self.reads = reads(clients)
         self._reads = reads
-        self._ending = ending
+        self._streams = streams
         self._authenticator = authenticator
         self._authorization = authorization
         self._caller: Caller | None = None
@@ -58,8 +58,8 @@ class Context(RequestContext, Generic[R]):
         return self._caller
 
     def lasting(self, stream: AsyncGenerator[T]) -> AsyncGenerator[T]:
-        """Returns a stream that ends with the process."""
-        return self._ending.until(stream)
+        """Returns a stream that ends with the caller's token and with the process."""
+        return self._streams.hold(stream, self.caller)
 
     def renew(self) -> None:
         """Forgets what was read: for the next value of a subscription it is to be read again."""

@@ -17,7 +17,7 @@ from graphql_gateway.app import build_app
 from memory_shop import Data, MemoryShop
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
 from shop.platform.access.rules import Authenticator
-from shop.platform.process.ending import Ending
+from shop.platform.access.streams import Streams
 
 DOCUMENTS = Path(__file__).resolve().parents[2] / "load" / "internal" / "graphql" / "documents"
 
@@ -128,7 +128,7 @@ def program(
 async def gateway(
     shop: MemoryShop, signer: TokenSigner, verifier: TokenVerifier, program: str | None
 ) -> AsyncIterator[GatewayClient]:
-    app = build_app(shop.clients, Authenticator(verifier), ending=Ending())
+    app = build_app(shop.clients, Authenticator(verifier), streams=Streams())
     http = serving(app) if program is None else httpx.AsyncClient(base_url=program, trust_env=False)
     async with http:
         yield GatewayClient(http, signer, shop, is_program=program is not None)

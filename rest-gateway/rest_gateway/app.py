@@ -8,8 +8,8 @@ from rest_gateway.orders import add_orders, require_order
 from rest_gateway.payments import add_payments
 from shop.clients.ports import Clients
 from shop.platform.access.rules import Authenticator
+from shop.platform.access.streams import Streams
 from shop.platform.page_token import DEFAULT_KEY
-from shop.platform.process.ending import Ending
 from shop.platform.rest.app import rest_api
 from shop.platform.rest.docs_page import add_docs
 from shop.resources.notifications import add_notifications
@@ -45,7 +45,7 @@ TAGS = {
 
 
 def build_app(
-    shop: Clients, authenticator: Authenticator, page_token_key: bytes = DEFAULT_KEY, ending: Ending | None = None
+    shop: Clients, authenticator: Authenticator, page_token_key: bytes = DEFAULT_KEY, streams: Streams | None = None
 ) -> FastAPI:
     """Returns the application.
 
@@ -53,7 +53,7 @@ def build_app(
         shop: Clients of the services.
         authenticator: Decides who is admitted.
         page_token_key: Key of the page tokens.
-        ending: Ends what customers are told of their orders when the process stops; None where they are told nothing.
+        streams: Limits and ends the streams of updates; None where there are no updates.
     """
     api = rest_api(
         title="Hopwise shop",
@@ -67,8 +67,8 @@ def build_app(
     add_users(api, shop.user)
     add_orders(api, shop)
     add_payments(api, shop)
-    if ending is not None:
-        add_notifications(api, shop.notification, require_order(shop.order), ending.until)
+    if streams is not None:
+        add_notifications(api, shop.notification, require_order(shop.order), streams.hold)
     add_order_lines(api, shop.order.stream_order_lines, page_token_key)
     add_docs(api)
     return api

@@ -5,9 +5,9 @@ from __future__ import annotations
 from rest_gateway.app import build_app
 from shop.clients.connect import connect
 from shop.platform.access.rules import gateway_authenticator
+from shop.platform.access.streams import Streams
 from shop.platform.config import CORE, NOTIFICATION, ServiceConfig, required
 from shop.platform.http.server import http_server
-from shop.platform.process.ending import Ending
 from shop.platform.process.lifecycle import stop_signal
 
 EXAMPLE_PEER = "grpc://127.0.0.1:18020"
@@ -23,12 +23,12 @@ async def serve(config: ServiceConfig) -> None:
     listen = required(config.listen_http, "SHOP_LISTEN_HTTP", "127.0.0.1:18011")
     authenticator = gateway_authenticator(config)
     async with connect(_peers(config), config.component, config.sockets) as shop:
-        ending = Ending() if NOTIFICATION in config.peers else None
-        app = build_app(shop, authenticator, config.page_token_key, ending)
+        streams = Streams() if NOTIFICATION in config.peers else None
+        app = build_app(shop, authenticator, config.page_token_key, streams)
         async with stop_signal() as stop, http_server(app, listen, config.drain_s):
             await stop.wait()
-            if ending is not None:
-                ending.end()
+            if streams is not None:
+                streams.close()
 
 
 def _peers(config: ServiceConfig) -> dict[str, str]:

@@ -18,7 +18,7 @@ from memory_shop import Data, MemoryShop
 from rest_gateway.app import build_app
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
 from shop.platform.access.rules import Authenticator
-from shop.platform.process.ending import Ending
+from shop.platform.access.streams import Streams
 from shop.platform.rest.openapi import document
 
 Headers = dict[str, str]
@@ -49,7 +49,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def installed(signer: TokenSigner, public_pem: bytes) -> tuple[MemoryShop, FastAPI]:
     """One gateway for all tests: declaring the routes takes longer than most tests do."""
     shop = MemoryShop(sign=lambda user_id: signer.sign(Principal("customer", user_id)))
-    return shop, build_app(shop.clients, Authenticator(TokenVerifier(public_pem)), ending=Ending())
+    return shop, build_app(shop.clients, Authenticator(TokenVerifier(public_pem)), streams=Streams())
 
 
 @pytest.fixture

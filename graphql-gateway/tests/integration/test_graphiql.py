@@ -16,10 +16,10 @@ from graphql_gateway.app import build_app
 from memory_shop import MemoryShop
 from shop.platform.access.jwt import TokenVerifier
 from shop.platform.access.rules import Authenticator
+from shop.platform.access.streams import Streams
 from shop.platform.config import ServiceConfig
 from shop.platform.graphql.graphiql import POLICY, GraphiQL
 from shop.platform.http.server import http_server
-from shop.platform.process.ending import Ending
 from shop.platform.serve import Protocols, servers
 from shop.product.graphql import build_app as product_app
 
@@ -69,7 +69,7 @@ class Opened:
 
 @asynccontextmanager
 async def gateway(shop: MemoryShop, authenticator: Authenticator) -> AsyncIterator[str]:
-    app = GraphiQL(build_app(shop.clients, authenticator, ending=Ending()), str(FETCHED))
+    app = GraphiQL(build_app(shop.clients, authenticator, streams=Streams()), str(FETCHED))
     async with http_server(app, "127.0.0.1:0", sockets=True) as address:
         yield address
 

@@ -20,14 +20,15 @@ from graphql_gateway.app import build_app
 from graphql_gateway.objects.global_id import global_id
 from graphql_gateway.schema import build_schema
 from memory_shop import MemoryShop
+from shop.platform.access import streams as access_streams
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
 from shop.platform.access.rules import Access, Authenticator
+from shop.platform.access.streams import Streams
 from shop.platform.graphql import streams
 from shop.platform.graphql.internals import core_schema
-from shop.platform.http import server
+from shop.platform.http import server, sockets
 from shop.platform.http.body import MOST_BYTES
 from shop.platform.http.server import http_server
-from shop.platform.process.ending import Ending
 from shop.values.order import CheckoutLine, OrderStatus
 
 DOCUMENTS = Path(__file__).resolve().parents[3] / "load" / "internal" / "watch" / "documents"
@@ -45,8 +46,8 @@ def tell(shop: MemoryShop) -> Tell:
 
 
 @pytest.fixture
-def ending() -> Ending:
-    return Ending()
+def held() -> Streams:
+    return Streams()
 
 
 class Served:
@@ -57,8 +58,8 @@ class Served:
         self.http = http
         self._signer = signer
 
-    def authorization(self, user: int, kind: Any = "customer") -> dict[str, str]:
-        return {"authorization": f"Bearer {self._signer.sign(Principal(kind, user))}"}
+    def authorization(self, user: int, kind: Any = "customer", ttl_s: int = 3600) -> dict[str, str]:
+        return {"authorization": f"Bearer {self._signer.sign(Principal(kind, user), ttl_s)}"}
 
     def socket(self, *protocols: str, **options: Any) -> Any:
         return connect(
@@ -66,18 +67,22 @@ class Served:
         )
 
     @asynccontextmanager
-    async def subscribed(self, query: str, user: int = 1, **variables: Any) -> AsyncIterator[Callable[[], Any]]:
+    async def subscribed(
+        self, query: str, user: int = 1, token: dict[str, str] | None = None, **variables: Any
+    ) -> AsyncIterator[Callable[[], Any]]:
         """A subscription over a WebSocket; gives what waits for the next message."""
         async with self.socket() as opened:
-            await send(opened, type="connection_init", payload=self.authorization(user))
+            await send(opened, type="connection_init", payload=token or self.authorization(user))
             assert await received(opened) == {"type": "connection_ack"}
             await send(opened, id="1", type="subscribe", payload={"query": query, "variables": variables})
             yield lambda: received(opened)
 
     @asynccontextmanager
-    async def streamed(self, query: str, user: int = 1, **variables: Any) -> AsyncIterator[Callable[[], Any]]:
+    async def streamed(
+        self, query: str, user: int = 1, token: dict[str, str] | None = None, **variables: Any
+    ) -> AsyncIterator[Callable[[], Any]]:
         """The same as server-sent events, in the form of the WebSocket's messages."""
-        headers = {**self.authorization(user), "accept": "text/event-stream"}
+        headers = {**(token or self.authorization(user)), "accept": "text/event-stream"}
         body = {"query": query, "variables": variables}
         async with self.http.stream("POST", "/graphql/stream", json=body, headers=headers) as response:
             assert response.headers["content-type"] == "text/event-stream", await response.aread()
@@ -98,9 +103,9 @@ class Served:
 
 @pytest.fixture
 async def served(
-    shop: MemoryShop, signer: TokenSigner, verifier: TokenVerifier, ending: Ending
+    shop: MemoryShop, signer: TokenSigner, verifier: TokenVerifier, held: Streams
 ) -> AsyncIterator[Served]:
-    app = build_app(shop.clients, Authenticator(verifier), ending=ending)
+    app = build_app(shop.clients, Authenticator(verifier), streams=held)
     inside = Authenticator(verifier, trusts_inside=True)
 
     async def in_one_process(scope: Any, receive: Any, send: Any) -> None:
@@ -111,7 +116,7 @@ async def served(
     async with http_server(in_one_process, "127.0.0.1:0", sockets=True) as address:
         async with httpx.AsyncClient(base_url=f"http://{address}", timeout=LIMIT_S) as http:
             yield Served(address, http, signer)
-        ending.end()
+        held.close()
 
 
 async def send(to: ClientConnection, **message: Any) -> None:
@@ -131,6 +136,13 @@ async def end_of(over: ClientConnection) -> int:
             await received(over)
     except ConnectionClosed as closed:
         return closed.rcvd.code if closed.rcvd else 1006
+
+
+async def ended(following: Callable[[], Any]) -> str:
+    """Reads the error that ends a subscription; returns its code."""
+    (error,) = (await following())["payload"]["errors"]
+    assert await following() == {"id": "1", "type": "complete"}
+    return str(error["extensions"]["code"])
 
 
 def opened(position: int, field: str = "notifications") -> dict[str, Any]:
@@ -186,13 +198,46 @@ class TestASubscription:
             await tell(order=6)
             assert (await following())["payload"]["data"]["orderNotifications"]["position"] == 2
 
-    async def test_ends_with_the_process(self, follow: Any, ending: Ending) -> None:
+    async def test_ends_with_the_process(self, follow: Any, held: Streams) -> None:
         async with follow(POSITIONS) as following:
             await following()
-            ending.end()
-            ((error,)) = (await following())["payload"]["errors"]
-            assert error["extensions"]["code"] == "UNAVAILABLE"
-            assert (await following())["type"] == "complete"
+            held.close()
+            assert await ended(following) == "UNAVAILABLE"
+
+    async def test_ends_with_the_account(self, follow: Any, shop: MemoryShop) -> None:
+        async with follow(POSITIONS) as following:
+            await following()
+            await shop.delete_user(1)
+            assert await ended(following) == "NOT_FOUND"
+
+    @pytest.mark.parametrize("user", [1, 9_999])
+    async def test_of_an_account_that_is_not_there_is_refused(
+        self, follow: Any, served: Served, shop: MemoryShop, user: int
+    ) -> None:
+        await shop.delete_user(1)
+        query = f'subscription {{ notifications(userId: "{global_id("User", user)}") {{ position }} }}'
+        async with follow(query, token=served.authorization(1, "partner")) as following:
+            assert await ended(following) == "NOT_FOUND"
+
+    async def test_counts_for_its_watcher(self, follow: Any, served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(access_streams, "MAX_PER_PARTNER", 1)
+        query = f'subscription {{ notifications(userId: "{global_id("User", 1)}") {{ position }} }}'
+        partner = served.authorization(1, "partner")
+        async with served.streamed(query, token=partner) as watching:
+            await watching()
+            async with follow(POSITIONS) as following:
+                assert await following() == opened(0)
+            async with follow(query, token=partner) as following:
+                assert await ended(following) == "TOO_MANY_REQUESTS"
+
+    async def test_counts_for_its_process(self, follow: Any, served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+        async with served.streamed(POSITIONS) as watching:
+            await watching()
+            async with served.subscribed(POSITIONS, user=2) as too:
+                await too()
+                monkeypatch.setattr(access_streams, "MAX_PER_PROCESS", 2)
+                async with follow(POSITIONS, user=3) as following:
+                    assert await ended(following) == "UNAVAILABLE"
 
     @pytest.mark.parametrize(
         ("query", "user", "variables", "code"),
@@ -213,9 +258,7 @@ class TestASubscription:
     )
     async def test_is_refused(self, follow: Any, query: str, user: int, variables: dict[str, Any], code: str) -> None:
         async with follow(query, user, **variables) as following:
-            (error,) = (await following())["payload"]["errors"]
-            assert error["extensions"]["code"] == code
-            assert (await following()) == {"id": "1", "type": "complete"}
+            assert await ended(following) == code
 
     async def test_begins_too_far_back(self, follow: Any, tell: Tell) -> None:
         for _ in range(101):
@@ -244,13 +287,78 @@ class TestAWebSocket:
         assert message in refused["payload"][0]["message"]
         assert refused["payload"][0]["extensions"]["code"] in ("INVALID_ARGUMENT", "RESOURCE_EXHAUSTED")
 
-    async def test_needs_a_token_for_what_is_somebody_s(self, served: Served) -> None:
+    @pytest.mark.parametrize("payload", [None, {"authorization": "Bearer forged"}, {"authorization": 5}])
+    async def test_needs_a_token(self, served: Served, payload: Any) -> None:
         async with served.socket() as over:
-            await send(over, type="connection_init")
-            await received(over)
-            await send(over, id="1", type="subscribe", payload={"query": POSITIONS})
-            (error,) = (await received(over))["payload"]["errors"]
-        assert error["extensions"]["code"] == "UNAUTHENTICATED"
+            await send(over, type="connection_init", **({} if payload is None else {"payload": payload}))
+            assert await end_of(over) == 4403
+
+    async def test_is_not_opened_with_a_token_that_is_not_valid(self, served: Served) -> None:
+        with pytest.raises(InvalidStatus, match="HTTP 401"):
+            async with served.socket(additional_headers={"authorization": "Bearer forged"}):
+                pass
+
+    async def test_is_closed_when_its_token_expires(self, served: Served) -> None:
+        async with served.socket() as over:
+            await send(over, type="connection_init", payload=served.authorization(1, ttl_s=2))
+            assert await received(over) == {"type": "connection_ack"}
+            assert await end_of(over) == 4401
+
+    async def test_that_waits_for_its_token_gives_way_to_others(
+        self, served: Served, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(streams, "MAX_PENDING", 1)
+        async with served.socket() as first, served.socket() as second:
+            assert await end_of(first) == 1013
+            await send(second, type="connection_init", payload=served.authorization(1))
+            assert await received(second) == {"type": "connection_ack"}
+            async with served.socket():
+                await send(second, type="ping")
+                assert await received(second) == {"type": "pong"}
+
+    async def test_counts_for_its_customer(self, served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(access_streams, "MAX_PER_CUSTOMER", 1)
+        for _ in range(2):  # one that is closed counts no more
+            async with served.socket() as first, served.socket() as second, served.socket() as other:
+                await send(first, type="connection_init", payload=served.authorization(1))
+                await received(first)
+                await send(second, type="connection_init", payload=served.authorization(1))
+                assert await end_of(second) == 4403
+                await send(other, type="connection_init", payload=served.authorization(2))
+                await received(other)
+                with pytest.raises(InvalidStatus, match="HTTP 429"):
+                    async with served.socket(additional_headers=served.authorization(1)):
+                        pass
+
+    @pytest.mark.parametrize(
+        "frame",
+        [b"\x89\x80", b"\x8a\x80", b"\x01\x80", b'\x81\x8f{"type":"ping"}'],
+        ids=["pings", "pongs", "fragments", "messages"],
+    )
+    async def test_is_closed_by_too_many_frames(self, served: Served, frame: bytes) -> None:
+        head, body = frame[:2], frame[2:]
+        count = sockets.BURST_BYTES // sockets.FRAME_BYTES
+        rest = b"\x00\x80" if frame[0] == 0x01 else head
+        flood = (head + bytes(4) + body) + (rest + bytes(4) + body) * count
+        with await asyncio.to_thread(raw_socket, served) as raw:
+            raw.sendall(flood)
+            closed = await asyncio.to_thread(_read_to_end, raw)
+        assert b"\x03\xf0too many frames" in closed
+
+    async def test_stays_open_while_it_sends_what_it_may(self, served: Served) -> None:
+        """Frames that come in pieces are counted once."""
+        count = sockets.BURST_BYTES // sockets.FRAME_BYTES
+        init = json.dumps({"type": "connection_init", "payload": served.authorization(1)}).encode()
+        sent = b"\x81\xfe" + len(init).to_bytes(2) + bytes(4) + init + (b"\x89\x81" + bytes(5)) * (count // 2)
+        with await asyncio.to_thread(raw_socket, served) as raw:
+            for at in range(0, len(sent), 3):
+                raw.sendall(sent[at : at + 3])
+                await asyncio.sleep(0)
+            answer = b""
+            while answer.count(b"\x8a\x01\x00") < count // 2 or b"connection_ack" not in answer:
+                part = await asyncio.to_thread(raw.recv, 4096)
+                assert part, answer
+                answer += part
 
     async def test_takes_the_token_of_its_handshake_too(self, served: Served) -> None:
         async with served.socket(additional_headers=served.authorization(1)) as over:
@@ -292,8 +400,8 @@ class TestAWebSocket:
 
     async def test_is_closed_by_a_second_beginning(self, served: Served) -> None:
         async with served.socket() as over:
-            await send(over, type="connection_init")
-            await send(over, type="connection_init")
+            for _ in range(2):
+                await send(over, type="connection_init", payload=served.authorization(1))
             assert await end_of(over) == 4429
 
     @pytest.mark.parametrize("protocol", ["graphql-ws", "mqtt"])
@@ -343,20 +451,26 @@ class TestASilentClient:
             assert await end_of(over) == 4408
 
     @pytest.mark.usefixtures("impatient")
-    async def test_that_is_gone_is_found_out(self, served: Served, ending: Ending) -> None:
+    async def test_that_is_gone_is_found_out(self, served: Served) -> None:
         """Half open: it takes what comes, and answers no ping."""
-        host, _, port = served.address.partition(":")
-        with socket.create_connection((host, int(port)), timeout=LIMIT_S) as raw:
-            raw.sendall(
-                b"GET /graphql/stream HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: upgrade\r\n"
-                b"sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
-                b"sec-websocket-protocol: graphql-transport-ws\r\n\r\n"
-            )
-            assert b" 101 " in await asyncio.to_thread(raw.recv, 4096)
+        with await asyncio.to_thread(raw_socket, served, served.authorization(1)) as raw:
             init = json.dumps({"type": "connection_init"}).encode()
             raw.sendall(bytes([0x81, 0x80 | len(init), 0, 0, 0, 0]) + init)
-            ended = await asyncio.to_thread(_read_to_end, raw)
-        assert b"keepalive ping timeout" in ended
+            assert b"keepalive ping timeout" in await asyncio.to_thread(_read_to_end, raw)
+
+
+def raw_socket(served: Served, token: dict[str, str] | None = None) -> socket.socket:
+    """Opens a WebSocket whose frames the test writes itself."""
+    host, _, port = served.address.partition(":")
+    raw = socket.create_connection((host, int(port)), timeout=LIMIT_S)
+    headers = "".join(f"{name}: {value}\r\n" for name, value in (token or {}).items())
+    raw.sendall(
+        b"GET /graphql/stream HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: upgrade\r\n"
+        b"sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+        b"sec-websocket-protocol: graphql-transport-ws\r\n" + headers.encode() + b"\r\n"
+    )
+    assert b" 101 " in raw.recv(4096)
+    return raw
 
 
 def _read_to_end(raw: socket.socket) -> bytes:

@@ -48,7 +48,7 @@ SERVICES: Mapping[str, frozenset[str]] = {
     "user": frozenset(),
     "payment": frozenset(),
     "order": frozenset({"product", "user", "payment"}),
-    "notification": frozenset({"order"}),
+    "notification": frozenset({"order", "user"}),
 }
 """The services, callees before their callers, and which others each one calls."""
 

@@ -16,8 +16,8 @@ from memory_shop import MemoryShop
 from rest_gateway.app import build_app
 from shop.platform.access.jwt import TokenVerifier
 from shop.platform.access.rules import Authenticator
+from shop.platform.access.streams import Streams
 from shop.platform.http.server import http_server
-from shop.platform.process.ending import Ending
 from shop.values.order import OrderStatus
 
 Headers = dict[str, str]
@@ -32,18 +32,18 @@ def tell(shop: MemoryShop) -> Tell:
 
 
 @pytest.fixture
-def ending() -> Ending:
-    return Ending()
+def held() -> Streams:
+    return Streams()
 
 
 @pytest.fixture
-async def served(shop: MemoryShop, public_pem: bytes, ending: Ending) -> AsyncIterator[httpx.AsyncClient]:
+async def served(shop: MemoryShop, public_pem: bytes, held: Streams) -> AsyncIterator[httpx.AsyncClient]:
     """A gateway behind a real server: the client of the other tests reads every answer to its end."""
-    app: FastAPI = build_app(shop.clients, Authenticator(TokenVerifier(public_pem)), ending=ending)
+    app: FastAPI = build_app(shop.clients, Authenticator(TokenVerifier(public_pem)), streams=held)
     async with http_server(app, "127.0.0.1:0") as address:
         async with httpx.AsyncClient(base_url=f"http://{address}", timeout=LIMIT_S) as client:
             yield client
-        ending.end()
+        held.close()
 
 
 @asynccontextmanager
@@ -105,11 +105,11 @@ class TestEventsOfACustomer:
             assert (await event())["id"] == "2"
 
     async def test_end_with_the_process(
-        self, served: httpx.AsyncClient, ending: Ending, customer: Callable[[int], Headers]
+        self, served: httpx.AsyncClient, held: Streams, customer: Callable[[int], Headers]
     ) -> None:
         async with stream(served, "/v1/users/1/notifications/events", customer(1)) as event:
             await event()
-            asyncio.get_running_loop().call_later(0.05, ending.end)
+            asyncio.get_running_loop().call_later(0.05, held.close)
             with pytest.raises(EOFError):
                 await event()
         late = await served.get("/v1/users/1/notifications/events", headers=customer(1))

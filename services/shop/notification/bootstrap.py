@@ -1,4 +1,4 @@
-"""Wires the notification service: database, the order service, use cases, those who wait, protocols."""
+"""Wires the notification service: database, the order and user services, use cases, watchers, protocols."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from shop.notification.grpc import register
 from shop.notification.postgres import CHANNEL, PostgresNotifications
 from shop.notification.service import NotificationService
 from shop.notification.watching import Watchers
+from shop.platform.access.streams import Streams
 from shop.platform.config import ServiceConfig, required
 from shop.platform.database.listening import listening_to
 from shop.platform.database.pool import connect_database
@@ -23,15 +24,16 @@ EXAMPLE_URL = "postgresql://shop_notification:…@127.0.0.1:18060/shop_trial"
 
 @dataclass(frozen=True, slots=True)
 class NotificationParts:
-    """The parts of the notification service: its use cases, and those who wait."""
+    """The parts of the notification service: its use cases, its watchers and their streams."""
 
     service: NotificationService
     watchers: Watchers
+    streams: Streams
 
 
 @asynccontextmanager
 async def bootstrap(config: ServiceConfig) -> AsyncIterator[NotificationParts]:
-    """Opens what notifications need; at the end, those who wait are sent away first.
+    """Opens what notifications need.
 
     Raises:
         ConfigError: A setting is missing.
@@ -41,7 +43,7 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[NotificationParts]:
     database = await connect_database(url, config.database_pool)
     try:
         store = PostgresNotifications(database)
-        watchers = Watchers(store)
+        watchers, streams = Watchers(store), Streams()
         for meters in METERS:
             meters.gauge("shop.notification.watchers", "Streams that wait for news.", lambda: watchers.count)
 
@@ -52,7 +54,8 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[NotificationParts]:
             connect(config.peers, config.component, config.sockets) as clients,
             listening_to(CHANNEL, url, heard),
         ):
-            yield NotificationParts(NotificationService(store, watchers, clients.order), watchers)
+            service = NotificationService(store, watchers, streams, clients.order, clients.user)
+            yield NotificationParts(service, watchers, streams)
     finally:
         await database.close()
 
@@ -67,4 +70,4 @@ async def serve(config: ServiceConfig) -> None:
     async with stop_signal() as stop, bootstrap(config) as parts, servers(config, protocols(parts.service)):
         await stop.wait()
         # Before the servers wait for calls under way: these would not end.
-        parts.watchers.close()
+        parts.streams.close()

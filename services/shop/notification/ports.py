@@ -24,8 +24,12 @@ class NotificationStore(Protocol):
     async def mark_read(self, user_id: int, up_to: int) -> int:
         """Marks a customer's notifications up to a position; returns how many are kept and not read."""
 
-    async def last_position(self, user_id: int) -> int:
-        """Returns the position of a customer's newest notification; 0 if there was none."""
+    async def last_position(self, user_id: int) -> int | None:
+        """Returns the position of a customer's newest notification; None without one, or if the account is gone."""
 
     async def behind(self, user_id: int, position: int, limit: int) -> list[Notification]:
-        """Returns a customer's notifications behind a position, oldest first."""
+        """Returns a customer's notifications behind a position, oldest first.
+
+        Raises:
+            NotFound: The account is gone.
+        """

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import asyncpg
 
-from shop.errors import Conflict
+from shop.errors import Conflict, no_such
 from shop.notification.domain import KEPT
 from shop.platform.database.pool import Database
 from shop.platform.telemetry.events import taken
@@ -16,7 +16,7 @@ from shop.values.notification import Event, Notification
 from shop.values.order import OrderStatus
 
 CHANNEL = "shop_notification"
-"""Whom of the customers something was added for, in NOTIFY."""
+"""Tells by NOTIFY which customer has news; the user service tells here which account is gone."""
 COLUMNS = "position, order_id, status, happened_at, read, traceparent, added_at"
 QUEUE = "shop_notification.notification"
 THERE = "user_id = $1 AND NOT EXISTS (SELECT FROM shop_shared.deleted_user WHERE id = $1)"
@@ -43,8 +43,13 @@ ADD = f"""
     SELECT pg_notify('{CHANNEL}', user_id::text) FROM counted
 """
 NEWEST = f"SELECT {COLUMNS} FROM notification WHERE {THERE} ORDER BY position DESC"
-BEHIND = f"SELECT {COLUMNS} FROM notification WHERE {THERE} AND position > $2 ORDER BY position LIMIT $3"
-LAST_POSITION = "SELECT last_position FROM mailbox WHERE user_id = $1"
+# At least one row, which says whether the account is gone.
+BEHIND = f"""
+    SELECT gone, {COLUMNS}
+    FROM (SELECT EXISTS (SELECT FROM shop_shared.deleted_user WHERE id = $1) AS gone) AS account
+    LEFT JOIN notification ON user_id = $1 AND position > $2
+    ORDER BY position LIMIT $3"""
+LAST_POSITION = f"SELECT last_position FROM mailbox WHERE {THERE}"
 MARK_READ = """
     WITH marked AS (UPDATE notification SET read = true WHERE user_id = $1 AND position <= $2 AND NOT read)
     SELECT count(*) AS unread FROM notification WHERE user_id = $1 AND position > $2 AND NOT read
@@ -82,12 +87,15 @@ class PostgresNotifications:
         row = await self._database.fetchrow(MARK_READ, user_id, up_to)
         return 0 if row is None else row["unread"]
 
-    async def last_position(self, user_id: int) -> int:
+    async def last_position(self, user_id: int) -> int | None:
         row = await self._database.fetchrow(LAST_POSITION, user_id)
-        return 0 if row is None else row["last_position"]
+        return None if row is None else row["last_position"]
 
     async def behind(self, user_id: int, position: int, limit: int) -> list[Notification]:
         rows = await self._database.fetch(BEHIND, user_id, position, limit)
+        if rows[0]["gone"]:
+            raise no_such("user", user_id, "user_id")
+        rows = [row for row in rows if row["position"] is not None]
         for row in rows:
             if row["traceparent"]:
                 taken(QUEUE, row["traceparent"], row["added_at"])

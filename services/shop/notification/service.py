@@ -1,16 +1,18 @@
-"""What the notification service does, over its store and the order service."""
+"""What the notification service does, over its store and the order and user services."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 
-from shop.clients.ports import OrderClient
-from shop.errors import InvalidArgument
+from shop.clients.ports import OrderClient, UserClient
+from shop.errors import InvalidArgument, NotFound
 from shop.fields import LARGEST_ID
 from shop.notification.ports import NotificationStore
 from shop.notification.watching import Watchers
 from shop.platform import validation
 from shop.platform.access.rules import visible
+from shop.platform.access.streams import Streams
 from shop.values.notification import Event, Notification, Update
 from shop.values.order import OrderStatus
 
@@ -20,10 +22,14 @@ MOST_EVENTS = 100
 class NotificationService:
     """The use cases of notifications; the methods and errors of `shop.clients.ports.NotificationClient`."""
 
-    def __init__(self, store: NotificationStore, watchers: Watchers, orders: OrderClient) -> None:
+    def __init__(
+        self, store: NotificationStore, watchers: Watchers, streams: Streams, orders: OrderClient, users: UserClient
+    ) -> None:
         self._store = store
         self._watchers = watchers
+        self._streams = streams
         self._orders = orders
+        self._users = users
 
     async def notify(self, events: Sequence[Event]) -> None:
         """Stores what happened to orders, once by id.
@@ -64,21 +70,28 @@ class NotificationService:
 
         Raises:
             InvalidArgument: An argument is out of range.
-            NotFound: There is no such order, or it is another customer's.
+            NotFound: There is no such order, it is another customer's, or the customer's account is gone.
             PositionGone: What comes behind the position is not kept any more.
-            TooManyRequests: The customer has too many streams.
-            Unavailable: This process stops, or something that it needs does not answer.
+            TooManyRequests: The caller has too many streams open.
+            Unauthenticated: The caller's token has expired.
+            Unavailable: The process has too many streams open, or stops, or something that it needs does not answer.
         """
         _check_position(after)
         order = visible("order", await self._orders.get_order(validation.identifier(order_id, "order_id")))
-        async for update in self._watchers.watch(order.user_id, after, order.id):
-            yield update
+        if not order.user_id:
+            raise NotFound(f"the account that order {order.id} belonged to is gone: nothing more happens to the order")
+        async with aclosing(self._streams.hold(self._watchers.watch(order.user_id, after, order.id))) as updates:
+            async for update in updates:
+                yield update
 
     async def watch_notifications(self, user_id: int, after: int | None = None) -> AsyncGenerator[Update]:
         """Tells what happens to all of a customer's orders; errors as those of `watch_order`."""
         _check_position(after)
-        async for update in self._watchers.watch(validation.identifier(user_id, "user_id"), after):
-            yield update
+        if await self._store.last_position(validation.identifier(user_id, "user_id")) is None:
+            await self._users.get_user(user_id)
+        async with aclosing(self._streams.hold(self._watchers.watch(user_id, after))) as updates:
+            async for update in updates:
+                yield update
 
 
 def _check_position(after: int | None) -> None:

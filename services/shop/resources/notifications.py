@@ -35,7 +35,7 @@ def add_notifications(
         api: The API to add them to.
         notifications: The notifications, of the service itself or of a client of it.
         require_order: Checks that there is an order and that the caller may see it; raises `NotFound` otherwise.
-        lasting: Makes of a stream one that ends with the process.
+        lasting: Limits a stream, and ends it with the caller's token and with the process.
     """
 
     @api.get("/v1/users/{user_id}/notifications", **reading(TAG, access=Access.CALLER))
@@ -59,7 +59,7 @@ def add_notifications(
         updates = notifications.watch_notifications(user_id, _position(last_event_id))
         return await event_stream("order", _events(lasting(updates)))
 
-    @api.get("/v1/orders/{order_id:name}/events", **streaming(TAG, access=Access.CALLER, problems=[404]))
+    @api.get("/v1/orders/{order_id:name}/events", **streaming(TAG, access=Access.CALLER))
     async def watch_order(order_id: OrderId, last_event_id: LastEventId = None) -> EventStream[Notification]:
         """What happens to one order, as it happens: a customer's own, any for partners."""
         await require_order(order_id)

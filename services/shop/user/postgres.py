@@ -31,12 +31,13 @@ CHANGE = f"""
         country_code = coalesce($7, country_code)
     WHERE id = $1
     RETURNING {COLUMNS}"""
-# The tombstone, in the same statement: from here on the account's tokens reach neither orders nor payments.
+# The tombstone, in the same statement: from here on the account's tokens reach neither orders nor payments. The
+# notification service hears of it, and ends the account's streams.
 DELETE = """
     WITH tombstone AS (
         INSERT INTO shop_shared.deleted_user SELECT id FROM account WHERE id = $1 ON CONFLICT DO NOTHING
     )
-    DELETE FROM account WHERE id = $1 RETURNING id"""
+    DELETE FROM account WHERE id = $1 RETURNING id, pg_notify('shop_notification', id::text)"""
 CREDENTIALS = f"""
     SELECT {COLUMNS}, password_hash, failures
     FROM account RIGHT JOIN (VALUES (1)) AS always ON email = $1

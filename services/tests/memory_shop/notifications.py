@@ -7,6 +7,7 @@ from collections.abc import Sequence, Set
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from shop.errors import no_such
 from shop.notification.domain import KEPT
 from shop.notification.watching import Watchers
 from shop.values.notification import Event, Notification
@@ -33,7 +34,7 @@ class MemoryNotifications:
         for event in events:
             if event.id not in self._known and event.user_id not in self._gone:
                 self._known.add(event.id)
-                told, position = self._of_user[event.user_id], await self.last_position(event.user_id) + 1
+                told, position = self._of_user[event.user_id], (await self.last_position(event.user_id) or 0) + 1
                 told.append(Notification(position, event.order_id, event.status, event.happened_at, read=False))
                 del told[:-KEPT]
                 self.watchers.wake(event.user_id)
@@ -50,8 +51,10 @@ class MemoryNotifications:
         self._of_user[user_id] = told
         return sum(not one.read for one in told)
 
-    async def last_position(self, user_id: int) -> int:
-        return max((one.position for one in self._of_user[user_id]), default=0)
+    async def last_position(self, user_id: int) -> int | None:
+        return max((one.position for one in await self.newest(user_id)), default=None)
 
     async def behind(self, user_id: int, position: int, limit: int) -> list[Notification]:
+        if user_id in self._gone:
+            raise no_such("user", user_id, "user_id")
         return [one for one in self._of_user[user_id] if one.position > position][:limit]

@@ -25,6 +25,7 @@ from shop.payment.memory import MemoryPayments
 from shop.payment.service import PaymentService
 from shop.platform.access.jwt import Principal
 from shop.platform.access.rules import Authenticator, NoVerifier
+from shop.platform.access.streams import Streams
 from shop.platform.grpc.server import grpc_server
 from shop.product.grpc import register as product_register
 from shop.product.memory import MemoryProductStore
@@ -167,12 +168,15 @@ class MemoryShop:
             Background(),
         )
         self.notifications = MemoryNotifications(self._gone)
-        self._notification: Any = NotificationService(self.notifications, self.notifications.watchers, self._order)
+        self._notification: Any = NotificationService(
+            self.notifications, self.notifications.watchers, Streams(), self._order, self._user
+        )
 
     async def delete_user(self, user_id: int) -> None:
         """Removes an account, as its own call would: what belonged to it is nobody's."""
         await self.users.delete(user_id)
         self._gone.add(user_id)
+        self.notifications.watchers.wake(user_id)
 
     async def delete_product(self, product_id: int) -> None:
         """Removes a product."""

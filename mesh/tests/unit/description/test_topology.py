@@ -79,7 +79,7 @@ def test_missing_file_is_named() -> None:
 def test_notification_is_there_with_updates_only(name: str) -> None:
     assert "notification" not in load_topology(name).model_dump_json()
     told = load_topology(name, updates="on")
-    assert told.links["notification"] == {"order": Protocol.GRPC}
+    assert told.links["notification"] == {"order": Protocol.GRPC, "user": Protocol.GRPC}
     assert told.links["order"]["notification"] is Protocol.GRPC
     assert told.without_updates() == load_topology(name)
 
@@ -93,10 +93,11 @@ def test_updates_of_a_topology_without_notification_name_those_that_have_it() ->
 @pytest.mark.parametrize(
     ("more", "problem"),
     [
-        ("notification: {order: grpc}", None),
+        ("notification: {order: grpc, user: grpc}", None),
         ("", "the link notification -> order is missing"),
-        ("notification: {order: grpc, user: grpc}", "notification does not call user; it calls order"),
-        ("notification: {order: grpc}\n  payment: {order: grpc}", "makes a cycle: .*payment"),
+        ("notification: {order: grpc}", "the link notification -> user is missing"),
+        ("notification: {order: grpc, user: grpc, payment: grpc}", "notification does not call payment; it calls"),
+        ("notification: {order: grpc, user: grpc}\n  payment: {order: grpc}", "makes a cycle: .*payment"),
     ],
 )
 def test_only_deliveries_may_lead_back_to_their_caller(more: str, problem: str | None) -> None:

@@ -398,10 +398,11 @@ def test_with_updates_notification_is_called_by_its_entries_and_order_only(name:
         {peer["podSelector"]["matchLabels"]["app"] for rule in policy[way] for peer in rule[peers]}
         for way, peers in (("ingress", "from"), ("egress", "to"))
     )
-    assert (callers, callees) == ({"order", *entries}, {"order", "jaeger"})
+    assert (callers, callees) == ({"order", *entries}, {"order", "user", "jaeger"})
     permitted = {each["metadata"]["name"] for each in resources if each["kind"] == "AuthorizationPolicy"}
     assert {each for each in permitted if "notification" in each} == {
         "notification-to-order",
+        "notification-to-user",
         "order-to-notification",
         *(f"{entry}-to-notification" for entry in entries),
     }

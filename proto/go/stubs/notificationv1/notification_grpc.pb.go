@@ -47,11 +47,13 @@ type NotificationServiceClient interface {
 	ListNotifications(ctx context.Context, in *ListNotificationsRequest, opts ...grpc.CallOption) (*ListNotificationsResponse, error)
 	// Marks a customer's notifications as read, up to a position. Idempotent; PERMISSION_DENIED for another customer's.
 	MarkRead(ctx context.Context, in *MarkReadRequest, opts ...grpc.CallOption) (*MarkReadResponse, error)
-	// Streams what happens to one order until the caller or the service leaves. NOT_FOUND if there is no such order, or if it is
-	// not the calling customer's; OUT_OF_RANGE if the position is too old; RESOURCE_EXHAUSTED if the customer has too many streams
-	// open, or does not read; UNAVAILABLE when the service stops: call again with the last position.
+	// Streams what happens to one order until the caller or the service leaves. NOT_FOUND if there is no such order, if it is
+	// not the calling customer's, or once the account is gone; OUT_OF_RANGE if the position is too old; RESOURCE_EXHAUSTED if the
+	// caller has too many streams open, or does not read; UNAUTHENTICATED when the caller's token expires; UNAVAILABLE when the
+	// service stops or has too many streams open: call again with the last position.
 	WatchOrder(ctx context.Context, in *WatchOrderRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchOrderResponse], error)
-	// Streams what happens to all of a customer's orders. As WatchOrder, but PERMISSION_DENIED for another customer's.
+	// Streams what happens to all of a customer's orders. As WatchOrder, but PERMISSION_DENIED for another customer's, and
+	// NOT_FOUND if there is no such customer.
 	WatchNotifications(ctx context.Context, in *WatchNotificationsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchNotificationsResponse], error)
 }
 
@@ -150,11 +152,13 @@ type NotificationServiceServer interface {
 	ListNotifications(context.Context, *ListNotificationsRequest) (*ListNotificationsResponse, error)
 	// Marks a customer's notifications as read, up to a position. Idempotent; PERMISSION_DENIED for another customer's.
 	MarkRead(context.Context, *MarkReadRequest) (*MarkReadResponse, error)
-	// Streams what happens to one order until the caller or the service leaves. NOT_FOUND if there is no such order, or if it is
-	// not the calling customer's; OUT_OF_RANGE if the position is too old; RESOURCE_EXHAUSTED if the customer has too many streams
-	// open, or does not read; UNAVAILABLE when the service stops: call again with the last position.
+	// Streams what happens to one order until the caller or the service leaves. NOT_FOUND if there is no such order, if it is
+	// not the calling customer's, or once the account is gone; OUT_OF_RANGE if the position is too old; RESOURCE_EXHAUSTED if the
+	// caller has too many streams open, or does not read; UNAUTHENTICATED when the caller's token expires; UNAVAILABLE when the
+	// service stops or has too many streams open: call again with the last position.
 	WatchOrder(*WatchOrderRequest, grpc.ServerStreamingServer[WatchOrderResponse]) error
-	// Streams what happens to all of a customer's orders. As WatchOrder, but PERMISSION_DENIED for another customer's.
+	// Streams what happens to all of a customer's orders. As WatchOrder, but PERMISSION_DENIED for another customer's, and
+	// NOT_FOUND if there is no such customer.
 	WatchNotifications(*WatchNotificationsRequest, grpc.ServerStreamingServer[WatchNotificationsResponse]) error
 	mustEmbedUnimplementedNotificationServiceServer()
 }

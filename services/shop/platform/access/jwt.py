@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, cast
 
 import jwt
@@ -19,6 +20,7 @@ from shop.errors import Unauthenticated
 ALGORITHM = "EdDSA"
 ISSUER = "hopwise"
 LIFETIME_S = 3600
+EXPIRED = "the token has expired; log in again"
 MOST_KNOWN_TOKENS = 4_096
 _CLAIMS = ["sub", "role", "iat", "exp", "iss"]
 _SUBJECT = re.compile(r"(users|partners)/([1-9][0-9]{0,17})")
@@ -27,10 +29,15 @@ _COLLECTIONS = {"customer": "users", "partner": "partners"}
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """The caller that a token identifies: a customer, or a partner of the shop."""
+    """The caller that a token identifies: a customer, or a partner of the shop.
+
+    Attributes:
+        expires: When the token expires, in seconds since 1970; tokens of the same caller differ in nothing else.
+    """
 
     kind: Literal["customer", "partner"]
     id: int
+    expires: float = field(default=math.inf, compare=False)
 
     @property
     def subject(self) -> str:
@@ -87,36 +94,34 @@ class TokenVerifier:
         self._key = key
         self._clock = clock
         self._capacity = capacity
-        self._known: OrderedDict[bytes, tuple[Principal, float]] = OrderedDict()
+        self._known: OrderedDict[bytes, Principal] = OrderedDict()
 
     def verify(self, token: str) -> Principal:
         digest = hashlib.sha256(token.encode(errors="surrogatepass")).digest()
         known = self._known.get(digest)
         if known is not None:
-            principal, expires = known
-            if self._clock() < expires:
+            if self._clock() < known.expires:
                 self._known.move_to_end(digest)
-                return principal
+                return known
             del self._known[digest]
-        principal, expires = self._read(token)
-        self._known[digest] = (principal, expires)
+        principal = self._known[digest] = self._read(token)
         if len(self._known) > self._capacity:
             self._known.popitem(last=False)
         return principal
 
-    def _read(self, token: str) -> tuple[Principal, float]:
+    def _read(self, token: str) -> Principal:
         try:
             claims = jwt.decode(token, self._key, algorithms=[ALGORITHM], issuer=ISSUER, options={"require": _CLAIMS})
             expires = float(claims["exp"])
         except jwt.ExpiredSignatureError as error:
-            raise Unauthenticated("the token has expired; log in again") from error
+            raise Unauthenticated(EXPIRED) from error
         except (jwt.InvalidTokenError, UnicodeError, OverflowError) as error:
             raise Unauthenticated("the token is not valid; log in again") from error
         subject = _SUBJECT.fullmatch(str(claims["sub"]))
         role = claims["role"]
         if subject is None or not isinstance(role, str) or _COLLECTIONS.get(role) != subject[1]:
             raise Unauthenticated("the token is not valid; log in again")
-        return Principal(cast(Literal["customer", "partner"], role), int(subject[2])), expires
+        return Principal(cast(Literal["customer", "partner"], role), int(subject[2]), expires)
 
 
 def bearer(header_value: str | None) -> str:

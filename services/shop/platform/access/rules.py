@@ -108,6 +108,11 @@ _INTERNAL = Caller(None, internal=True)
 _CALLER: ContextVar[Caller] = ContextVar("shop.caller", default=_ANONYMOUS)
 
 
+def current_caller() -> Caller:
+    """Returns who makes the current call."""
+    return _CALLER.get()
+
+
 def is_privileged() -> bool:
     """Whether the current call may act for any user."""
     return _CALLER.get().is_privileged

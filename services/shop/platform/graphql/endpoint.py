@@ -105,6 +105,8 @@ class Endpoint:
             if _EVENTS not in headers.get(b"accept", b""):
                 error = InvalidArgument(f"the answer is a stream; accept {_EVENTS.decode()}, or open a WebSocket")
                 raise Refused(406, error)
+            if ADMISSION and _MARK in headers:
+                _admit(headers)
             request, context = await _received(scope, headers, receive), self._context(headers)
             try:
                 async with caller_limit(_waits(headers)):

@@ -16,6 +16,7 @@ from strawberry.types.execution import ExecutionResult, PreExecutionError, Strea
 from strawberry.types.graphql import OperationType
 
 from shop.errors import ShopError
+from shop.platform.access.rules import Caller, current_caller
 from shop.platform.graphql.error_format import shown_errors
 from shop.platform.graphql.errors import RequestError
 from shop.platform.graphql.scalars import SCALARS
@@ -31,6 +32,15 @@ class RequestContext:
     __slots__ = ("document",)
 
     document: DocumentNode
+
+    @property
+    def caller(self) -> Caller:
+        """Who is asking.
+
+        Raises:
+            Unauthenticated: There is no token, or it is not valid.
+        """
+        return current_caller()
 
     def check_cost(self, cost: int) -> None:
         """Looks at the cost of the operation; without a limit, unless a subclass has one.
@@ -49,6 +59,16 @@ class Socket(ABC):
 
     def __init__(self) -> None:
         self.connection_params: dict[str, Any] = {}
+
+    @abstractmethod
+    def admit(self) -> None:
+        """Checks the token that came with the handshake or with `connection_init`.
+
+        Raises:
+            Unauthenticated: There is no token, or it is not valid.
+            TooManyRequests: The caller has too many WebSockets open.
+            Unavailable: The process has too many WebSockets open.
+        """
 
     @abstractmethod
     async def begin(self, query: str, variables: dict[str, Any] | None, operation_name: str | None) -> RequestContext:

@@ -1,28 +1,39 @@
 """Subscriptions: over a WebSocket (graphql-transport-ws), or one as an HTTP answer of server-sent events (graphql-sse).
 
-Strawberry speaks both; documents have the limits that they have over HTTP.
+Strawberry speaks both; documents have the limits that they have over HTTP. A WebSocket needs a valid token within
+`HANDSHAKE_S`, and is closed when the token expires.
 """
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
+from contextlib import ExitStack, aclosing
 from datetime import timedelta
+from functools import partial
 from typing import Any, cast
 
 import msgspec
 import orjson
 from graphql import OperationDefinitionNode, OperationType
 from starlette.responses import Response, StreamingResponse
-from starlette.websockets import WebSocket
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 from strawberry.asgi import ASGIWebSocketAdapter, GraphQL
+from strawberry.exceptions import ConnectionRejectionError
 from strawberry.http import process_result
 from strawberry.http.exceptions import NonJsonMessageReceived
 from strawberry.http.streaming import SSETransport
 from strawberry.subscriptions import GRAPHQL_TRANSPORT_WS_PROTOCOL
 from strawberry.types import ExecutionResult
+from strawberry.types.unset import UnsetType
 
 from shop.errors import InvalidArgument, ShopError
+from shop.platform.access.jwt import EXPIRED
+from shop.platform.access.rules import Caller
+from shop.platform.access.streams import Quota, expiry
+from shop.platform.admission import ADMISSION, PRIORITY
+from shop.platform.config import EDGE_MARK
 from shop.platform.deadline import DEFAULT_S, caller_limit
 from shop.platform.errors import row
 from shop.platform.graphql.error_format import shop_error
@@ -31,7 +42,9 @@ from shop.platform.graphql.schema import RequestContext, Schema, Socket
 
 ROUTE = "/graphql/stream"
 HANDSHAKE_S = 5
-"""After so long a WebSocket is closed over which no `connection_init` has come, in seconds."""
+"""A WebSocket over which no `connection_init` has come is closed after this time, in seconds."""
+MAX_PENDING = 100
+"""WebSockets without a token that wait for `connection_init`; with one more, the oldest is closed."""
 MOST_AT_ONCE = 20
 """Subscriptions over one WebSocket."""
 
@@ -41,6 +54,9 @@ Open = Callable[[dict[bytes, bytes]], RequestContext]
 """Makes the context of a request from its headers."""
 
 _SSE = SSETransport()
+_MARK, _PRIORITY = EDGE_MARK.encode(), PRIORITY.encode()
+_EXPIRED = 4401, EXPIRED
+_TOO_MANY = 1013, "too many WebSockets wait for their tokens; try again later"
 
 
 def check_kind(operation: OperationDefinitionNode, *, streams: bool) -> None:
@@ -98,6 +114,13 @@ class _Messages(ASGIWebSocketAdapter):
 class _View(GraphQL[Any, None]):
     websocket_adapter_class = _Messages
 
+    async def on_ws_connect(self, context: Any) -> UnsetType | dict[str, object] | None:
+        try:
+            context.admit()
+        except ShopError as error:
+            raise ConnectionRejectionError from error
+        return await super().on_ws_connect(context)
+
     def decode_json(self, data: str | bytes) -> object:
         return orjson.loads(data)  # which bounds the nesting itself
 
@@ -117,6 +140,8 @@ class Sockets:
     def __init__(self, schema: Schema, open_context: Open, prepare: Prepare) -> None:
         self._open = open_context
         self._prepare = prepare
+        self._quota = Quota("WebSockets")
+        self._pending: dict[asyncio.Timeout, None] = {}
         self._view = _View(
             schema,
             graphql_ide=None,
@@ -127,37 +152,90 @@ class Sockets:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Handles one WebSocket, from its opening handshake to its end."""
-        socket = WebSocket(scope, receive, send)
-        headers = dict(scope["headers"])
+        socket, headers = WebSocket(scope, receive, send), dict(scope["headers"])
         try:
-            if scope["path"] != ROUTE:
-                raise InvalidArgument(f"there is no WebSocket at {scope['path'][:100]}; subscriptions run at {ROUTE}")
-            self._open(headers)
-        except ShopError as error:
-            body = orjson.dumps({"errors": [shop_error(error)]})
-            await socket.send_denial_response(Response(body, row(error).http, media_type="application/json"))
-            return
-        await self._view.run(socket, context=_Subscriptions(headers, self._open, self._prepare))
+            async with asyncio.timeout(None) as limit:
+                with ExitStack() as held:
+                    subscriptions = _Subscriptions(
+                        headers, self._open, self._prepare, partial(self._admit, limit, held)
+                    )
+                    try:
+                        if scope["path"] != ROUTE:
+                            place = scope["path"][:100]
+                            raise InvalidArgument(f"there is no WebSocket at {place}; subscriptions run at {ROUTE}")
+                        if ADMISSION and _MARK in headers:
+                            ADMISSION[0].admit(headers.get(_PRIORITY))
+                        self._open(headers)
+                        if b"authorization" in headers:
+                            subscriptions.admit()
+                        else:
+                            self._wait(limit, held)
+                    except ShopError as error:
+                        await socket.send_denial_response(_denial(error))
+                        return
+                    await self._view.run(socket, context=subscriptions)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            with contextlib.suppress(WebSocketDisconnect):
+                if socket.application_state is not WebSocketState.DISCONNECTED:
+                    await socket.close(*(_EXPIRED if subscriptions.is_admitted else _TOO_MANY))
+
+    def _wait(self, limit: asyncio.Timeout, held: ExitStack) -> None:
+        """Has a WebSocket wait for its token, if need be in place of the one that has waited longest."""
+        if len(self._pending) >= MAX_PENDING:
+            longest = next(iter(self._pending))
+            del self._pending[longest]
+            longest.reschedule(asyncio.get_running_loop().time())
+        self._pending[limit] = None
+        held.callback(self._pending.pop, limit, None)
+
+    def _admit(self, limit: asyncio.Timeout, held: ExitStack, caller: Caller) -> None:
+        """Counts a WebSocket for its caller, until the token expires."""
+        held.close()  # it waits no longer, or has come with another token before
+        held.enter_context(self._quota.hold(caller))
+        limit.reschedule(expiry(caller))
+
+
+def _denial(error: ShopError) -> Response:
+    headers = {"retry-after": str(error.retry_after_s)} if error.retry_after_s else None
+    body = orjson.dumps({"errors": [shop_error(error)]})
+    return Response(body, row(error).http, headers, media_type="application/json")
 
 
 class _Subscriptions(Socket):
-    def __init__(self, headers: dict[bytes, bytes], open_context: Open, prepare: Prepare) -> None:
+    def __init__(
+        self,
+        headers: dict[bytes, bytes],
+        open_context: Open,
+        prepare: Prepare,
+        admit: Callable[[Caller], None],
+    ) -> None:
         super().__init__()
+        self.is_admitted = False
         self._headers = headers
         self._open = open_context
         self._prepare = prepare
+        self._admit = admit
+
+    def admit(self) -> None:
+        self._admit(self._context().caller)
+        self.is_admitted = True
 
     async def begin(self, query: str, variables: dict[str, Any] | None, operation_name: str | None) -> RequestContext:
+        context = self._context()
+        async with caller_limit(DEFAULT_S):
+            operation = await self._prepare(GraphQLRequest(query, variables or {}, operation_name, None), context)
+        check_kind(operation, streams=True)
+        return context
+
+    def _context(self) -> RequestContext:
         given = {str(name).lower(): value for name, value in self.connection_params.items()}
         authorization = given.get("authorization")
         headers = self._headers
         if isinstance(authorization, str):
             headers = {**headers, b"authorization": authorization.encode("latin-1", "replace")}
-        context = self._open(headers)
-        async with caller_limit(DEFAULT_S):
-            operation = await self._prepare(GraphQLRequest(query, variables or {}, operation_name, None), context)
-        check_kind(operation, streams=True)
-        return context
+        return self._open(headers)
 
 
 def _encoded(value: object) -> str:

@@ -14,6 +14,7 @@ import uvicorn
 from shop.platform.config import socket_path, split_address
 from shop.platform.errors import StartError
 from shop.platform.http.body import MOST_BYTES
+from shop.platform.http.sockets import MeteredSocket
 from shop.platform.process.unix_socket import bind_unix, unlink
 from shop.platform.telemetry.metering import metered_app
 
@@ -90,7 +91,7 @@ async def http_server(app: Any, listen: str, drain_s: float = 0, *, sockets: boo
             metered_app(app),
             loop="none",
             http="httptools",
-            ws="websockets-sansio" if sockets else "none",
+            ws=MeteredSocket if sockets else "none",
             ws_max_size=MOST_BYTES,
             # One that is gone is found out by pings.
             ws_ping_interval=PING_S,

@@ -48,9 +48,9 @@ def reading(tag: str, *, access: Access, problems: Sequence[int] = ()) -> dict[s
     return declared
 
 
-def streaming(tag: str, *, access: Access, problems: Sequence[int] = ()) -> dict[str, Any]:
+def streaming(tag: str, *, access: Access) -> dict[str, Any]:
     """Returns the declaration of a GET that is answered by server-sent events; arguments as for `reading`."""
-    declared = _declared(tag, 200, "Open.", {"Cache-Control": _CACHE}, access, [*_ALWAYS, 410, 429, *problems])
+    declared = _declared(tag, 200, "Open.", {"Cache-Control": _CACHE}, access, [*_ALWAYS, 404, 410, 429])
     return {**declared, "response_class": EventStream}
 
 

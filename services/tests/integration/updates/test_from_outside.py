@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
@@ -11,6 +12,7 @@ import grpc
 import grpc.aio
 import pytest
 
+from shop.platform.access import streams
 from shop.platform.access.jwt import Principal, TokenSigner
 from shop.platform.grpc import handlers
 from shop.stubs import notification_pb2 as pb
@@ -35,12 +37,12 @@ async def stub(shop: Shop) -> AsyncIterator[notification_pb2_grpc.NotificationSe
         yield notification_pb2_grpc.NotificationServiceStub(channel)
 
 
-def metadata(keys: Any, user: int | None, kind: str = "customer") -> list[tuple[str, str]]:
+def metadata(keys: Any, user: int | None, kind: str = "customer", ttl_s: int = 3600) -> list[tuple[str, str]]:
     """What the edge sends along for a customer or a partner."""
     marked = [("x-hopwise-edge", "1")]
     if user is None:
         return marked
-    token = TokenSigner(keys.private_pem).sign(Principal(kind, user))  # type: ignore[arg-type]
+    token = TokenSigner(keys.private_pem).sign(Principal(kind, user), ttl_s)  # type: ignore[arg-type]
     return [*marked, ("authorization", f"Bearer {token}")]
 
 
@@ -95,6 +97,33 @@ async def test_a_position_that_is_not_kept_has_a_status_of_its_own(shop: Shop, s
     watched = pb.WatchNotificationsRequest(user_id=user, after_position=5)
     call = stub.WatchNotifications(watched, metadata=metadata(keys, user))
     assert await outcome(call) is grpc.StatusCode.OUT_OF_RANGE
+
+
+async def test_a_stream_ends_with_its_token(stub: Any, keys: Any, user: int) -> None:
+    watched = pb.WatchNotificationsRequest(user_id=user)
+    call = stub.WatchNotifications(watched, metadata=metadata(keys, user, ttl_s=2))
+    await call.read()
+    with pytest.raises(grpc.aio.AioRpcError, match="the token has expired"):
+        async with asyncio.timeout(LIMIT_S):
+            await call.read()
+    assert await call.code() is UNKNOWN
+
+
+async def test_a_stream_counts_for_its_watcher(
+    stub: Any, keys: Any, user: int, other: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many of a customer's streams a partner has open, the customer opens its own, and the partner no more."""
+    monkeypatch.setattr(streams, "MAX_PER_PARTNER", 2)
+    monkeypatch.setattr(streams, "MAX_PER_CUSTOMER", 1)
+    watched = pb.WatchNotificationsRequest(user_id=user)
+    async with contextlib.AsyncExitStack() as opened:
+        for kind, of, limit in (("partner", other, 2), ("customer", user, 1)):
+            for _ in range(limit):
+                call = stub.WatchNotifications(watched, metadata=metadata(keys, of, kind))
+                opened.callback(call.cancel)
+                await call.read()
+            one_more = stub.WatchNotifications(watched, metadata=metadata(keys, of, kind))
+            assert await outcome(one_more) is grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
 async def test_who_does_not_read_is_sent_away(

@@ -30,9 +30,9 @@ async def client(shop: Shop) -> AsyncIterator[httpx.AsyncClient]:
         yield made
 
 
-def token(keys: Any, user: int) -> dict[str, str]:
+def token(keys: Any, user: int, ttl_s: int = 3600) -> dict[str, str]:
     """The token of a customer."""
-    return {"authorization": f"Bearer {TokenSigner(keys.private_pem).sign(Principal('customer', user))}"}
+    return {"authorization": f"Bearer {TokenSigner(keys.private_pem).sign(Principal('customer', user), ttl_s)}"}
 
 
 async def test_an_order_is_followed_over_server_sent_events(
@@ -57,6 +57,13 @@ async def test_an_order_is_followed_over_server_sent_events(
     ]
     listed = await client.get(f"/v1/users/{user}/notifications", headers=token(keys, user))
     assert listed.json()["notifications"] == told[::-1]
+
+
+async def test_a_stream_ends_with_its_token(client: httpx.AsyncClient, keys: Any, user: int) -> None:
+    path, headers = f"/v1/users/{user}/notifications/events", token(keys, user, ttl_s=2)
+    async with client.stream("GET", path, headers=headers) as response:
+        assert [line async for line in response.aiter_lines()] == [": open", "id: 0", "retry: 1000", ""]
+    assert (await client.get(path, headers=headers)).status_code == 401
 
 
 async def test_customers_see_what_is_their_own(

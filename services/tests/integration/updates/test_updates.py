@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from shop.errors import InvalidArgument, NotFound, PositionGone, TooManyRequests, Unavailable
+from shop.errors import InvalidArgument, NotFound, PositionGone
 from shop.notification.domain import KEPT
 from shop.notification.postgres import PostgresNotifications
-from shop.notification.watching import AT_ONCE, MOST_STREAMS, Watchers
+from shop.notification.watching import AT_ONCE, Watchers
 from shop.values.notification import Event
 from shop.values.order import OrderStatus
 
@@ -97,19 +97,25 @@ class TestAStreamBreaksOff:
         async with open_stream(shop.clients.notification.watch_notifications(user, last)) as following:
             assert [(await following()).position for _ in range(3)] == [2, 3, 4]
 
-    async def test_because_the_process_stops(self, store: PostgresNotifications, user: int) -> None:
-        watchers = Watchers(store)
-        waiting = watchers.watch(user, None)
-        assert (await anext(waiting)).position == 0
-        ended = asyncio.create_task(anext(waiting))
-        await asyncio.sleep(0)
-        watchers.close()
-        with pytest.raises(Unavailable, match="watch again"):
-            await ended
-        late = watchers.watch(user, None)
-        await anext(late)
-        with pytest.raises(Unavailable, match="watch again"):
-            await anext(late)
+    @pytest.mark.parametrize("has_news", [False, True])
+    async def test_because_the_account_is_gone(self, shop: Shop, user: int, has_news: bool) -> None:
+        if has_news:
+            await shop.clients.notification.notify([event(user)])
+        async with open_stream(shop.clients.notification.watch_notifications(user)) as following:
+            await shop.clients.user.delete_user(user)
+            with pytest.raises(NotFound, match=f"there is no user {user}"):
+                await following()
+        with pytest.raises(NotFound, match=f"there is no user {user}"):
+            await anext(shop.clients.notification.watch_notifications(user))
+
+    async def test_because_the_account_of_its_order_is_gone(self, shop: Shop, user: int) -> None:
+        order = await shop.buy(user)
+        async with open_stream(shop.clients.notification.watch_order(order.id)) as following:
+            await shop.clients.user.delete_user(user)
+            with pytest.raises(NotFound, match=f"there is no user {user}"):
+                await _to_the_end(following)
+        with pytest.raises(NotFound, match=f"the account that order {order.id} belonged to is gone"):
+            await anext(shop.clients.notification.watch_order(order.id))
 
     async def test_while_nobody_hears_what_the_database_tells(self, shop: Shop, user: int) -> None:
         """The connection that hears is cut; what is told meanwhile is found once there is another."""
@@ -186,27 +192,16 @@ async def test_a_stream_says_that_it_is_still_open(store: PostgresNotifications,
     await waiting.aclose()
 
 
-async def test_a_customer_has_a_limit_of_streams(shop: Shop, user: int) -> None:
-    streams = [shop.clients.notification.watch_notifications(user) for _ in range(MOST_STREAMS)]
-    for stream in streams:
-        await anext(stream)
-    with pytest.raises(TooManyRequests, match=f"user {user} has {MOST_STREAMS} streams open; close one"):
-        await anext(shop.clients.notification.watch_notifications(user))
-    await streams.pop().aclose()
-    async with asyncio.timeout(5):
-        while True:
-            try:
-                async with open_stream(shop.clients.notification.watch_notifications(user)):
-                    break
-            except TooManyRequests:
-                await asyncio.sleep(0.01)
-    for stream in streams:
-        await stream.aclose()
-
-
-async def test_an_order_that_is_not_there(shop: Shop) -> None:
+async def test_what_is_not_there_is_not_followed(shop: Shop) -> None:
     with pytest.raises(NotFound, match="there is no order 987654321"):
         await anext(shop.clients.notification.watch_order(987_654_321))
+    with pytest.raises(NotFound, match="there is no user 987654321"):
+        await anext(shop.clients.notification.watch_notifications(987_654_321))
+
+
+async def _to_the_end(following: Any) -> None:
+    while True:
+        await following()
 
 
 def _lines() -> Any:

@@ -100,16 +100,18 @@ class NotificationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def WatchOrder(self, request, context):
-        """Streams what happens to one order until the caller or the service leaves. NOT_FOUND if there is no such order, or if it is
-        not the calling customer's; OUT_OF_RANGE if the position is too old; RESOURCE_EXHAUSTED if the customer has too many streams
-        open, or does not read; UNAVAILABLE when the service stops: call again with the last position.
+        """Streams what happens to one order until the caller or the service leaves. NOT_FOUND if there is no such order, if it is
+        not the calling customer's, or once the account is gone; OUT_OF_RANGE if the position is too old; RESOURCE_EXHAUSTED if the
+        caller has too many streams open, or does not read; UNAUTHENTICATED when the caller's token expires; UNAVAILABLE when the
+        service stops or has too many streams open: call again with the last position.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def WatchNotifications(self, request, context):
-        """Streams what happens to all of a customer's orders. As WatchOrder, but PERMISSION_DENIED for another customer's.
+        """Streams what happens to all of a customer's orders. As WatchOrder, but PERMISSION_DENIED for another customer's, and
+        NOT_FOUND if there is no such customer.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -50,12 +50,15 @@ class NotificationServiceStub:
     MarkRead: _grpc.UnaryUnaryMultiCallable[_notification_pb2.MarkReadRequest, _notification_pb2.MarkReadResponse]
     """Marks a customer's notifications as read, up to a position. Idempotent; PERMISSION_DENIED for another customer's."""
     WatchOrder: _grpc.UnaryStreamMultiCallable[_notification_pb2.WatchOrderRequest, _notification_pb2.WatchOrderResponse]
-    """Streams what happens to one order until the caller or the service leaves. NOT_FOUND if there is no such order, or if it is
-    not the calling customer's; OUT_OF_RANGE if the position is too old; RESOURCE_EXHAUSTED if the customer has too many streams
-    open, or does not read; UNAVAILABLE when the service stops: call again with the last position.
+    """Streams what happens to one order until the caller or the service leaves. NOT_FOUND if there is no such order, if it is
+    not the calling customer's, or once the account is gone; OUT_OF_RANGE if the position is too old; RESOURCE_EXHAUSTED if the
+    caller has too many streams open, or does not read; UNAUTHENTICATED when the caller's token expires; UNAVAILABLE when the
+    service stops or has too many streams open: call again with the last position.
     """
     WatchNotifications: _grpc.UnaryStreamMultiCallable[_notification_pb2.WatchNotificationsRequest, _notification_pb2.WatchNotificationsResponse]
-    """Streams what happens to all of a customer's orders. As WatchOrder, but PERMISSION_DENIED for another customer's."""
+    """Streams what happens to all of a customer's orders. As WatchOrder, but PERMISSION_DENIED for another customer's, and
+    NOT_FOUND if there is no such customer.
+    """
 
 @_typing.type_check_only
 class NotificationServiceAsyncStub(NotificationServiceStub):
@@ -79,12 +82,15 @@ class NotificationServiceAsyncStub(NotificationServiceStub):
     MarkRead: _aio.UnaryUnaryMultiCallable[_notification_pb2.MarkReadRequest, _notification_pb2.MarkReadResponse]  # type: ignore[assignment]
     """Marks a customer's notifications as read, up to a position. Idempotent; PERMISSION_DENIED for another customer's."""
     WatchOrder: _aio.UnaryStreamMultiCallable[_notification_pb2.WatchOrderRequest, _notification_pb2.WatchOrderResponse]  # type: ignore[assignment]
-    """Streams what happens to one order until the caller or the service leaves. NOT_FOUND if there is no such order, or if it is
-    not the calling customer's; OUT_OF_RANGE if the position is too old; RESOURCE_EXHAUSTED if the customer has too many streams
-    open, or does not read; UNAVAILABLE when the service stops: call again with the last position.
+    """Streams what happens to one order until the caller or the service leaves. NOT_FOUND if there is no such order, if it is
+    not the calling customer's, or once the account is gone; OUT_OF_RANGE if the position is too old; RESOURCE_EXHAUSTED if the
+    caller has too many streams open, or does not read; UNAUTHENTICATED when the caller's token expires; UNAVAILABLE when the
+    service stops or has too many streams open: call again with the last position.
     """
     WatchNotifications: _aio.UnaryStreamMultiCallable[_notification_pb2.WatchNotificationsRequest, _notification_pb2.WatchNotificationsResponse]  # type: ignore[assignment]
-    """Streams what happens to all of a customer's orders. As WatchOrder, but PERMISSION_DENIED for another customer's."""
+    """Streams what happens to all of a customer's orders. As WatchOrder, but PERMISSION_DENIED for another customer's, and
+    NOT_FOUND if there is no such customer.
+    """
 
 class NotificationServiceServicer(metaclass=_abc_1.ABCMeta):
     """Keeps each customer's last 100 notifications, and tells those who watch of new ones.
@@ -129,9 +135,10 @@ class NotificationServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _notification_pb2.WatchOrderRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_notification_pb2.WatchOrderResponse], _abc.AsyncIterator[_notification_pb2.WatchOrderResponse]]:
-        """Streams what happens to one order until the caller or the service leaves. NOT_FOUND if there is no such order, or if it is
-        not the calling customer's; OUT_OF_RANGE if the position is too old; RESOURCE_EXHAUSTED if the customer has too many streams
-        open, or does not read; UNAVAILABLE when the service stops: call again with the last position.
+        """Streams what happens to one order until the caller or the service leaves. NOT_FOUND if there is no such order, if it is
+        not the calling customer's, or once the account is gone; OUT_OF_RANGE if the position is too old; RESOURCE_EXHAUSTED if the
+        caller has too many streams open, or does not read; UNAUTHENTICATED when the caller's token expires; UNAVAILABLE when the
+        service stops or has too many streams open: call again with the last position.
         """
 
     @_abc_1.abstractmethod
@@ -140,6 +147,8 @@ class NotificationServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _notification_pb2.WatchNotificationsRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_notification_pb2.WatchNotificationsResponse], _abc.AsyncIterator[_notification_pb2.WatchNotificationsResponse]]:
-        """Streams what happens to all of a customer's orders. As WatchOrder, but PERMISSION_DENIED for another customer's."""
+        """Streams what happens to all of a customer's orders. As WatchOrder, but PERMISSION_DENIED for another customer's, and
+        NOT_FOUND if there is no such customer.
+        """
 
 def add_NotificationServiceServicer_to_server(servicer: NotificationServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
