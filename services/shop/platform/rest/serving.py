@@ -42,14 +42,13 @@ class Serving:
         if is_head:
             # A copy: the server reads the method again to know that no body follows.
             scope = {**scope, "method": "GET", IS_HEAD: True}
+            send = _headers_only(send)
 
-        # No coroutine of its own: there would be one for each message.
+        # Not a coroutine function: it would make one for each message.
         def pass_on(message: Message) -> Awaitable[None]:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-            elif is_head:
-                message = {**message, "body": b""}
             return send(message)
 
         headers = headers_of(scope)
@@ -77,3 +76,17 @@ class Serving:
             note_busy()
             if span is not None:
                 span.leave()
+
+
+def _headers_only(send: Send) -> Send:
+    """Returns a `send` that ends the answer after its headers.
+
+    The server then reports a disconnect to the route, which ends a stream.
+    """
+
+    async def send_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            await send(message)
+            await send({"type": "http.response.body", "body": b""})
+
+    return send_headers

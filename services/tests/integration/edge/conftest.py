@@ -21,7 +21,7 @@ from mesh.components.postgres_owner import remove_cluster
 from mesh.components.shop_processes import TRIAL_DATABASE
 from mesh.description.ports import Ports
 from mesh.description.switches import Switches
-from mesh.description.topology import load_topology
+from mesh.description.topology import load_topology, names
 from mesh.native.system import System
 from mesh.paths import RunFolder
 from shop.platform.access.jwt import Principal, TokenSigner
@@ -161,5 +161,7 @@ def shop(request: pytest.FixtureRequest, ports: Ports, folder: RunFolder) -> Ite
     name, _, edge = request.param.partition("@")
     if edge == "kong" and KONG is None:
         pytest.skip(NO_KONG)
-    with System(load_topology(name), Switches(edge=edge or "envoy"), ports, "edge", folder=folder) as system:
+    updates = "on" if name in names(updates="on") else "off"
+    switches = Switches(edge=edge or "envoy", updates=updates)
+    with System(load_topology(name, updates=updates), switches, ports, "edge", folder=folder) as system:
         yield Shop(system)
