@@ -260,7 +260,7 @@ lint-settings: $(ENVIRONMENT)
 
 CODE := services graphql-gateway rest-gateway mesh load observability proto
 .PHONY: lint
-lint: $(ENVIRONMENT) lint-proto lint-go lint-istio lint-manifests lint-compose lint-host lint-settings ## Check style, types, import directions, the contract, and that its stubs are up to date
+lint: $(ENVIRONMENT) lint-proto lint-go lint-istio lint-manifests lint-compose lint-host lint-settings lint-prose ## Check style, types, import directions, the contract, its stubs and the English
 	@$(VENV)/ruff check $(CODE) .ci
 	@$(VENV)/ruff format --check $(CODE) .ci
 	@$(VENV)/mypy $(CODE)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from provision import environment, golang, graphiql, images, istio, jaeger, tools
+from provision import environment, golang, graphiql, images, istio, jaeger, prose, tools
 from provision.errors import SetupError
 from provision.supply_chain.audit import audit
 
@@ -22,6 +22,8 @@ STEPS: dict[str, Callable[[], int | None]] = {
     "images": images.build,
     "kube-score": tools.KUBE_SCORE.build,
     "toxiproxy": tools.TOXIPROXY.build,
+    "prose": prose.check,
+    "prose-baseline": prose.lower_baseline,
     "lock": environment.lock,
     "audit-dependencies": audit,
     "audit-dependencies --json": partial(audit, as_json=True),

@@ -8,6 +8,7 @@ import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from provision.environment import install
 from provision.errors import SetupError
@@ -108,7 +109,9 @@ def build_service(component: str) -> Path:
     return program
 
 
-def build(name: str, module: Path, package: str, into: Path, hint: str) -> None:
+def build(
+    name: str, module: Path, package: str, into: Path, hint: str, environment: Mapping[str, str] = MappingProxyType({})
+) -> None:
     """Fetches the modules that a program needs, then builds it.
 
     Args:
@@ -117,6 +120,7 @@ def build(name: str, module: Path, package: str, into: Path, hint: str) -> None:
         package: Package of its `main`.
         into: File to make; it is there only when it is whole.
         hint: How long the build takes, roughly.
+        environment: Variables in addition to those of every build.
 
     Raises:
         SetupError: A module cannot be fetched, or the code does not compile.
@@ -132,7 +136,7 @@ def build(name: str, module: Path, package: str, into: Path, hint: str) -> None:
                 argv=[go(module), "build", "-v", "-o", str(new), package],
                 advice="The compiler's messages are above.",
                 cwd=module,
-                env=ENVIRONMENT,
+                env={**ENVIRONMENT, **environment},
                 limit_s=3600,
                 unit="packages",
                 total=packages,

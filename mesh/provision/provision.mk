@@ -81,6 +81,14 @@ toxiproxy: .tools/toxiproxy.stamp ## Build Toxiproxy, with which make chaos dist
 lint-manifests: $(ENVIRONMENT)
 	@$(RUN) -m mesh.kubernetes
 
+.PHONY: lint-prose
+lint-prose:
+	@$(PROVISION) prose
+
+.PHONY: prose-baseline
+prose-baseline: ## Lower the number of findings that make lint allows in the project's English, after mending some
+	@$(PROVISION) prose-baseline
+
 # It names no index and no address: packages are identified by their hashes, wherever they come from.
 .PHONY: lock
 lock: $(ENVIRONMENT) ## Regenerate requirements.lock after changing a dependency

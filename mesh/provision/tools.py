@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from provision import golang
@@ -19,12 +20,24 @@ class Tool:
         module: Folder of the `go.mod` and `go.sum` that pin it.
         dependency: The module that it is part of.
         package: Its package, below that.
+        environment: Variables of its build, in addition to those of every build.
     """
 
     program: str
     module: Path
     dependency: str
     package: str
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def path(self) -> Path:
+        """Where commands of this checkout find it."""
+        return BIN / self.program
+
+    @property
+    def cached(self) -> Path:
+        """Where all checkouts find it, at this version."""
+        return golang.cached(self.program, self.module, self.dependency)
 
     def build(self) -> None:
         """Puts it in place, and builds it if the shared cache does not have it.
@@ -32,13 +45,12 @@ class Tool:
         Raises:
             SetupError: A module cannot be fetched or does not compile.
         """
-        cached = golang.cached(self.program, self.module, self.dependency)
-        package, hint = (
-            f"{self.dependency}/{self.package}",
-            "1 min on 2 cores, once; later checkouts find it in the cache",
-        )
+        package = f"{self.dependency}/{self.package}"
+        hint = "1 min on 2 cores, once; later checkouts find it in the cache"
         link_to_shared(
-            BIN / self.program, cached, lambda into: golang.build(self.program, self.module, package, into, hint)
+            self.path,
+            self.cached,
+            lambda into: golang.build(self.program, self.module, package, into, hint, self.environment),
         )
 
 
@@ -46,3 +58,11 @@ KUBE_SCORE = Tool("kube-score", ROOT / "mesh" / "kube-score", "github.com/zegl/k
 """A linter of Kubernetes manifests."""
 TOXIPROXY = Tool("toxiproxy-server", ROOT / "load" / "toxiproxy", "github.com/Shopify/toxiproxy/v2", "cmd/server")
 """Stands between two components, and cuts, resets or slows what passes."""
+VALE = Tool(
+    "vale",
+    ROOT / "mesh" / "vale",
+    "github.com/errata-ai/vale/v3",
+    "cmd/vale",
+    {"CGO_ENABLED": "1", "CGO_CFLAGS": "-O0"},
+)
+"""A linter of prose. Its parsers of programming languages are in C, unused here, and compile faster unoptimised."""
