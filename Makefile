@@ -188,6 +188,10 @@ fuzz: setup ## Send bad inputs to REST, GraphQL, gRPC, the edge and the harness 
 prove-cache: setup ## Let races=10000 changes of products race their readers while the cache is killed kills=20 times
 	@$(RUN) -m chaos.prove_cache $(options)
 
+.PHONY: prove-fairness
+prove-fairness: setup ## Attack a shop with 16 hostile clients and count which requests of others are served, about 25 min; attacks=pings,logins
+	@$(RUN) -m chaos.prove_fairness $(options)
+
 .PHONY: bench-budgets
 bench-budgets: setup ## Measure how fast traces become hop budgets, and the analysis of a run of 10 million spans
 	@$(RUN) -m hops benchmark

@@ -32,13 +32,14 @@ SETTINGS_prove-conformance := component
 SETTINGS_prove-resume := kills blocks seed
 SETTINGS_prove-statistics := experiments seed
 SETTINGS_prove-cache := races kills seed
+SETTINGS_prove-fairness := topology attacks seconds rounds edge admission
 SETTINGS_fuzz := minutes surfaces seed again
 SETTINGS_prove-sagas := kills replicas customers seed
 SETTINGS_up := topology edge plugins tls mesh mtls istiod canary admission replicas implementation apart store updates cache tracing metrics scale http delay hold abort seed monitor
 SETTINGS_manifests := topology edge plugins mesh mtls istiod canary admission replicas updates metrics scale delay hold abort namespace storage host collector sampling seed out
 SETTINGS_compose := topology updates metrics scale seed out
 
-SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istiod canary admission replicas implementation apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users factors capacity ways watchers channel interval duration faults minutes a b threshold allow-suspect out run lateness samples component command protocols experiments draws traces hops sizes pairs kills races surfaces again customers monitor namespace storage host collector sampling
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istiod canary admission replicas implementation apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users factors capacity ways watchers channel interval duration faults minutes a b threshold allow-suspect out run lateness samples component command protocols experiments draws traces hops sizes pairs kills races attacks seconds rounds surfaces again customers monitor namespace storage host collector sampling
 
 #? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, chaos, rtt.
@@ -369,6 +370,12 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? prove-cache races 10000 Number of changes that race readers.
 #? prove-cache kills 20 Number of times that the cache is killed, and frozen.
 #? prove-cache seed 1 Seed of who reads when, an integer ≥ 0.
+#? prove-fairness topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
+#? prove-fairness attacks recursive,wide,head,pings,idle,logins,sign-ups,bulk,streams Attacks, comma-separated: recursive, wide, head, pings, idle, logins, sign-ups, bulk, streams.
+#? prove-fairness seconds 10 Length of a window, in seconds.
+#? prove-fairness rounds 3 Windows of each kind for each attack.
+#? prove-fairness edge envoy Edge proxy in front of the topology: envoy or kong or none.
+#? prove-fairness admission off Whether edge, gateways and services refuse requests that they cannot answer in time: off or on.
 #? fuzz minutes 10 Minutes to send, starts of topologies included, 0.1 to 1440.
 #? fuzz surfaces rest,graphql,edge,grpc,harness What to send to, comma-separated.
 #? fuzz seed 1 Seed of all inputs, an integer ≥ 0.

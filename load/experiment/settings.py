@@ -38,6 +38,7 @@ TARGETS: Mapping[str, tuple[str, ...]] = {
     },
     "prove-statistics": ("experiment.cli", "prove", "coverage"),
     "prove-cache": ("chaos.prove_cache",),
+    "prove-fairness": ("chaos.prove_fairness",),
     "fuzz": ("fuzz.__main__",),
     "prove-sagas": ("chaos.prove_sagas", "kill"),
     **{name: ("mesh.cli", name) for name in ("up", "manifests", "compose")},

@@ -57,6 +57,7 @@ GROUPS = {
             **_of("experiment.cli:app", "prove conformance"),
             **_of("chaos.prove_sagas:app", "prove-sagas"),
             **_of("chaos.prove_cache:app", "prove-cache"),
+            **_of("chaos.prove_fairness:app", "prove-fairness"),
             **_of("fuzz.__main__:app", "fuzz"),
             **_of("hops.commands.benchmark:benchmark", "benchmark"),
             **_of("hops.commands.benchmark:benchmark_budgets_command", "benchmark-budgets"),

@@ -40,6 +40,7 @@ UP, MANIFESTS, COMPOSE, PARITY = "up", "manifests", "compose", "parity"
 LADDER, RTT, ISOLATE, SWEEP, STRESS = "ladder", "rtt", "isolate", "sweep", "stress"
 DECIDE, CHAOS, RATES, CONNECTIONS, WATCH = "decide", "chaos", "rates", "connections", "watch"
 OVERLOAD, PROVE_SAGAS, SOAK = "overload", "prove-sagas", "soak"
+PROVE_FAIRNESS = "prove-fairness"
 SET_UP = (UP, MANIFESTS, PARITY)
 """Commands that start a system, or write down how it is started, and measure nothing."""
 
@@ -64,7 +65,7 @@ class Switches:
         "envoy",
         choice("Edge proxy in front of the topology", "envoy", "kong", "none"),
         layer="edge",
-        commands=(*SET_UP, RTT, RATES, ISOLATE, CONNECTIONS, WATCH, OVERLOAD, CHAOS, SOAK),
+        commands=(*SET_UP, RTT, RATES, ISOLATE, CONNECTIONS, WATCH, OVERLOAD, CHAOS, SOAK, PROVE_FAIRNESS),
     )
     plugins: str = entry(
         "none",
@@ -111,7 +112,7 @@ class Switches:
         "off",
         choice("Whether edge, gateways and services refuse requests that they cannot answer in time", "off", "on"),
         layer="edge",
-        commands=(UP, PARITY, MANIFESTS, SWEEP, STRESS, OVERLOAD, CHAOS),
+        commands=(UP, PARITY, MANIFESTS, SWEEP, STRESS, OVERLOAD, CHAOS, PROVE_FAIRNESS),
         needs=AN_EDGE,
     )
     replicas: Mapping[str, int] = entry(

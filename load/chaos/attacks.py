@@ -1,0 +1,427 @@
+"""Hostile clients, valid clients that cost as much, and a probe that counts how many requests of others are served.
+
+`attack`, `use` and `probe` each run in a separate process, with times of the system's monotonic clock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+import time
+import uuid
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+import psutil
+from yarl import URL
+
+CLIENTS = 16
+ANSWER_LIMIT_S = 6.0
+"""Seconds that a client waits for an answer; the edge gives up after 5 s."""
+PAUSE_S, HEAD_PAUSE_S = 0.01, 0.4
+MAX_RETRY_AFTER_S = 5.0
+PRODUCTS = range(8_001, 9_901)
+"""Products that the seed leaves for purchases."""
+MAX_LINES = 100
+"""Lines of the largest order that the shop accepts."""
+PING = b"\x89\x80\0\0\0\0"
+"""An empty ping of a WebSocket client: final, masked, no payload."""
+PING_BYTES_PER_S = 1_000_000
+PING_SLICE_S = 0.05
+IDLE_SOCKETS = 128
+"""Sockets that each hostile client tries to hold."""
+STREAM = "/graphql/stream"
+BROWSE = """query browse($category: String!) { products(first: 20, category: $category) {
+  edges { node { id title stock price { amountMinor currency } reviews(first: 3) { id rating title } } } } }"""
+HISTORY = "{ me { orders(first: 10) { edges { node { id status lines { quantity product { id title } } } } } } }"
+LOGIN = "mutation login($input: LoginInput!) { login(input: $input) { token } }"
+RECURSIVE = "query($id: ID!) { order(id: $id) { lines { order { lines { order { lines { order { id } } } } } } } }"
+WIDE = "query($id: ID!) {" + " ".join(f"o{n}: order(id: $id) {{ lines {{ quantity }} }}" for n in range(60)) + "}"
+
+
+@dataclass(frozen=True)
+class Target:
+    """What clients need to know about a shop.
+
+    Attributes:
+        url: The edge.
+        tokens: A customer's token for each client.
+        users: The customers, by client.
+        partner: A partner's token.
+        categories: Product categories to browse.
+        orders: Global identifier of an order of `MAX_LINES` lines for each client; empty before there are any.
+    """
+
+    url: str
+    tokens: Sequence[str]
+    users: Sequence[int]
+    partner: str
+    categories: Sequence[str]
+    orders: Sequence[str] = ()
+
+
+@dataclass
+class Window:
+    """What the probe saw.
+
+    Attributes:
+        asked: Requests sent.
+        served: Requests answered with what was asked for.
+        latencies_ms: Latency of each served request from its intended start.
+        refused: What the others got: a status, an error's code, or the kind of an exception.
+    """
+
+    asked: int = 0
+    served: int = 0
+    latencies_ms: list[float] = field(default_factory=list)
+    refused: Counter[str] = field(default_factory=Counter)
+
+
+class Client:
+    """One client with separate connections.
+
+    Args:
+        session: Its connections.
+        target: The shop.
+        number: Its number, from 0.
+    """
+
+    def __init__(self, session: aiohttp.ClientSession, target: Target, number: int) -> None:
+        self.session = session
+        self.target = target
+        self.number = number
+        self.user = target.users[number % len(target.users)]
+        self.token = target.tokens[number % len(target.tokens)]
+        self.outcomes: Counter[str] = Counter()
+        self.chance = random.Random(number)
+
+    async def request(self, method: str, path: str, token: str | None = None, **options: Any) -> tuple[str, Any]:
+        """Sends one request and reads the whole answer.
+
+        Returns:
+            "ok", or what came instead; and the answer's JSON, if it has any.
+        """
+        headers = {"authorization": f"Bearer {token or self.token}", **options.pop("headers", {})}
+        try:
+            async with self.session.request(
+                method, self.target.url + path, headers=headers, timeout=limit(), **options
+            ) as answer:
+                body = await answer.json(content_type=None) if "json" in answer.content_type else await answer.read()
+                self.retry_after_s = float(answer.headers.get("retry-after", 0))
+                return outcome_of(answer.status, body), body
+        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+            self.retry_after_s = 0.0
+            return type(error).__name__, None
+
+    async def graphql(self, query: str, variables: Mapping[str, Any] | None = None) -> tuple[str, Any]:
+        """Sends one GraphQL document."""
+        return await self.request("POST", "/graphql", json={"query": query, "variables": dict(variables or {})})
+
+    async def patient(self, ask: Callable[[], Awaitable[tuple[str, Any]]]) -> None:
+        """Sends a request, and waits afterwards as long as `Retry-After` says."""
+        self.outcomes[(await ask())[0]] += 1
+        await asyncio.sleep(min(self.retry_after_s, MAX_RETRY_AFTER_S))
+
+
+def limit() -> aiohttp.ClientTimeout:
+    """The time limit of one request."""
+    return aiohttp.ClientTimeout(total=ANSWER_LIMIT_S)
+
+
+def outcome_of(status: int, body: Any) -> str:
+    """Names what an answer is: "ok", its status, or the code of its first GraphQL error."""
+    if not 200 <= status < 300:
+        return str(status)
+    errors = body.get("errors") if isinstance(body, dict) else None
+    return str(errors[0].get("extensions", {}).get("code", "error")) if errors else "ok"
+
+
+async def _recursive(client: Client, until: float) -> None:
+    await _document(client, until, RECURSIVE)
+
+
+async def _wide(client: Client, until: float) -> None:
+    await _document(client, until, WIDE)
+
+
+async def _document(client: Client, until: float, query: str) -> None:
+    order = client.target.orders[client.number]
+    while time.monotonic() < until:
+        await client.patient(lambda: client.graphql(query, {"id": order}))
+        await asyncio.sleep(PAUSE_S)
+
+
+async def _head(client: Client, until: float) -> None:
+    async def send() -> None:
+        outcome, _ = await client.request(
+            "HEAD", f"/v1/users/{client.user}/notifications/events", headers={"accept": "text/event-stream"}
+        )
+        client.outcomes[outcome] += 1
+
+    async with asyncio.TaskGroup() as tasks:
+        while time.monotonic() < until:
+            tasks.create_task(send())
+            await asyncio.sleep(HEAD_PAUSE_S)
+
+
+async def _pings(client: Client, until: float) -> None:
+    flood = PING * int(PING_BYTES_PER_S * PING_SLICE_S / len(PING))
+    while time.monotonic() < until:
+        with suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
+            reader, writer = await _socket(client)
+            drain = asyncio.create_task(_discard(reader))
+            try:
+                while time.monotonic() < until and not drain.done():
+                    writer.write(flood)
+                    await asyncio.wait_for(writer.drain(), ANSWER_LIMIT_S)
+                    client.outcomes["pings"] += len(flood) // len(PING)
+                    await asyncio.sleep(PING_SLICE_S)
+            finally:
+                drain.cancel()
+                writer.close()
+        await asyncio.sleep(PAUSE_S)
+
+
+async def _idle(client: Client, until: float) -> None:
+    held: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
+    try:
+        while time.monotonic() < until:
+            held = [pair for pair in held if not pair[0].at_eof()]
+            client.outcomes["held"] = max(client.outcomes["held"], len(held))
+            if len(held) < IDLE_SOCKETS:
+                with suppress(OSError, TimeoutError, asyncio.IncompleteReadError):
+                    held.append(await _socket(client))
+                    client.outcomes["opened"] += 1
+            await asyncio.sleep(PAUSE_S)
+    finally:
+        for _, writer in held:
+            writer.close()
+
+
+async def _socket(client: Client) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Opens a WebSocket without a token.
+
+    Raises:
+        ConnectionRefusedError: The shop does not open it.
+    """
+    url = URL(client.target.url)
+    reader, writer = await asyncio.wait_for(asyncio.open_connection(url.host, url.port), ANSWER_LIMIT_S)
+    try:
+        writer.write(
+            f"GET {STREAM} HTTP/1.1\r\nHost: {url.host}:{url.port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+            "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+            "Sec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n".encode()
+        )
+        head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), ANSWER_LIMIT_S)
+        if b" 101 " not in head.split(b"\r\n")[0]:
+            client.outcomes[head.split(b" ")[1].decode()] += 1
+            raise ConnectionRefusedError
+    except BaseException:
+        writer.close()
+        raise
+    return reader, writer
+
+
+async def _discard(reader: asyncio.StreamReader) -> None:
+    with suppress(OSError):
+        while await reader.read(1 << 16):
+            pass
+
+
+async def _logins(client: Client, until: float) -> None:
+    for number in itertools.count():
+        if time.monotonic() >= until:
+            return
+        # Another address each time: ten failures close one.
+        credentials = {"email": f"nobody-{client.number}-{number}@example.com", "password": "wrong-password"}
+        if client.number % 2:
+            await client.patient(lambda given=credentials: client.graphql(LOGIN, {"input": given}))  # type: ignore[misc]
+        else:
+            await client.patient(lambda given=credentials: client.request("POST", "/v1/sessions", json=given))  # type: ignore[misc]
+
+
+async def _sign_ups(client: Client, until: float) -> None:
+    while time.monotonic() < until:
+        user = {
+            "email": f"{uuid.uuid4()}@example.com",
+            "name": "Robin Example",
+            "address": {
+                "recipient": "Robin Example",
+                "street": "Main Street 1",
+                "city": "Springfield",
+                "postal_code": "12345",
+                "country_code": "DE",
+            },
+            "password": "a-password-of-some-length",
+        }
+        await client.patient(lambda body=user: client.request("POST", "/v1/users", json=body))  # type: ignore[misc]
+
+
+async def _bulk(client: Client, until: float) -> None:
+    while time.monotonic() < until:
+        after = client.chance.randrange(10_000)
+        path = f"/v1/order-lines?page_size=10000&after_line_id={after}"
+        await client.patient(lambda where=path: client.request("GET", where, client.target.partner))  # type: ignore[misc]
+
+
+async def _streams(client: Client, until: float) -> None:
+    async def watch() -> None:
+        while time.monotonic() < until:
+            with suppress(aiohttp.ClientError, TimeoutError):
+                async with client.session.get(
+                    f"{client.target.url}/v1/users/{client.user}/notifications/events",
+                    headers={"authorization": f"Bearer {client.token}", "accept": "text/event-stream"},
+                    timeout=aiohttp.ClientTimeout(total=max(0.1, until - time.monotonic())),
+                ) as answer:
+                    client.outcomes[str(answer.status)] += 1
+                    await answer.read()
+            await asyncio.sleep(PAUSE_S)
+
+    await asyncio.gather(*(watch() for _ in range(IDLE_SOCKETS)))
+
+
+ATTACKS: Mapping[str, tuple[str, Callable[[Client, float], Awaitable[None]]]] = {
+    "recursive": ("GraphQL documents that ask for an order's lines, their order, its lines, and so on", _recursive),
+    "wide": ("GraphQL documents that ask for 60 orders of 100 lines", _wide),
+    "head": ("HEAD on the route of a stream", _head),
+    "pings": ("WebSockets without a token, each with 1 MB/s of empty pings", _pings),
+    "idle": (f"{IDLE_SOCKETS} idle WebSockets without a token for each client", _idle),
+    "logins": ("logins with wrong passwords, over REST and GraphQL; Retry-After is heeded", _logins),
+    "sign-ups": ("new accounts; Retry-After is heeded", _sign_ups),
+    "bulk": ("pages of 10,000 order lines with a partner's token; Retry-After is heeded", _bulk),
+    "streams": (f"{IDLE_SOCKETS} event streams for each client", _streams),
+}
+"""What hostile clients do, and how."""
+
+
+def attack(name: str, target: Target, until: float) -> Counter[str]:
+    """Lets `CLIENTS` hostile clients attack at once; returns what became of their requests."""
+    return asyncio.run(_crowd(target, lambda client: ATTACKS[name][1](client, until)))
+
+
+def use(pids: Sequence[int], cores: float, target: Target, until: float) -> Counter[str]:
+    """Lets `CLIENTS` valid clients browse at once until the shop uses a given share of the CPU; returns as `attack`.
+
+    Args:
+        pids: Processes of the shop.
+        cores: CPU seconds that the shop may use per second.
+        target: The shop.
+        until: When to stop.
+    """
+    began, used = time.monotonic(), cpu_seconds(pids)
+
+    async def browse(client: Client) -> None:
+        while (now := time.monotonic()) < until:
+            if cpu_seconds(pids) - used > cores * (now - began):
+                await asyncio.sleep(PAUSE_S)
+            else:
+                client.outcomes[(await client.graphql(HISTORY))[0]] += 1
+                client.outcomes[(await _browse(client))[0]] += 1
+
+    return asyncio.run(_crowd(target, browse))
+
+
+def cpu_seconds(pids: Sequence[int]) -> float:
+    """Returns the CPU seconds that processes have used so far."""
+    used = 0.0
+    for pid in pids:
+        with suppress(psutil.Error):
+            times = psutil.Process(pid).cpu_times()
+            used += times.user + times.system
+    return used
+
+
+async def _crowd(target: Target, act: Callable[[Client], Awaitable[None]]) -> Counter[str]:
+    outcomes: Counter[str] = Counter()
+
+    async def run(number: int) -> None:
+        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
+            client = Client(session, target, number)
+            await act(client)
+            outcomes.update(client.outcomes)
+
+    await asyncio.gather(*(run(number) for number in range(CLIENTS)))
+    return outcomes
+
+
+async def _browse(client: Client) -> tuple[str, Any]:
+    return await client.graphql(BROWSE, {"category": client.chance.choice(client.target.categories)})
+
+
+def probe(target: Target, begins: float, count: int, rate: float) -> Window:
+    """Sends reads of another customer at a constant rate, over REST and GraphQL in turn, and counts what is served.
+
+    Args:
+        target: The shop; the last of its customers is the probe.
+        begins: When the first one is due.
+        count: Number of requests.
+        rate: Requests per second.
+    """
+    return asyncio.run(_probe(target, begins, count, rate))
+
+
+async def _probe(target: Target, begins: float, count: int, rate: float) -> Window:
+    window = Window()
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
+        client = Client(session, target, len(target.users) - 1)
+
+        async def ask(number: int, due: float) -> None:
+            kinds: tuple[Callable[[], Awaitable[tuple[str, Any]]], ...] = (
+                lambda: client.request("GET", f"/v1/products/{client.chance.choice(PRODUCTS)}"),
+                lambda: _browse(client),
+                lambda: client.graphql(HISTORY),
+            )
+            outcome, _ = await kinds[number % len(kinds)]()
+            if outcome == "ok":
+                window.served += 1
+                window.latencies_ms.append(1e3 * (time.monotonic() - due))
+            else:
+                window.refused[outcome] += 1
+
+        async with asyncio.TaskGroup() as tasks:
+            for number in range(count):
+                due = begins + number / rate
+                await asyncio.sleep(due - time.monotonic())
+                window.asked += 1
+                tasks.create_task(ask(number, due))
+    return window
+
+
+def buy_large_orders(target: Target) -> list[str]:
+    """Buys an order of `MAX_LINES` lines for each client; returns their global identifiers.
+
+    Raises:
+        RuntimeError: An order was refused.
+    """
+    return asyncio.run(_buy(target))
+
+
+async def _buy(target: Target) -> list[str]:
+    async with aiohttp.ClientSession() as session:
+        orders = []
+        for number in range(CLIENTS):
+            client = Client(session, target, number)
+            products = client.chance.sample(PRODUCTS, MAX_LINES)
+            body = {
+                "user_id": client.user,
+                "lines": [{"product_id": product, "quantity": 1} for product in sorted(products)],
+                "payment_token": "tok_ok",
+            }
+            outcome, answer = await client.request(
+                "POST", "/v1/orders", json=body, headers={"idempotency-key": str(uuid.uuid4())}
+            )
+            if outcome != "ok":
+                raise RuntimeError(f"an order of {MAX_LINES} lines was refused: {outcome} {answer}")
+            orders.append(b64encode(f"Order:{answer['id']}".encode()).decode())
+        return orders
+
+
+def warm_up(seconds: float) -> None:
+    """Keeps a process for a while; what it needs is imported then."""
+    time.sleep(seconds)

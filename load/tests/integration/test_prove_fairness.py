@@ -1,0 +1,51 @@
+"""One short round of `make prove-fairness`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from chaos.prove_fairness import Figures, Outcome, attacks_of
+from mesh.description.ports import Ports
+from mesh.errors import InputError
+from mesh.paths import ROOT
+
+pytestmark = pytest.mark.integration
+SECONDS, RATE = 2, 10
+
+
+def test_others_are_probed_alone_beside_an_attack_and_beside_valid_clients(free_ports: Callable[[], Ports]) -> None:
+    command = [sys.executable, "-m", "chaos.prove_fairness", "--attacks", "idle", "--rounds", "1", "--json"]
+    done = subprocess.run(
+        [*command, "--seconds", str(SECONDS)],
+        cwd=ROOT,
+        env={**os.environ, "SHOP_PORT_BASE": str(free_ports().base)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode in (0, 1), done.stderr
+    (outcome,) = json.loads(done.stdout)
+    windows = outcome["windows"]
+    assert [window["asked"] for window in windows.values()] == 3 * [SECONDS * RATE]
+    assert windows["alone"]["served"]
+    assert windows["attacked"]["sent"]["opened"]
+    assert windows["valid clients"]["sent"]["ok"]
+    assert done.returncode == (0 if outcome["holds"] else 1)
+
+
+@pytest.mark.parametrize(("served", "holds"), [(100, True), (98, True), (97, False)])
+def test_an_attack_may_not_cost_others_more_than_valid_clients_do(served: int, holds: bool) -> None:
+    windows = {"attacked": Figures(asked=100, served=served), "valid clients": Figures(asked=100, served=100)}
+    assert Outcome("idle", windows).holds is holds
+
+
+def test_an_unknown_attack_is_named_with_the_valid_ones() -> None:
+    with pytest.raises(InputError, match=r"attacks=idle,smoke: smoke is unknown; valid: recursive, wide, head"):
+        attacks_of("idle,smoke")
