@@ -49,12 +49,14 @@ async def test_queries_by_get(gateway: Any) -> None:
 BAD_GETS = [
     ({"query": 'mutation { login(input: {email: "a", password: "b"}) { token } }'}, 405, "mutations need POST"),
     ({"query": "{ __typename }", "variables": "{"}, 400, "variables is not JSON"),
+    ({"query": "{ __typename }", "variables": '{"a": 1, "a": 2}'}, 400, "a is given twice"),
+    ({"query": ["{ __typename }", "{ me { id } }"]}, 400, "query is given twice"),
     ({"query": "{ __typename }", "extensions": "[]"}, 400, "extensions must be an object"),
 ]
 
 
 @pytest.mark.parametrize(("parameters", "status", "message"), BAD_GETS, ids=[case[2] for case in BAD_GETS])
-async def test_bad_gets(gateway: Any, parameters: dict[str, str], status: int, message: str) -> None:
+async def test_bad_gets(gateway: Any, parameters: dict[str, Any], status: int, message: str) -> None:
     response = await gateway.http.get("/graphql", params=parameters)
 
     assert response.status_code == status
@@ -80,6 +82,10 @@ MALFORMED = [
     (b"{", "the body is not JSON"),
     (b'{"query": "\xff"}', "the body is not JSON"),
     (b"[" * 5000, "the body is not JSON"),
+    ('{"query": "{ __typename }"}'.encode("utf-16"), "the body is not JSON"),
+    ('{"query": "{ __typename }"}'.encode("utf-32"), "the body is not JSON"),
+    (b'{"query": "{ __typename }", "query": "{ me { id } }"}', "query is given twice"),
+    (b'{"query": "{ __typename }", "variables": {"a": [{"b": 1, "b": 2}]}}', "b is given twice"),
     (b"7", "must be an object"),
     (b"null", "must be an object"),
     (b'[{"query": "{ __typename }"}]', "one request for each"),

@@ -28,6 +28,12 @@ JSON = {"content-type": "application/json"}
         b"NaN",
         b'"\\ud800"',
         b'{"email": "\\ud800@b", "password": "12345678"}',
+        '{"email": "a@b", "password": "12345678"}'.encode("utf-16"),
+        '{"email": "a@b", "password": "12345678"}'.encode("utf-16-be"),
+        '{"email": "a@b", "password": "12345678"}'.encode("utf-32"),
+        b'\xef\xbb\xbf{"email": "a@b", "password": "12345678"}',
+        b'{"email": "a@b", "password": "12345678", "\\u0065mail": "c@d"}',
+        b"[" * 1_000 + b"]" * 1_000,
         b"null",
         b"[]",
         b'""',
@@ -40,6 +46,14 @@ async def test_a_malformed_body_is_a_bad_request(api: httpx.AsyncClient, body: b
     assert answer.status_code == 400
     assert answer.json()["code"] == "INVALID_ARGUMENT"
     assert answer.json()["errors"]
+
+
+async def test_a_member_that_is_given_twice_is_named(api: httpx.AsyncClient, partner: dict[str, str]) -> None:
+    body = b'{"user_id": 3, "lines": [{"product_id": 1, "quantity": 1, "quantity": 2}], "payment_token": "tok_ok"}'
+    answer = await api.post("/v1/orders", content=body, headers={**JSON, **partner, "idempotency-key": "twice"})
+
+    assert answer.status_code == 400
+    assert answer.json()["errors"] == [{"field": "quantity", "message": "quantity is given twice; give it once"}]
 
 
 async def test_an_absent_body_is_a_bad_request(api: httpx.AsyncClient) -> None:

@@ -8,9 +8,8 @@ from collections.abc import Callable, Sequence
 
 from shop.errors import InvalidArgument
 from shop.fields import LARGEST_ID
-from shop.money import Money
+from shop.money import CURRENCIES, Money
 
-_CURRENCY = re.compile(r"[A-Z]{3}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -80,9 +79,12 @@ def uuid_text(value: str, field: str) -> str:
 
 
 def positive_money(value: Money, field: str, *, most: int) -> Money:
-    """Returns an amount if it is from 1 to `most` minor units and its currency looks like an ISO 4217 code."""
+    """Returns an amount if it is from 1 to `most` minor units and its currency is one of ISO 4217."""
     between(value.amount_minor, f"{field}.amount_minor", 1, most)
-    matching(value.currency, f"{field}.currency", _CURRENCY, "an ISO 4217 code in capitals, as EUR")
+    if value.currency not in CURRENCIES:
+        raise InvalidArgument(
+            f"{field}.currency must be an ISO 4217 code in capitals, as EUR", field=f"{field}.currency"
+        )
     return value
 
 

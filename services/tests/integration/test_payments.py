@@ -149,6 +149,7 @@ async def test_payments_of_many_orders(payment: PaymentClient) -> None:
         ({"amount": Money(-1, "EUR")}, "amount.amount_minor"),
         ({"amount": Money(1, "eur")}, "amount.currency"),
         ({"amount": Money(1, "")}, "amount.currency"),
+        ({"amount": Money(1, "ZZZ")}, "amount.currency"),
         ({"user": 0}, "user_id"),
         ({"token": "4111 1111 1111 1111"}, "payment_token"),
         ({"token": ""}, "payment_token"),

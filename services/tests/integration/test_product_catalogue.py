@@ -213,7 +213,10 @@ BAD: list[tuple[str, Callable[[ProductClient], Awaitable[Any]]]] = [
     ("product.price.amount_minor", lambda p: create(p, price=Money(0, "EUR"))),
     ("product.price.amount_minor", lambda p: create(p, price=Money(2**63, "EUR"))),
     ("product.price.amount_minor", lambda p: create(p, price=Money(10**12 + 1, "EUR"))),
-    ("product.price.currency", lambda p: create(p, price=Money(1, "euro"))),
+    *[
+        ("product.price.currency", lambda p, code=code: create(p, price=Money(1, code)))
+        for code in ("euro", "ZZZ", "XTS", "DEM")
+    ],
     ("product.stock", lambda p: create(p, stock=-1)),
     ("product.id", lambda p: p.update_product(0, title="x")),
     ("product.title", lambda p: p.update_product(1, title="")),

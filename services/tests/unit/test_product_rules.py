@@ -1,11 +1,14 @@
-"""The rules of reservations."""
+"""The rules of reservations, and the currencies of prices."""
 
 from __future__ import annotations
+
+import re
+from pathlib import Path
 
 import pytest
 
 from shop.errors import FailedPrecondition, NotFound, OutOfStock
-from shop.money import Money
+from shop.money import CURRENCIES, Money
 from shop.product.domain import must_be_confirmed, reserve, reserved_again
 from shop.values.product import Product, Reservation, ReservationState, ReservedLine, StockLine
 
@@ -57,3 +60,9 @@ def test_confirmation_is_due_once() -> None:
     assert not must_be_confirmed(Reservation("r", ReservationState.CONFIRMED, HELD.lines))
     with pytest.raises(FailedPrecondition):
         must_be_confirmed(Reservation("r", ReservationState.RELEASED, HELD.lines))
+
+
+def test_services_in_go_know_the_same_currencies() -> None:
+    source = Path(__file__).parents[2].joinpath("go", "internal", "validate", "validate.go").read_text()
+    listed = source.partition("strings.Fields(`")[2].partition("`")[0]
+    assert re.findall("[A-Z]+", listed) == sorted(CURRENCIES)

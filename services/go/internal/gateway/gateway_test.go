@@ -42,7 +42,7 @@ func TestCosts(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", row.query, err)
 		}
-		given, _ := decoded([]byte(row.variables))
+		given, _ := decoded([]byte(row.variables), "", "it")
 		variables, mistakes := coerced(d.schema, document.Operations[0], given.(map[string]any))
 		if got := costOf(d.schema, document.Operations[0], variables); got != row.want || len(mistakes) > 0 {
 			t.Errorf("%s with %s: got %v, %v", row.query, row.variables, got, mistakes)
@@ -79,7 +79,7 @@ func TestValuesOfVariables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		given, _ := decoded([]byte(row.variables))
+		given, _ := decoded([]byte(row.variables), "", "it")
 		_, mistakes := coerced(d.schema, document.Operations[0], given.(map[string]any))
 		if (row.said == "") != (len(mistakes) == 0) || !strings.Contains(mistakes.Error(), row.said) {
 			t.Errorf("%s: got %v", row.variables, mistakes)

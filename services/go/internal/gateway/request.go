@@ -20,6 +20,7 @@ import (
 
 const (
 	mostBytes = 64 << 10 // of a body
+	mostName  = 40       // characters of a member's name, in an error
 	bodyLimit = 5 * time.Second
 )
 
@@ -70,9 +71,9 @@ func received(w http.ResponseWriter, r *http.Request, wait time.Duration) (*requ
 		if err != nil {
 			return nil, err
 		}
-		parameters, err := decoded(body)
+		parameters, err := decoded(body, "", "the body")
 		if err != nil {
-			return nil, malformed("", "the body is not JSON: %s", err)
+			return nil, err
 		}
 		if _, isList := parameters.([]any); isList {
 			return nil, malformed("", "the body is a list of operations, which is not supported; send one request for each")
@@ -107,28 +108,76 @@ func readBody(w http.ResponseWriter, r *http.Request, wait time.Duration) ([]byt
 	return body, nil
 }
 
-func decoded(text []byte) (value any, err error) {
+// decoded returns the value of a JSON text, of which what and field are the names. Each member of an object is there once:
+// of two, one reader would take the first and another the last.
+func decoded(text []byte, field, what string) (value any, err error) {
+	decoder := numberDecoder(text)
 	if !utf8.Valid(text) {
-		return nil, errors.New("it is not UTF-8")
+		err = errors.New("it is not UTF-8")
+	} else if err = decoder.Decode(&value); err == nil {
+		if _, after := decoder.Token(); !errors.Is(after, io.EOF) {
+			err = errors.New("there is something behind it")
+		}
 	}
+	if err != nil {
+		return nil, malformed(field, "%s is not JSON: %s", what, err)
+	}
+	return value, checkMembers(numberDecoder(text))
+}
+
+// numberDecoder leaves the digits of numbers to the variables' types.
+func numberDecoder(text []byte) *json.Decoder {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
-	if err = decoder.Decode(&value); err == nil && decoder.More() {
-		err = errors.New("there is something behind it")
-	}
-	return value, err
+	return decoder
 }
+
+// checkMembers refuses a member that is given twice anywhere in the next value.
+func checkMembers(decoder *json.Decoder) error {
+	token, err := decoder.Token()
+	opening, isOpening := token.(json.Delim)
+	if err != nil || !isOpening {
+		return err
+	}
+	seen := make(map[json.Token]bool)
+	for decoder.More() {
+		if opening == '{' {
+			name, err := decoder.Token()
+			if err != nil {
+				return err
+			}
+			if seen[name] {
+				twice := []rune(name.(string))
+				return givenTwice(string(twice[:min(len(twice), mostName)]))
+			}
+			seen[name] = true
+		}
+		if err := checkMembers(decoder); err != nil {
+			return err
+		}
+	}
+	_, err = decoder.Token()
+	return err
+}
+
+func givenTwice(name string) error { return malformed(name, "%s is given twice; give it once", name) }
 
 func fromQuery(query string) (*request, error) {
 	given, _ := url.ParseQuery(query) // what is no pair is left out
 	parameters := make(map[string]any, len(given))
-	for name, values := range given {
-		text := values[len(values)-1]
-		parameters[name] = text
+	for _, name := range []string{"query", "variables", "operationName", "extensions"} {
+		values := given[name]
+		if len(values) == 0 {
+			continue
+		}
+		if len(values) > 1 {
+			return nil, givenTwice(name)
+		}
+		parameters[name] = values[0]
 		if name == "variables" || name == "extensions" {
-			value, err := decoded([]byte(text))
+			value, err := decoded([]byte(values[0]), name, name)
 			if err != nil {
-				return nil, malformed(name, "%s is not JSON: %s", name, err)
+				return nil, err
 			}
 			parameters[name] = value
 		}

@@ -51,6 +51,7 @@ func TestRefusalsNameTheFieldAndTheValidValues(t *testing.T) {
 		{id(strings.Repeat("0", 36)), "key", noUUID},
 		{validate.PositiveMoney(money(0, "EUR"), "p", 9), "p.amount_minor", "p.amount_minor is 0; it must be from 1 to 9"},
 		{validate.PositiveMoney(nil, "p", 9), "p.amount_minor", "p.amount_minor is 0; it must be from 1 to 9"},
+		{validate.PositiveMoney(money(1, "ZZZ"), "p", 9), "p.currency", "p.currency must be an ISO 4217 code in capitals, as EUR"},
 		{validate.PositiveMoney(money(1, "eur"), "p", 9), "p.currency", "p.currency must be an ISO 4217 code in capitals, as EUR"},
 		{
 			validate.Distinct([]int64{4, 5, 4}, func(i int) string { return fmt.Sprintf("l[%d]", i) }),

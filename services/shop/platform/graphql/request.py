@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
-import orjson
-
 from shop.errors import InvalidArgument, ResourceExhausted
 from shop.platform.errors import BodyTimeout
 from shop.platform.graphql.errors import Refused
+from shop.platform.http import strict_json
 from shop.platform.http.body import limited_body
 
+_PARAMETERS = ("query", "variables", "operationName", "extensions")
 _HEX = frozenset("0123456789abcdef")
 
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -66,11 +67,7 @@ def from_json(body: bytes) -> GraphQLRequest:
     Raises:
         Refused: It is not one.
     """
-    try:
-        # orjson bounds the nesting itself.
-        parameters = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise _malformed(f"the body is not JSON: {error}") from error
+    parameters = _decoded(body, "the body")
     if isinstance(parameters, list):
         raise _malformed("the body is a list of operations, which is not supported; send one request for each")
     return _checked(parameters, "the body")
@@ -82,15 +79,21 @@ def from_query_string(query_string: bytes) -> GraphQLRequest:
     Raises:
         Refused: It is not one.
     """
-    parameters: dict[str, Any] = dict(parse_qsl(query_string.decode("latin-1"), keep_blank_values=True))
-    for name in ("variables", "extensions"):
-        text = parameters.get(name)
-        if text is not None:
-            try:
-                parameters[name] = orjson.loads(text)
-            except orjson.JSONDecodeError as error:
-                raise _malformed(f"{name} is not JSON: {error}", name) from error
+    parameters: dict[str, Any] = {}
+    for name, text in parse_qsl(query_string.decode("latin-1"), keep_blank_values=True):
+        if name in parameters and name in _PARAMETERS:
+            raise _malformed(f"{name} is given twice; give it once", name)
+        parameters[name] = _decoded(text, name) if name in ("variables", "extensions") else text
     return _checked(parameters, "the query string")
+
+
+def _decoded(text: bytes | str, what: str) -> Any:
+    try:
+        return strict_json.loads(text)
+    except json.JSONDecodeError as error:
+        raise _malformed(f"{what} is not JSON: {error}", what if isinstance(text, str) else "") from error
+    except InvalidArgument as error:
+        raise Refused(400, error) from error
 
 
 def _checked(parameters: object, where: str) -> GraphQLRequest:

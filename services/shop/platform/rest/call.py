@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from typing import Any
 
 from starlette.requests import Request
 from starlette.types import Scope
 
+from shop.errors import InvalidArgument
+from shop.platform.http import strict_json
 from shop.platform.http.body import limited_body
+from shop.platform.rest.errors import InvalidRequest
+from shop.platform.rest.problem_model import FieldError
 
 _FIRST_VALUES = "shop.headers"
 
@@ -53,6 +58,18 @@ class Call(Request):
         if name not in headers_of(self.scope):
             return None
         return str(dict(self.scope["headers"])[name], "latin-1")
+
+    async def json(self) -> Any:
+        """Returns the value of a JSON body.
+
+        Raises:
+            json.JSONDecodeError: It is not JSON.
+            InvalidRequest: An object has a member twice.
+        """
+        try:
+            return strict_json.loads(await self.body())
+        except InvalidArgument as error:
+            raise InvalidRequest([FieldError(error.field, error.message)]) from error
 
     async def stream(self) -> AsyncGenerator[bytes]:
         """Yields the body as it arrives.
