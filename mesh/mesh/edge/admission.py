@@ -1,9 +1,11 @@
-"""Refuses requests at the edge, early and at hardly any cost, when answers take longer than they should.
+"""Refuses requests at the edge, early and at hardly any cost, when a component's answers take longer than they should.
 
-Envoy's adaptive concurrency: of each fifth of a second's answers the median is compared with what it should be, and as
-many requests are let in at a time as keep it there. The others get a 503 at once. Checkouts, and what belongs to
-something under way, say so (RFC 9218): the former are refused later than what else is new, and the latter last, since
-what has been done for it would be lost.
+Envoy's adaptive concurrency, once for each component behind the edge: it compares the median of each fifth of a
+second's answers with a fixed time, and admits as many requests at a time as keep the median there. The others get a 503
+at once. Later requests of something under way and checkouts say so (RFC 9218); they pass limits that are less strict.
+
+Requests whose answers are slow by nature, as argon2 is, pass only a fixed limit: their time says nothing about
+congestion. Neither does the time of a stream, which passes no limit.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mesh.description.topology import Topology
+from mesh.description.topology import GATEWAYS, Protocol, Topology
+from mesh.edge.routes import OF_SERVICES, Match, Route
 from mesh.envoy_config import TYPES
 
 PRIORITY = "priority"
@@ -20,6 +23,8 @@ PRIORITY = "priority"
 UNDER_WAY, CHECKOUT = "u=0", "u=1"
 """Its values for later requests of something under way and for a new checkout; the urgency of others is 3."""
 PERCENTILE, UPDATE_MS = 50, 200
+USER = "user"
+"""The service that hashes passwords."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +42,8 @@ class Admission:
     least: int
 
 
-SERVICES = Admission(6, 4)
-GATEWAYS = Admission(20, 8)
+OF_SERVICE = Admission(6, 4)
+OF_GATEWAY = Admission(20, 8)
 """Gateways have longer answers among short ones, behind which others wait that nothing else delays."""
 
 
@@ -47,7 +52,7 @@ class Limit:
     """One of the limits that requests pass, each behind the one before.
 
     Attributes:
-        name: Name of its filter.
+        name: Name of its filter, before the component's.
         times: As many times as long as of the first one the median of the answers may take.
         most: Requests that are let in at a time, however quick answers are. With more, a sudden peak would be a
             second's work of two cores before the first answer says so.
@@ -61,6 +66,10 @@ class Limit:
     passed_by: tuple[str, ...] = ()
     least: int = 0
 
+    def of(self, component: str) -> str:
+        """Returns the name of its filter for a component."""
+        return f"{self.name}.{component}"
+
 
 LIMITS = (
     Limit("admission.new", 1, 16, (UNDER_WAY, CHECKOUT)),
@@ -68,21 +77,51 @@ LIMITS = (
     Limit("admission.all", 3, 40, least=16),
 )
 """What is under way finds room beside what is new however slow answers are, or work has been done for nothing."""
+SLOW_LIMIT = Limit("admission.slow", 1, 16, least=16)
+"""The limit of requests that are slow by nature. The least is the most: how long answers take changes nothing."""
+SLOW_PATHS: Mapping[Protocol, Sequence[str]] = {
+    Protocol.REST: ("/v1/sessions", "/v1/users"),
+    Protocol.GRPC: ("/shop.user.v1.UserService/Login", "/shop.user.v1.UserService/CreateUser"),
+}
+"""Paths to which a POST has a password hashed. GraphQL has one path for everything: there the gateway limits such
+requests itself (`shop.platform.admission`), to half of what the edge always admits. Thrift has one for each service."""
 
 
 def admission_filters(topology: Topology) -> Sequence[Mapping[str, Any]]:
-    """Envoy's HTTP filters before a topology, the first ones of its chain."""
-    admission = GATEWAYS if topology.gateways else SERVICES
-    return [_but(limit.passed_by, _filter(limit, admission)) for limit in LIMITS]
+    """Returns Envoy's HTTP filters before a topology, the first ones of its chain; each route enables its own."""
+    slow = {route.component for route in slow_routes(topology)}
+    return [
+        {**_but(limit.passed_by, _filter(limit, component)), "disabled": True}
+        for component in topology.behind_edge
+        for limit in (*LIMITS, *((SLOW_LIMIT,) if component in slow else ()))
+    ]
 
 
-def without_admission() -> Mapping[str, Any]:
-    """A route's `typed_per_filter_config` for answers that last, whose time says nothing."""
-    off = {"@type": f"{TYPES}/envoy.config.route.v3.FilterConfig", "disabled": True}
-    return {limit.name: off for limit in LIMITS}
+def admitted_by(component: str, limits: Sequence[Limit] = LIMITS) -> Mapping[str, Any]:
+    """Returns the `typed_per_filter_config` of a route that leads to a component: it enables the component's limits."""
+    enabled = {"@type": f"{TYPES}/envoy.config.route.v3.FilterConfig", "config": {}}
+    return {limit.of(component): enabled for limit in limits}
 
 
-def _filter(limit: Limit, admission: Admission) -> Mapping[str, Any]:
+def slow_routes(topology: Topology) -> list[Route]:
+    """Returns the routes to what is slow by nature, which come before the others and count for POST only."""
+    return [
+        Route(component, Match.EXACTLY, path)
+        for component, protocol in topology.behind_edge.items()
+        if component in (USER, *GATEWAYS)
+        for path in SLOW_PATHS.get(protocol, ())
+    ]
+
+
+def transcoded_routes(topology: Topology) -> list[Route]:
+    """Returns the routes by which the transcoder's requests find their limits, before they have become gRPC calls."""
+    if not topology.transcodes:
+        return []
+    return [route for route in OF_SERVICES[Protocol.REST] if route.component in topology.exposed]
+
+
+def _filter(limit: Limit, component: str) -> Mapping[str, Any]:
+    admission = OF_GATEWAY if component in GATEWAYS else OF_SERVICE
     gradient = {
         "sample_aggregate_percentile": {"value": PERCENTILE},
         "concurrency_limit_params": {
@@ -100,7 +139,7 @@ def _filter(limit: Limit, admission: Admission) -> Mapping[str, Any]:
         "@type": f"{TYPES}/envoy.extensions.filters.http.adaptive_concurrency.v3.AdaptiveConcurrency",
         "gradient_controller_config": gradient,
     }
-    return {"name": limit.name, "typed_config": config}
+    return {"name": limit.of(component), "typed_config": config}
 
 
 def _but(passed_by: Sequence[str], limit: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 from mesh.description.places import Place
 from mesh.description.topology import GATEWAYS, Protocol
 from mesh.edge import limits
-from mesh.edge.admission import admission_filters, without_admission
+from mesh.edge.admission import (
+    LIMITS,
+    SLOW_LIMIT,
+    Limit,
+    admission_filters,
+    admitted_by,
+    slow_routes,
+    transcoded_routes,
+)
 from mesh.edge.plan import EdgePlan, Upstream
 from mesh.edge.plugins import plugins_of
 from mesh.edge.replies import GRAPHQL, GRAPHQL_TYPE, INVALID, REPLIES, Reply
@@ -87,6 +95,7 @@ def render(plan: EdgePlan) -> dict[str, Any]:
         {"match": {"connect_matcher": {}}, **_refused(400)},
         {"match": {"prefix": "/", "headers": [{"name": "content-length", "range_match": TOO_LARGE}]}, **_refused(413)},
         *map(_refusal, limits.CHECKED),
+        *(_first_routes(action, plan) if plan.admission else ()),
         *(_route(route, action, upstream, plan) for route in table for upstream in plan.leads_to(route.component)),
     ]
     buffer, compressor, transcoder, router = manager["http_filters"]
@@ -199,15 +208,36 @@ def _refused(status: int) -> dict[str, Any]:
     return {"direct_response": {"status": status}, "typed_per_filter_config": {BUFFER: at_once}}
 
 
-def _route(route: Route, action: Mapping[str, Any], upstream: Upstream, plan: EdgePlan) -> dict[str, Any]:
+def _first_routes(action: Mapping[str, Any], plan: EdgePlan) -> Iterator[dict[str, Any]]:
+    """The routes that tell requests apart for admission only."""
+    for route in slow_routes(plan.topology):
+        for upstream in plan.leads_to(route.component):
+            rendered = _route(route, action, upstream, plan, (SLOW_LIMIT,))
+            is_post = {"name": ":method", "string_match": {"exact": "POST"}}
+            rendered["match"] = {**rendered["match"], "headers": [*rendered["match"].get("headers", ()), is_post]}
+            yield rendered
+    for route in transcoded_routes(plan.topology):
+        # The transcoder turns a request into a call, for which Envoy looks up the route again. What it does not turn
+        # into one is at no path.
+        admitted = {"typed_per_filter_config": admitted_by(route.component)}
+        yield {"match": MATCHES[route.match](route.path), "direct_response": {"status": 404}, **admitted}
+
+
+def _route(
+    route: Route,
+    action: Mapping[str, Any],
+    upstream: Upstream,
+    plan: EdgePlan,
+    passed: Sequence[Limit] = LIMITS,
+) -> dict[str, Any]:
     rendered: dict[str, Any] = {
         "match": MATCHES[route.match](route.path),
         "route": {"cluster": upstream.name, **action},
     }
+    if plan.admission and not route.streams:
+        rendered["typed_per_filter_config"] = {**admitted_by(route.component, passed)}
     if route.streams:
         rendered["route"] |= {"timeout": "0s", "idle_timeout": f"{limits.WATCH_IDLE_S}s"}
-        if plan.admission:
-            rendered["typed_per_filter_config"] = {**without_admission()}
     if route.sockets:
         rendered["route"]["upgrade_configs"] = [{"upgrade_type": WEBSOCKET}]
     if upstream.journey:

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import aiohttp
+import grpc
 import httpx
 import pytest
 from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
@@ -18,7 +19,7 @@ from google.rpc.status_pb2 import Status
 
 from mesh.description.ports import Ports
 from mesh.description.topology import load_topology
-from mesh.edge.admission import CHECKOUT, GATEWAYS, LIMITS, PRIORITY, UNDER_WAY
+from mesh.edge.admission import CHECKOUT, LIMITS, OF_GATEWAY, PRIORITY, SLOW_LIMIT, UNDER_WAY
 from mesh.edge.component import ACCESS_LOG, edge_component
 from mesh.edge.plan import edge_plan
 from mesh.paths import RunFolder
@@ -30,12 +31,18 @@ pytestmark = pytest.mark.integration
 CUSTOMERS = 30
 """More than the edge lets in at a time when answers are slow, and fewer than when they are quick."""
 LEARNING_S, LOAD_S = 1.5, 3.0
-SLOW_S = 2 * LIMITS[-1].times * GATEWAYS.median_ms / 1_000
+SLOW_S = 2 * LIMITS[-1].times * OF_GATEWAY.median_ms / 1_000
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 
 
 class EdgeRun(Run):
-    """An edge alone."""
+    """An edge alone.
+
+    Attributes:
+        topology: Name of the topology that it leads to.
+    """
+
+    topology = "hybrid"
 
     def port_names(self) -> list[str]:
         """Its own."""
@@ -43,7 +50,9 @@ class EdgeRun(Run):
 
     def components(self) -> list[Component]:
         """The edge."""
-        plan = edge_plan(load_topology("hybrid", updates="on"), self.ports, self.logs / ACCESS_LOG, admission=True)
+        updates = "on" if self.topology == "hybrid" else "off"
+        topology = load_topology(self.topology, updates=updates)
+        plan = edge_plan(topology, self.ports, self.logs / ACCESS_LOG, admission=True)
         return [edge_component("envoy", plan, self.folder, os.environ)]
 
 
@@ -54,22 +63,31 @@ def edge(free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFacto
         yield run
 
 
+class TranscodingRun(EdgeRun):
+    """An edge that transcodes, alone."""
+
+    topology = "hybrid-transcoded"
+
+
 @asynccontextmanager
-async def gateway(edge: EdgeRun, answers_after_s: float) -> AsyncIterator[None]:
-    """A stand-in that answers everything after the same time, as many requests as there are."""
+async def gateway(
+    edge: EdgeRun, answers_after_s: float, component: str = "rest-gateway", *, slow: bytes = b""
+) -> AsyncIterator[None]:
+    """A stand-in that answers whatever begins with `slow` after that time, and the rest at once."""
 
     connected: list[asyncio.StreamWriter] = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connected.append(writer)
         try:
-            while await reader.readuntil(b"\r\n\r\n"):
-                await asyncio.sleep(answers_after_s)
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                if head.startswith(slow):
+                    await asyncio.sleep(answers_after_s)
                 writer.write(ANSWER)
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
 
-    async with await asyncio.start_server(answer, "127.0.0.1", edge.ports["rest-gateway"], backlog=CUSTOMERS):
+    async with await asyncio.start_server(answer, "127.0.0.1", edge.ports[component], backlog=CUSTOMERS):
         try:
             yield
         finally:
@@ -77,14 +95,16 @@ async def gateway(edge: EdgeRun, answers_after_s: float) -> AsyncIterator[None]:
                 writer.close()
 
 
-async def statuses(edge: EdgeRun, path: str, headers: dict[str, str], customers: int = CUSTOMERS) -> Counter[int]:
+async def statuses(
+    edge: EdgeRun, path: str, headers: dict[str, str], customers: int = CUSTOMERS, method: str = "GET"
+) -> Counter[int]:
     """What customers are answered who ask again and again, once the edge knows how long answers take."""
     seen: Counter[int] = Counter()
     async with aiohttp.ClientSession(edge.ports.url("edge")) as client:
 
         async def customer() -> None:
             while True:
-                async with client.get(path, headers=headers) as answer:
+                async with client.request(method, path, headers=headers) as answer:
                     seen[answer.status] += 1
                 await asyncio.sleep(0.02)
 
@@ -102,7 +122,7 @@ async def statuses(edge: EdgeRun, path: str, headers: dict[str, str], customers:
 async def test_as_many_as_the_least_are_always_let_in(edge: EdgeRun, answers_after_s: float) -> None:
     """More are while answers are quick, which a busy machine does not promise."""
     async with gateway(edge, answers_after_s):
-        assert set(await statuses(edge, "/v1/products", {}, GATEWAYS.least)) == {200}
+        assert set(await statuses(edge, "/v1/products", {}, OF_GATEWAY.least)) == {200}
 
 
 @pytest.mark.parametrize(("median_times", "refused", "let_in"), [(1.4, None, CHECKOUT), (2.8, CHECKOUT, UNDER_WAY)])
@@ -111,7 +131,7 @@ async def test_new_requests_are_refused_before_checkouts_and_these_before_what_i
 ) -> None:
     # Too slow for the first: a limit gives way to what is a little slower. Quick enough for the others, even where a
     # busy machine adds some more.
-    async with gateway(edge, median_times * GATEWAYS.median_ms / 1_000):
+    async with gateway(edge, median_times * OF_GATEWAY.median_ms / 1_000):
         first = await statuses(edge, "/v1/products", {PRIORITY: refused} if refused else {})
         others = await statuses(edge, "/v1/products", {PRIORITY: let_in})
     assert first[503] > first[200] > 0
@@ -127,6 +147,55 @@ async def test_those_under_way_are_refused_too_in_the_end(edge: EdgeRun) -> None
 async def test_answers_that_last_are_not_counted(edge: EdgeRun) -> None:
     async with gateway(edge, SLOW_S):
         assert set(await statuses(edge, "/v1/orders/1/events?after=2", {})) == {200}
+
+
+async def test_one_component_s_congestion_refuses_no_request_for_another(edge: EdgeRun) -> None:
+    async with gateway(edge, SLOW_S, "graphql-gateway"), gateway(edge, 0.0):
+        congested, others = await asyncio.gather(
+            statuses(edge, "/graphql", {}), statuses(edge, "/v1/products", {}, OF_GATEWAY.least)
+        )
+    assert congested[503] > 0
+    assert set(others) == {200}
+
+
+async def test_what_is_slow_by_nature_has_a_limit_and_is_no_congestion(edge: EdgeRun) -> None:
+    async with gateway(edge, SLOW_S, slow=b"POST"):
+        logins, reads = await asyncio.gather(
+            statuses(edge, "/v1/sessions", {}, method="POST"), statuses(edge, "/v1/products", {}, OF_GATEWAY.least)
+        )
+    assert logins[503] > 0 < logins[200]
+    assert set(reads) == {200}
+
+
+async def test_only_a_post_is_slow_by_nature(edge: EdgeRun) -> None:
+    async with gateway(edge, SLOW_S):
+        sign_ups, reads = await asyncio.gather(
+            statuses(edge, "/v1/users", {}, SLOW_LIMIT.most, "POST"), statuses(edge, "/v1/users", {}, SLOW_LIMIT.most)
+        )
+    assert set(sign_ups) == {200}
+    assert reads[503] > 0
+
+
+async def test_requests_for_the_transcoder_are_limited_too(free_ports: Callable[[], Ports], tmp_path: Path) -> None:
+    async def answer(_request: bytes, _context: grpc.aio.ServicerContext[bytes, bytes]) -> bytes:
+        await asyncio.sleep(SLOW_S)
+        return b""
+
+    ports = free_ports()
+    server = grpc.aio.server()
+    handlers = {"GetOrder": grpc.unary_unary_rpc_method_handler(answer)}
+    server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler("shop.order.v1.OrderService", handlers)])
+    server.add_insecure_port(f"127.0.0.1:{ports['order-grpc']}")
+    await server.start()
+    try:
+        with TranscodingRun(ports, RunFolder.of(ports.base, root=tmp_path)) as transcoding:
+            async with httpx.AsyncClient(trust_env=False) as client:
+                nowhere = await client.get(transcoding.ports.url("edge") + "/v1/orders/1/2/3")
+            orders = await statuses(transcoding, "/v1/orders/1", {})
+    finally:
+        await server.stop(0)
+    assert nowhere.status_code == 404
+    assert orders[503] > 0 < orders[200]
 
 
 @pytest.mark.parametrize(
