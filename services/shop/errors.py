@@ -58,16 +58,19 @@ class ShopError(Exception):
     Args:
         message: One sentence for the client that says what to change; never an internal detail.
         field: The argument that is at fault, in the contract's spelling ("lines[2].quantity"); empty if none is.
+        retry_after_s: When the same request may work, where it differs from the class's own; 0 where it does not.
     """
 
     code: ClassVar[ErrorCode] = ErrorCode.INTERNAL
-    retry_after_s: ClassVar[int] = 0
+    retry_after_s: int = 0
     """After how many seconds the same request may work; 0 where time alone changes nothing, or nobody knows."""
 
-    def __init__(self, message: str, *, field: str = "") -> None:
+    def __init__(self, message: str, *, field: str = "", retry_after_s: int = 0) -> None:
         super().__init__(message)
         self.message = message
         self.field = field
+        if retry_after_s:
+            self.retry_after_s = retry_after_s
 
 
 class InvalidArgument(ShopError):  # noqa: N818 - named after the field's terms, as its siblings are

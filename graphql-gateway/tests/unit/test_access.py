@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any
 
 import httpx
@@ -11,7 +12,7 @@ from graphql_gateway.app import build_app
 from graphql_gateway.objects.global_id import global_id
 from shop.platform.access.jwt import Principal
 from shop.platform.access.rules import Authenticator, EdgeIdentity
-from shop.platform.admission import ADMISSION, PRIORITY, UNDER_WAY, Admission
+from shop.platform.admission import ADMISSION, MAX_SLOW, PRIORITY, UNDER_WAY, Admission
 from shop.platform.config import EDGE_MARK
 
 USER_1, USER_2, ORDER_1, PAYMENT_1 = (
@@ -186,3 +187,34 @@ async def test_a_gateway_that_does_not_keep_up_refuses_what_is_new(shop: Any, ve
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
     assert (error["extensions"]["code"], error["extensions"]["retryAfter"]) == ("UNAVAILABLE", 1)
     assert "errors" not in under_way.json()
+
+
+async def test_passwords_leave_room_for_what_the_edge_always_admits(shop: Any, verifier: Any) -> None:
+    login = 'mutation { login(input: {email: "nobody@example.com", password: "battery staple"}) { token } }'
+    address = '{recipient: "A", street: "B", city: "C", postalCode: "1", countryCode: "DE"}'
+    sign_up = (
+        f'mutation {{ createUser(input: {{email: "a@example.com", name: "A", address: {address}, '
+        'password: "battery staple"}) { user { id } } }'
+    )
+    read = "{ products { edges { cursor } } }"
+    limit = Admission()
+    app = build_app(shop.clients, Authenticator(verifier))
+    ADMISSION.append(limit)
+    try:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway") as client:
+
+            async def errors(query: str) -> list[dict[str, Any]]:
+                answer = (await client.post("/graphql", json={"query": query})).json()
+                return [error["extensions"] for error in answer.get("errors", [])]
+
+            with ExitStack() as others:
+                for _ in range(MAX_SLOW):
+                    others.enter_context(limit.slow.hold())
+                refused = [await errors(login), await errors(sign_up)]
+                served = await errors(read)
+            free = [await errors(login), await errors(sign_up)]
+    finally:
+        ADMISSION.remove(limit)
+    assert refused == [[{"code": "TOO_MANY_REQUESTS", "retryAfter": 1}]] * 2
+    assert served == []
+    assert free == [[{"code": "UNAUTHENTICATED"}], []]

@@ -77,8 +77,8 @@ LIMITS = (
     Limit("admission.all", 3, 40, least=16),
 )
 """What is under way finds room beside what is new however slow answers are, or work has been done for nothing."""
-SLOW_LIMIT = Limit("admission.slow", 1, 16, least=16)
-"""The limit of requests that are slow by nature. The least is the most: how long answers take changes nothing."""
+SLOW_LIMIT = Limit("admission.slow", 50, 64, least=8)
+"""The limit of requests that are slow by nature; the median may be 300 ms at a service and 1 s at a gateway."""
 SLOW_PATHS: Mapping[Protocol, Sequence[str]] = {
     Protocol.REST: ("/v1/sessions", "/v1/users"),
     Protocol.GRPC: ("/shop.user.v1.UserService/Login", "/shop.user.v1.UserService/CreateUser"),

@@ -44,6 +44,12 @@ class Answer:
     headers: Mapping[str, str]
     body: bytes
 
+    @property
+    def retry_after_s(self) -> int:
+        """When the same request may work, in seconds; 0 if the answer does not say."""
+        seconds = self.headers.get("retry-after", "")
+        return int(seconds) if seconds.isdecimal() else 0
+
 
 class _NotSent(Unavailable):
     """There was no connection to send a request on."""

@@ -12,10 +12,10 @@ would be lost.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
-from shop.errors import Unavailable
+from shop.errors import TooManyRequests, Unavailable
 from shop.platform.config import ServiceConfig
 
 PRIORITY, UNDER_WAY, CHECKOUT = "priority", "u=0", "u=1"
@@ -26,6 +26,38 @@ LOOK_S, LOOKS = 0.02, 10
 """Pause between two looks at the loop, and looks of an interval."""
 LEAST_SHARE, MOST_FALL, RISE = 0.02, 0.5, 1.1
 """The smallest share that is let in, to see whether it is over; by what it falls in an interval at most, and rises."""
+
+
+MAX_SLOW = 4
+"""Requests that are slow by nature at a time in a process: half of what the edge admits however long answers take."""
+
+
+class Slots:
+    """A bound on the work of one kind: what exceeds it is refused at once.
+
+    Args:
+        size: Pieces of work at a time.
+        refusal: Message for the client.
+    """
+
+    def __init__(self, size: int, refusal: str) -> None:
+        self._free = size
+        self._refusal = refusal
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Takes a slot for as long as the context lasts.
+
+        Raises:
+            TooManyRequests: There is no free one. Proxies do not take it for a failure of the instance.
+        """
+        if not self._free:
+            raise TooManyRequests(self._refusal, retry_after_s=1)
+        self._free -= 1
+        try:
+            yield
+        finally:
+            self._free += 1
 
 
 class Share:
@@ -66,11 +98,13 @@ class Admission:
         new: The share of new requests.
         checkouts: The share of new checkouts.
         under_way: The share of those that belong to something under way.
+        slow: Slots of requests that are slow by nature.
     """
 
     def __init__(self) -> None:
         times = (1, CHECKOUT_TIMES, UNDER_WAY_TIMES)
         self.new, self.checkouts, self.under_way = (Share(each * DELAY_S) for each in times)
+        self.slow = Slots(MAX_SLOW, "too many passwords are being checked; try again in a second")
         self._urgent: dict[str | bytes | None, Share] = {}
         for value, share in ((CHECKOUT, self.checkouts), (UNDER_WAY, self.under_way)):
             self._urgent[value] = self._urgent[value.encode()] = share
@@ -102,6 +136,20 @@ class Admission:
 
 ADMISSION: list[Admission] = []
 """What lets requests in, if any may be refused: a list, which costs those that look at it no call."""
+
+
+@contextmanager
+def slow_by_nature() -> Iterator[None]:
+    """Bounds work that is slow by nature where the edge cannot tell it from other requests: at one path for everything.
+
+    Raises:
+        TooManyRequests: This process does enough of it already.
+    """
+    if not ADMISSION:
+        yield
+        return
+    with ADMISSION[0].slow.hold():
+        yield
 
 
 @asynccontextmanager

@@ -104,16 +104,17 @@ def row(error: ShopError) -> Row:
     return ERROR_TABLE[error.code]
 
 
-def error_for_code(code: str, message: str, field: str = "") -> ShopError:
+def error_for_code(code: str, message: str, field: str = "", retry_after_s: int = 0) -> ShopError:
     """Makes the error that a code stands for, as it was raised at the other end.
 
     Args:
         code: A value of `ErrorCode`; any other becomes `Internal`, since its meaning is not known here.
         message: The sentence for the client.
         field: The argument at fault; empty if none is.
+        retry_after_s: When the same request may work, in seconds; 0 if the other end does not say.
     """
     try:
         known = ErrorCode(code)
     except ValueError:
         return errors.Internal("internal error")
-    return ERROR_TABLE[known].error(message, field=field)
+    return ERROR_TABLE[known].error(message, field=field, retry_after_s=retry_after_s)

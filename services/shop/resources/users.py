@@ -47,7 +47,7 @@ def add_users(api: FastAPI, users: UserClient) -> None:
         require_owner(user_id)
         return ok(call, await users.get_user(user_id), PERSONAL)
 
-    @api.post("/v1/users", **creating("users", access=Access.EVERYBODY, problems=[409]))
+    @api.post("/v1/users", **creating("users", access=Access.EVERYBODY, problems=[409, 429]))
     async def create_user(user: received.NewUser) -> Answer[User]:
         """Signs up a new user."""
         made = await users.create_user(

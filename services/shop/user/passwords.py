@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -10,6 +11,7 @@ from typing import TypeVar
 import argon2
 from argon2.exceptions import InvalidHashError, VerifyMismatchError
 
+from shop.errors import TooManyRequests
 from shop.platform.deadline import remaining
 from shop.platform.telemetry.tracing import child_span
 
@@ -21,19 +23,31 @@ LANES = 1
 """Parameters of argon2id: OWASP's second choice of equal strength (Password Storage Cheat Sheet): 19 MiB, two
 passes, one lane."""
 THREADS = 2
-"""Logins that are checked at once: each thread holds MEMORY_KIB and a core, and further logins wait for one."""
+"""Passwords that are hashed at once: each thread holds MEMORY_KIB and a core."""
+MAX_WAIT_S = 1.0
+"""How long a password may have to wait for a thread, in seconds; what would wait longer is refused at once."""
+WEIGHT = 0.2
+"""Weight of the latest hash in the mean time of a hash, which says how long the others will wait."""
 
 
 class Argon2Passwords:
-    """Hashes and checks passwords in a few threads of its own."""
+    """Hashes and checks passwords in a few threads, with a short queue in front.
 
-    def __init__(self) -> None:
+    Args:
+        max_wait_s: How long a password may have to wait for a thread, in seconds.
+    """
+
+    def __init__(self, max_wait_s: float = MAX_WAIT_S) -> None:
         self._argon2 = argon2.PasswordHasher(
             time_cost=PASSES, memory_cost=MEMORY_KIB, parallelism=LANES, type=argon2.Type.ID
         )
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="argon2")
+        self._max_wait_s = max_wait_s
+        self._pending = 0
+        began = time.monotonic()
         # The passwords of unknown customers are checked against this hash, so that the answer takes as long.
         self._nobody = self._argon2.hash("nobody has this password")
+        self._mean_s = time.monotonic() - began
 
     async def hash(self, password: str) -> str:
         with child_span("argon2.hash"):
@@ -58,5 +72,19 @@ class Argon2Passwords:
             raise ValueError("a stored password hash is not argon2's") from error
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
-        async with asyncio.timeout(remaining()):
-            return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+        if self._pending >= THREADS and self._mean_s * self._pending / THREADS > self._max_wait_s:
+            # Not UNAVAILABLE, for which a proxy would take this instance away.
+            raise TooManyRequests("too many passwords are being hashed; try again in a second", retry_after_s=1)
+        self._pending += 1
+        try:
+            async with asyncio.timeout(remaining()):
+                result, seconds = await asyncio.get_running_loop().run_in_executor(self._threads, _timed, work)
+        finally:
+            self._pending -= 1
+        self._mean_s += WEIGHT * (seconds - self._mean_s)
+        return result
+
+
+def _timed(work: Callable[[], T]) -> tuple[T, float]:
+    began = time.monotonic()
+    return work(), time.monotonic() - began

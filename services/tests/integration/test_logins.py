@@ -16,6 +16,7 @@ from google.rpc.error_details_pb2 import RetryInfo
 from grpc_status import rpc_status
 
 from conforming import words
+from shop.clients.connect import connect
 from shop.clients.ports import UserClient
 from shop.errors import InvalidArgument, TooManyRequests, Unauthenticated
 from shop.platform.access.jwt import TokenSigner
@@ -25,6 +26,8 @@ from shop.platform.serve import servers
 from shop.stubs import user_pb2, user_pb2_grpc
 from shop.user import bootstrap as user_bootstrap
 from shop.user.domain import NewUser
+from shop.user.memory import MemoryUserStore
+from shop.user.passwords import THREADS, Argon2Passwords
 from shop.user.postgres import PostgresUserStore
 from shop.user.service import MOST_FAILURES, UserService
 from shop.values.user import Address, User
@@ -32,6 +35,7 @@ from shop.values.user import Address, User
 pytestmark = pytest.mark.integration
 Make = Callable[..., Awaitable[User]]
 PASSWORD, WRONG = "correct horse", "battery staple"
+ADDRESS = Address("Ada", "Hauptstraße 1", "Berlin", "10115", "DE")
 
 
 async def fail(user: UserClient, email: str, times: int = MOST_FAILURES) -> None:
@@ -93,6 +97,25 @@ async def test_many_tries_at_once_do_not_slip_past_the_count(user: UserClient, m
     kinds = [type(outcome) for outcome in outcomes]
     assert kinds.count(Unauthenticated) == MOST_FAILURES
     assert kinds.count(TooManyRequests) == 30 - MOST_FAILURES
+
+
+@pytest.mark.parametrize("spoken", ["grpc", "rest", "graphql", "thrift"])
+async def test_passwords_that_would_wait_for_long_are_refused_at_once(served: Any, keys: Any, spoken: str) -> None:
+    signer = TokenSigner(keys.private_file.read_bytes())
+    with contextlib.closing(Argon2Passwords(max_wait_s=0.0)) as passwords:
+        service = UserService(MemoryUserStore(), passwords, signer)
+        async with served("user", spoken, service) as address, connect({"user": address}, "test") as clients:
+            emails = [f"{number}@example.com" for number in range(4 * THREADS)]
+            logins = (clients.user.login(email, WRONG) for email in emails)
+            sign_ups = (
+                clients.user.create_user(email=email, name="Ada", address=ADDRESS, password=PASSWORD)
+                for email in emails
+            )
+            for calls, done in ((logins, Unauthenticated), (sign_ups, User)):
+                outcomes = await asyncio.gather(*calls, return_exceptions=True)
+                assert {type(outcome) for outcome in outcomes} == {done, TooManyRequests}
+                assert {one.retry_after_s for one in outcomes if isinstance(one, TooManyRequests)} == {1}
+                assert sum(isinstance(one, done) for one in outcomes) >= THREADS
 
 
 async def test_the_table_holds_no_address(user: UserClient, make_user: Make, admin: psycopg.Connection) -> None:
@@ -179,10 +202,7 @@ async def test_two_replicas_at_once_do_not_slip_past_the_count(
     try:
         store = PostgresUserStore(database)
         address = f"{uuid.uuid4().hex}@example.com"
-        assert (
-            await store.add(NewUser(address, "Ada", Address("Ada", "Hauptstraße 1", "Berlin", "10115", "DE")), "hash")
-            is not None
-        )
+        assert await store.add(NewUser(address, "Ada", ADDRESS), "hash") is not None
         for _ in range(MOST_FAILURES - 1):
             await store.note_failure(address, 60)
         passwords, signer = Meeting(store, address), TokenSigner(keys.private_file.read_bytes())

@@ -41,7 +41,8 @@ const (
 // values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
 type UserServiceClient interface {
 	// Checks e-mail and password and returns a signed token; UNAUTHENTICATED if they do not match, whichever of them is wrong;
-	// RESOURCE_EXHAUSTED if 10 logins with the same e-mail, somebody's or not, have failed within 5 minutes.
+	// RESOURCE_EXHAUSTED if 10 logins with the same e-mail, somebody's or not, have failed within 5 minutes, or if too many
+	// passwords are being hashed; RetryInfo says when to call again.
 	Login(ctx context.Context, in *LoginRequest, opts ...grpc.CallOption) (*LoginResponse, error)
 	// Returns one user; NOT_FOUND if there is none.
 	GetUser(ctx context.Context, in *GetUserRequest, opts ...grpc.CallOption) (*User, error)
@@ -49,7 +50,7 @@ type UserServiceClient interface {
 	BatchGetUsers(ctx context.Context, in *BatchGetUsersRequest, opts ...grpc.CallOption) (*BatchGetUsersResponse, error)
 	// Returns a page of users by ascending id.
 	ListUsers(ctx context.Context, in *ListUsersRequest, opts ...grpc.CallOption) (*ListUsersResponse, error)
-	// Adds a user; ALREADY_EXISTS if the e-mail is taken.
+	// Adds a user; ALREADY_EXISTS if the e-mail is taken; RESOURCE_EXHAUSTED if too many passwords are being hashed.
 	CreateUser(ctx context.Context, in *CreateUserRequest, opts ...grpc.CallOption) (*User, error)
 	// Changes the fields named by the mask and returns the user; NOT_FOUND if there is none.
 	UpdateUser(ctx context.Context, in *UpdateUserRequest, opts ...grpc.CallOption) (*User, error)
@@ -145,7 +146,8 @@ func (c *userServiceClient) DeleteUser(ctx context.Context, in *DeleteUserReques
 // values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
 type UserServiceServer interface {
 	// Checks e-mail and password and returns a signed token; UNAUTHENTICATED if they do not match, whichever of them is wrong;
-	// RESOURCE_EXHAUSTED if 10 logins with the same e-mail, somebody's or not, have failed within 5 minutes.
+	// RESOURCE_EXHAUSTED if 10 logins with the same e-mail, somebody's or not, have failed within 5 minutes, or if too many
+	// passwords are being hashed; RetryInfo says when to call again.
 	Login(context.Context, *LoginRequest) (*LoginResponse, error)
 	// Returns one user; NOT_FOUND if there is none.
 	GetUser(context.Context, *GetUserRequest) (*User, error)
@@ -153,7 +155,7 @@ type UserServiceServer interface {
 	BatchGetUsers(context.Context, *BatchGetUsersRequest) (*BatchGetUsersResponse, error)
 	// Returns a page of users by ascending id.
 	ListUsers(context.Context, *ListUsersRequest) (*ListUsersResponse, error)
-	// Adds a user; ALREADY_EXISTS if the e-mail is taken.
+	// Adds a user; ALREADY_EXISTS if the e-mail is taken; RESOURCE_EXHAUSTED if too many passwords are being hashed.
 	CreateUser(context.Context, *CreateUserRequest) (*User, error)
 	// Changes the fields named by the mask and returns the user; NOT_FOUND if there is none.
 	UpdateUser(context.Context, *UpdateUserRequest) (*User, error)

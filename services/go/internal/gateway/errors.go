@@ -33,7 +33,7 @@ func shown(failure *shoperr.Error) *gqlerror.Error {
 	if failure.Field != "" {
 		extensions["field"] = snake.ReplaceAllStringFunc(failure.Field, func(s string) string { return strings.ToUpper(s[1:]) })
 	}
-	if retry := failure.Code.Retry(); retry > 0 {
+	if retry := failure.RetryAfter(); retry > 0 {
 		extensions["retryAfter"] = int(retry.Seconds())
 	}
 	return &gqlerror.Error{Message: failure.Message, Extensions: extensions}

@@ -167,16 +167,25 @@ func Restore(err error, service string) error {
 	if last := interface{ GRPCStatus() *status.Status }(nil); errors.As(err, &last) {
 		ended = last.GRPCStatus() // of several tries, the last one has the service's own words
 	}
+	info, retry := new(errdetails.ErrorInfo), new(errdetails.RetryInfo)
 	for _, detail := range ended.Details() {
-		if info, is := detail.(*errdetails.ErrorInfo); is && info.Domain == shoperr.Domain {
-			if info.Reason == string(shoperr.Internal) {
-				slog.Error("a service failed", "service", service)
-			}
-			if code := shoperr.Code(info.Reason); code.IsKnown() {
-				return shoperr.New(code, info.Metadata["field"], "%s", ended.Message())
-			}
-			return shoperr.Hidden()
+		switch detail := detail.(type) {
+		case *errdetails.ErrorInfo:
+			info = detail
+		case *errdetails.RetryInfo:
+			retry = detail
 		}
+	}
+	if info.Domain == shoperr.Domain {
+		if info.Reason == string(shoperr.Internal) {
+			slog.Error("a service failed", "service", service)
+		}
+		if code := shoperr.Code(info.Reason); code.IsKnown() {
+			failure := shoperr.New(code, info.Metadata["field"], "%s", ended.Message())
+			failure.Retry = retry.GetRetryDelay().AsDuration()
+			return failure
+		}
+		return shoperr.Hidden()
 	}
 	switch code := ended.Code(); code {
 	case codes.DeadlineExceeded:

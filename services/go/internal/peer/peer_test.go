@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -15,6 +16,7 @@ import (
 
 func TestErrorsOfServices(t *testing.T) {
 	theirs := shoperr.New(shoperr.OutOfStock, "lines[0].quantity", "too few").GRPCStatus().Err()
+	soon := shoperr.Error{Code: shoperr.TooManyRequests, Message: "come again", Retry: time.Second}
 	for _, row := range []struct {
 		err  error
 		want shoperr.Error
@@ -22,6 +24,7 @@ func TestErrorsOfServices(t *testing.T) {
 		{theirs, shoperr.Error{Code: shoperr.OutOfStock, Field: "lines[0].quantity", Message: "too few"}},
 		{fmt.Errorf("failed after 3 attempts: %w", theirs),
 			shoperr.Error{Code: shoperr.OutOfStock, Field: "lines[0].quantity", Message: "too few"}},
+		{soon.GRPCStatus().Err(), soon},
 		{status.Error(codes.DeadlineExceeded, "x"), shoperr.Error{Code: shoperr.DeadlineExceeded,
 			Message: "the user service did not answer within the deadline of the request"}},
 		{status.Error(codes.Unavailable, "x"), shoperr.Error{Code: shoperr.Unavailable,

@@ -2,6 +2,7 @@
 package shoperr
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -71,9 +72,6 @@ func (c Code) IsKnown() bool {
 	return known
 }
 
-// Retry returns after how long the same request may work; 0 where nobody knows.
-func (c Code) Retry() time.Duration { return statuses[c].retry }
-
 // IsServerFault tells whether it is no fault of the caller's.
 func (c Code) IsServerFault() bool { return c == Internal || c == Unavailable || c == DeadlineExceeded }
 
@@ -86,6 +84,8 @@ type Error struct {
 	Message string
 	Field   string // the argument at fault, in the contract's spelling; empty if none is
 	Cause   error  // for the log alone
+
+	Retry time.Duration // when the same request may work, where it differs from the code's own time
 }
 
 // New returns an error; field may be empty.
@@ -98,6 +98,9 @@ func NoSuch(kind string, id int64) *Error {
 	return New(NotFound, "id", "there is no %s %d", kind, id)
 }
 
+// RetryAfter returns after how long the same request may work; 0 where nobody knows.
+func (e *Error) RetryAfter() time.Duration { return cmp.Or(e.Retry, statuses[e.Code].retry) }
+
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 func (e *Error) Unwrap() error { return e.Cause }
 
@@ -109,8 +112,8 @@ func (e *Error) GRPCStatus() *status.Status {
 		info.Metadata = map[string]string{"field": e.Field}
 	}
 	details := []protoadapt.MessageV1{protoadapt.MessageV1Of(info)}
-	if row.retry > 0 {
-		retry := &errdetails.RetryInfo{RetryDelay: durationpb.New(row.retry)}
+	if after := e.RetryAfter(); after > 0 {
+		retry := &errdetails.RetryInfo{RetryDelay: durationpb.New(after)}
 		details = append(details, protoadapt.MessageV1Of(retry))
 	}
 	full, err := status.New(row.grpc, e.Message).WithDetails(details...)

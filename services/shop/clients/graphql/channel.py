@@ -156,10 +156,9 @@ def _code(answer: dict[str, Any]) -> str:
 def _error(answer: dict[str, Any], variables: dict[str, object]) -> ShopError:
     """Returns the error that the service raised; an answer of which a part is missing is no answer."""
     first = answer["errors"][0]
-    field = str(first.get("extensions", {}).get("field", ""))
-    error = error_for_code(
-        _code(answer), first["message"], _CAPITAL.sub(lambda capital: f"_{capital[0].lower()}", field)
-    )
+    extensions = first.get("extensions", {})
+    field = _CAPITAL.sub(lambda capital: f"_{capital[0].lower()}", str(extensions.get("field", "")))
+    error = error_for_code(_code(answer), first["message"], field, extensions.get("retryAfter", 0))
     if type(error) is InvalidArgument and not field:
         # GraphQL's own check of a variable does not name its place as the contract does.
         for misfit in _misfits(variables, ""):

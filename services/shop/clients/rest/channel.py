@@ -130,7 +130,8 @@ class RestPeer:
         """Returns the error that the service raised; one that fits the status where it came from elsewhere."""
         if received.headers.get("content-type", "").startswith(PROBLEM):
             try:
-                return _restored(msgspec.json.decode(received.body, type=_Problem), fields)
+                problem = msgspec.json.decode(received.body, type=_Problem)
+                return _restored(problem, fields, received.retry_after_s)
             except msgspec.DecodeError:
                 pass
         return self._channel.unreadable(received, call, "problem")
@@ -177,7 +178,7 @@ def listed(ids: Iterable[int]) -> str:
     return ",".join(map(str, ids))
 
 
-def _restored(problem: _Problem, fields: Mapping[str, str]) -> ShopError:
+def _restored(problem: _Problem, fields: Mapping[str, str], retry_s: int) -> ShopError:
     message, field = problem.detail, problem.field
     if problem.errors:
         # What FastAPI found: the contract's names in place of REST's, all of it.
@@ -186,7 +187,7 @@ def _restored(problem: _Problem, fields: Mapping[str, str]) -> ShopError:
         field = named[0][0]
     else:
         field = _name(field, fields)
-    error = error_for_code(problem.code, message, field)
+    error = error_for_code(problem.code, message, field, retry_s)
     if type(error) is InvalidArgument and field == "page_token":
         return InvalidPageToken(message, field=field)
     return error

@@ -91,7 +91,8 @@ class ThriftPeer(ABC):
             _LOG.error("%s answered %s with what cannot be read: %s", self.service.name, method, error)
             raise Internal("internal error") from error
         if result.error is not None:
-            raise error_for_code(result.error.code, result.error.message, result.error.field or "")
+            told = result.error
+            raise error_for_code(told.code, told.message, told.field or "", told.retry_after_s or 0)
         return getattr(result, "success", None)
 
     def traced(self, method: str, address: Mapping[str, str | int]) -> TracedMethod:
@@ -129,7 +130,7 @@ class HttpPeer(ThriftPeer):
             problem = msgspec.json.decode(received.body, type=_Problem)
         except msgspec.DecodeError:
             raise self._channel.unreadable(received, method, "problem") from None
-        raise error_for_code(problem.code, problem.detail, problem.field)
+        raise error_for_code(problem.code, problem.detail, problem.field, received.retry_after_s)
 
 
 class _Connection:

@@ -58,9 +58,10 @@ def restore(error: grpc.aio.AioRpcError, peer: str) -> ShopError:
     Returns:
         The error of the same class where the server sent it; one that fits the status where it came from gRPC itself.
     """
-    info = _info(error)
-    if info is not None:
-        return error_for_code(info.reason, error.details() or "", info.metadata.get("field", ""))
+    info, retry = _details(error)
+    if info.domain == DOMAIN:
+        message, field = error.details() or "", info.metadata.get("field", "")
+        return error_for_code(info.reason, message, field, retry.retry_delay.seconds)
     code = error.code()
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         return errors.late(peer)
@@ -73,13 +74,13 @@ def restore(error: grpc.aio.AioRpcError, peer: str) -> ShopError:
     return errors.Internal("internal error")
 
 
-def _info(error: grpc.aio.AioRpcError) -> ErrorInfo | None:
+def _details(error: grpc.aio.AioRpcError) -> tuple[ErrorInfo, RetryInfo]:
+    """Returns the details that the services send; those that are missing are empty."""
+    info, retry = ErrorInfo(), RetryInfo()
     try:
         status = rpc_status.from_call(error)  # type: ignore[arg-type] # has all that from_call reads
     except ValueError:
-        return None
+        return info, retry
     for detail in status.details if status is not None else ():
-        info = ErrorInfo()
-        if detail.Is(ErrorInfo.DESCRIPTOR) and detail.Unpack(info) and info.domain == DOMAIN:
-            return info
-    return None
+        _ = detail.Unpack(info) or detail.Unpack(retry)
+    return info, retry

@@ -36,6 +36,12 @@ def test_grpc_carries_the_error_there_and_back(code: ErrorCode) -> None:
     assert (received.message, received.field) == (sent.message, sent.field)
 
 
+def test_grpc_carries_when_the_call_may_work() -> None:
+    for retry_s in (1, 300):
+        sent = errors.TooManyRequests("Come again", retry_after_s=retry_s)
+        assert restore(arrived(status_of(sent)), "user").retry_after_s == retry_s
+
+
 @pytest.mark.parametrize("code", ErrorCode)
 def test_http_problem_has_a_status_of_an_error_a_title_and_a_type(code: ErrorCode) -> None:
     entry = ERROR_TABLE[code]

@@ -85,7 +85,8 @@ class UserServiceServicer:
 
     def Login(self, request, context):
         """Checks e-mail and password and returns a signed token; UNAUTHENTICATED if they do not match, whichever of them is wrong;
-        RESOURCE_EXHAUSTED if 10 logins with the same e-mail, somebody's or not, have failed within 5 minutes.
+        RESOURCE_EXHAUSTED if 10 logins with the same e-mail, somebody's or not, have failed within 5 minutes, or if too many
+        passwords are being hashed; RetryInfo says when to call again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -113,7 +114,7 @@ class UserServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CreateUser(self, request, context):
-        """Adds a user; ALREADY_EXISTS if the e-mail is taken.
+        """Adds a user; ALREADY_EXISTS if the e-mail is taken; RESOURCE_EXHAUSTED if too many passwords are being hashed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -40,7 +40,8 @@ class UserServiceStub:
     def __new__(cls, channel: _aio.Channel) -> UserServiceAsyncStub: ...
     Login: _grpc.UnaryUnaryMultiCallable[_user_pb2.LoginRequest, _user_pb2.LoginResponse]
     """Checks e-mail and password and returns a signed token; UNAUTHENTICATED if they do not match, whichever of them is wrong;
-    RESOURCE_EXHAUSTED if 10 logins with the same e-mail, somebody's or not, have failed within 5 minutes.
+    RESOURCE_EXHAUSTED if 10 logins with the same e-mail, somebody's or not, have failed within 5 minutes, or if too many
+    passwords are being hashed; RetryInfo says when to call again.
     """
     GetUser: _grpc.UnaryUnaryMultiCallable[_user_pb2.GetUserRequest, _user_pb2.User]
     """Returns one user; NOT_FOUND if there is none."""
@@ -49,7 +50,7 @@ class UserServiceStub:
     ListUsers: _grpc.UnaryUnaryMultiCallable[_user_pb2.ListUsersRequest, _user_pb2.ListUsersResponse]
     """Returns a page of users by ascending id."""
     CreateUser: _grpc.UnaryUnaryMultiCallable[_user_pb2.CreateUserRequest, _user_pb2.User]
-    """Adds a user; ALREADY_EXISTS if the e-mail is taken."""
+    """Adds a user; ALREADY_EXISTS if the e-mail is taken; RESOURCE_EXHAUSTED if too many passwords are being hashed."""
     UpdateUser: _grpc.UnaryUnaryMultiCallable[_user_pb2.UpdateUserRequest, _user_pb2.User]
     """Changes the fields named by the mask and returns the user; NOT_FOUND if there is none."""
     DeleteUser: _grpc.UnaryUnaryMultiCallable[_user_pb2.DeleteUserRequest, _empty_pb2.Empty]
@@ -66,7 +67,8 @@ class UserServiceAsyncStub(UserServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     Login: _aio.UnaryUnaryMultiCallable[_user_pb2.LoginRequest, _user_pb2.LoginResponse]  # type: ignore[assignment]
     """Checks e-mail and password and returns a signed token; UNAUTHENTICATED if they do not match, whichever of them is wrong;
-    RESOURCE_EXHAUSTED if 10 logins with the same e-mail, somebody's or not, have failed within 5 minutes.
+    RESOURCE_EXHAUSTED if 10 logins with the same e-mail, somebody's or not, have failed within 5 minutes, or if too many
+    passwords are being hashed; RetryInfo says when to call again.
     """
     GetUser: _aio.UnaryUnaryMultiCallable[_user_pb2.GetUserRequest, _user_pb2.User]  # type: ignore[assignment]
     """Returns one user; NOT_FOUND if there is none."""
@@ -75,7 +77,7 @@ class UserServiceAsyncStub(UserServiceStub):
     ListUsers: _aio.UnaryUnaryMultiCallable[_user_pb2.ListUsersRequest, _user_pb2.ListUsersResponse]  # type: ignore[assignment]
     """Returns a page of users by ascending id."""
     CreateUser: _aio.UnaryUnaryMultiCallable[_user_pb2.CreateUserRequest, _user_pb2.User]  # type: ignore[assignment]
-    """Adds a user; ALREADY_EXISTS if the e-mail is taken."""
+    """Adds a user; ALREADY_EXISTS if the e-mail is taken; RESOURCE_EXHAUSTED if too many passwords are being hashed."""
     UpdateUser: _aio.UnaryUnaryMultiCallable[_user_pb2.UpdateUserRequest, _user_pb2.User]  # type: ignore[assignment]
     """Changes the fields named by the mask and returns the user; NOT_FOUND if there is none."""
     DeleteUser: _aio.UnaryUnaryMultiCallable[_user_pb2.DeleteUserRequest, _empty_pb2.Empty]  # type: ignore[assignment]
@@ -95,7 +97,8 @@ class UserServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_user_pb2.LoginResponse, _abc.Awaitable[_user_pb2.LoginResponse]]:
         """Checks e-mail and password and returns a signed token; UNAUTHENTICATED if they do not match, whichever of them is wrong;
-        RESOURCE_EXHAUSTED if 10 logins with the same e-mail, somebody's or not, have failed within 5 minutes.
+        RESOURCE_EXHAUSTED if 10 logins with the same e-mail, somebody's or not, have failed within 5 minutes, or if too many
+        passwords are being hashed; RetryInfo says when to call again.
         """
 
     @_abc_1.abstractmethod
@@ -128,7 +131,7 @@ class UserServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _user_pb2.CreateUserRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_user_pb2.User, _abc.Awaitable[_user_pb2.User]]:
-        """Adds a user; ALREADY_EXISTS if the e-mail is taken."""
+        """Adds a user; ALREADY_EXISTS if the e-mail is taken; RESOURCE_EXHAUSTED if too many passwords are being hashed."""
 
     @_abc_1.abstractmethod
     def UpdateUser(
