@@ -1,4 +1,4 @@
-"""A topology as a Compose file: its processes in containers of one machine, behind Envoy, or Kong beside it."""
+"""A topology as a Compose file: its processes in containers of one machine, behind Envoy and, on request, Kong."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ from mesh.envoy_config import ALONE, DESCRIPTOR, OPTIONS
 from mesh.kubernetes.manifests.deployment import USER
 from mesh.kubernetes.manifests.edge import CONFIG, ENVOY_FILE, KONG_FILE, envoy_text
 from mesh.kubernetes.manifests.files import as_yaml
+from mesh.kubernetes.manifests.policies import LOAD, links
 from mesh.kubernetes.manifests.stores import DATA, HBA, HBA_RULES, JOB, initdb, is_ready, server_options
 from mesh.kubernetes.options import KONG_IMAGE
 from mesh.kubernetes.places import ClusterPlaces
@@ -62,6 +63,10 @@ KONG = "edge-kong"
 JAEGER_IMAGE = "docker.io/jaegertracing/jaeger:2.13.0"
 """Release v1.76.0 of observability/jaeger/build/go.mod by its other name; its image has the web pages that the
 module lacks."""
+BASE_IMAGE = "docker.io/library/debian:bookworm-slim"
+"""The Containerfile's own default; settings can pin it by its digest."""
+CPUS = 1.0
+"""CPU time per second that a container may use. Docker refuses a limit above the machine's number of CPUs."""
 START_LIMIT_S = 120
 """How long PostgreSQL's start may take."""
 GRAFANA, GRAFANA_PORT = "grafana", 3000
@@ -130,11 +135,13 @@ def compose_files(topology: Topology, data: Data, folder: Path, *, metrics: bool
         files[FOLDER / PROMETHEUS_FILE] = HEADER + config_of(jobs, _OF_PROMETHEUS / ALERT_RULES.name)
         files |= {FOLDER / f"grafana-{name}.yaml": HEADER + as_yaml([told]) for name, told in GRAFANA_READS.items()}
         services |= {STORES: _stores(places), PROMETHEUS: _prometheus(places, root), GRAFANA: _grafana(root)}
-    services = _with_builds(services, root)
+    networks = _networks(topology, metrics=metrics)
+    services = _with_networks(_with_builds(services, root), networks)
     named = (mount.partition(":")[0] for service in services.values() for mount in service.get("volumes", []))
     document = {
         "name": f"hopwise-{topology.name.lower()}",
         "services": services,
+        "networks": {network: {} for network in networks},
         "volumes": {volume: {} for volume in sorted(set(named)) if "/" not in volume},
     }
     return {FILE: HEADER + as_yaml([document]), **files}
@@ -334,10 +341,36 @@ def _with_builds(services: Mapping[str, Service], root: str) -> dict[str, Servic
     built = {}
     for name, service in services.items():
         if target := targets.pop(service["image"], None):
-            build = {"context": root, "dockerfile": CONTAINERFILE.name, "target": target}
+            arguments = {"BASE_IMAGE": f"${{BASE_IMAGE:-{BASE_IMAGE}}}"}
+            build = {"context": root, "dockerfile": CONTAINERFILE.name, "target": target, "args": arguments}
             service = {"image": service["image"], "build": build, **service}
         built[name] = service
     return built
+
+
+def _networks(topology: Topology, *, metrics: bool) -> dict[str, set[str]]:
+    """The services of each network. A caller has a network with its callees; the database is in a separate one, so that
+    neither an edge nor a gateway reaches it."""
+    called = {caller: set(callees) for caller, callees in links(topology, Switches()).items() if caller != LOAD}
+    if not topology.transcodes:
+        called[KONG] = called[EDGE]
+    networks = {caller: {caller, *callees} for caller, callees in called.items()}
+    networks[POSTGRES] = {POSTGRES, JOB, *topology.services}
+    if metrics:
+        for name in (*topology.components, EDGE):
+            networks[name].add(PROMETHEUS)
+        networks[POSTGRES].add(STORES)
+        networks |= {STORES: {STORES, PROMETHEUS}, GRAFANA: {GRAFANA, PROMETHEUS}}
+    return networks
+
+
+def _with_networks(services: Mapping[str, Service], networks: Mapping[str, set[str]]) -> dict[str, Service]:
+    """Connects each service with the networks that it belongs to; a service without one has no network at all."""
+    joined = {name: [network for network, members in networks.items() if name in members] for name in services}
+    return {
+        name: {**service, **({"networks": joined[name]} if joined[name] else {"network_mode": "none"})}
+        for name, service in services.items()
+    }
 
 
 def _server(image_name: str, *, memory: str = "512m", **content: Any) -> Service:
@@ -360,6 +393,7 @@ def _container(image_name: str, memory: str, content: Mapping[str, Any]) -> Serv
         "tmpfs": ["/tmp"],  # noqa: S108 - of the container alone
         "cap_drop": ["ALL"],
         "security_opt": ["no-new-privileges"],
+        "cpus": CPUS,
         "mem_limit": memory,
         "pids_limit": 512,
     }

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +138,9 @@ def test_no_container_has_a_privilege_that_it_does_not_need(services: dict[str, 
         assert service["read_only"] is True, name
         assert service["cap_drop"] == ["ALL"], name
         assert service["security_opt"] == ["no-new-privileges"], name
-        assert not {"privileged", "cap_add", "network_mode", "pid", "ipc", "devices"} & set(service), name
+        assert not {"privileged", "cap_add", "pid", "ipc", "devices"} & set(service), name
+        assert ("network_mode" in service) == (name == "secrets"), name
+        assert service["cpus"] == 1.0, name
         assert service["mem_limit"], name
         assert service["pids_limit"], name
         assert service["restart"] == ("no" if name in TASKS else "unless-stopped"), name
@@ -156,14 +158,57 @@ def test_only_this_machine_reaches_what_is_published(services: dict[str, dict[st
 
 def test_every_host_that_a_process_is_told_is_a_service(name: str, services: dict[str, dict[str, Any]]) -> None:
     for service in services.values():
-        for value in service.get("environment", {}).values():
-            for host in re.findall(r"//(?:\w+@)?([a-z-]+):\d+", value):
-                assert host in services
+        assert hosts_of_settings(service) <= set(services)
     files = files_of(name)
     for file in (ENVOY_FILE, KONG_FILE):
         config = read(files.get(FOLDER / file, "{}"))
         for host in hosts(config):
             assert host in services, file
+
+
+def members(services: Mapping[str, Mapping[str, Any]]) -> list[set[str]]:
+    """The services of each network."""
+    networks = {network for service in services.values() for network in service.get("networks", [])}
+    return [
+        {name for name, service in services.items() if network in service.get("networks", [])} for network in networks
+    ]
+
+
+def test_a_process_shares_a_network_with_every_host_that_it_calls(name: str) -> None:
+    for metrics in (False, True):
+        files = compose_files(load_topology(name), Data(), ROOT, metrics=metrics)
+        document = read(files[FILE])
+        services = document["services"]
+        called = {caller: hosts_of_settings(service) for caller, service in services.items()}
+        for edge, file in ((EDGE, ENVOY_FILE), (KONG, KONG_FILE)):
+            called.setdefault(edge, set()).update(hosts(read(files.get(FOLDER / file, "{}"))))
+        if metrics:
+            jobs = read(files[FOLDER / "prometheus.yaml"])["scrape_configs"]
+            called["prometheus"] = {job["static_configs"][0]["targets"][0].split(":")[0] for job in jobs}
+            called["grafana"] = {"prometheus"}
+        together = members(services)
+        for caller, callees in called.items():
+            for callee in callees:
+                assert any({caller, callee} <= network for network in together), f"{caller} cannot reach {callee}"
+        assert set(document["networks"]) == {each for one in services.values() for each in one.get("networks", [])}
+
+
+def test_only_what_uses_the_database_shares_a_network_with_it(name: str) -> None:
+    services = read(compose_files(load_topology(name), Data(), ROOT, metrics=True)[FILE])["services"]
+    (network,) = [network for network in members(services) if "postgres" in network]
+    assert network == {"postgres", "database", "stores", *load_topology(name).services}
+
+
+def test_an_edge_reaches_what_is_behind_it_and_nothing_else(name: str, services: dict[str, dict[str, Any]]) -> None:
+    behind = {*load_topology(name).behind_edge, "jaeger"}
+    for edge in {EDGE, KONG} & set(services):
+        assert {each for network in members(services) if edge in network for each in network} == {edge, *behind}
+
+
+def hosts_of_settings(service: Mapping[str, Any]) -> set[str]:
+    """The hosts that a process's environment names."""
+    values = service.get("environment", {}).values()
+    return {host for value in values for host in re.findall(r"//(?:\w+@)?([a-z-]+):\d+", value)}
 
 
 def hosts(config: Any) -> Iterator[str]:
@@ -240,6 +285,9 @@ def test_each_image_is_built_once_and_named_as_make_images_names_it(services: di
         prefix, target, tag = re.split("/(?=[a-z-]+:)|:(?=[^:]+$)", service["image"].replace(":-", "="))
         assert (prefix, tag) == ("${IMAGE_PREFIX=localhost/hopwise}", "${IMAGE_TAG=compose}"), name
         built.setdefault(target, []).extend([service["build"]["target"]] if "build" in service else [])
+        if "build" in service:
+            (default,) = re.findall(r"^ARG BASE_IMAGE=(\S+)$", (ROOT / "Containerfile").read_text(), re.MULTILINE)
+            assert service["build"]["args"] == {"BASE_IMAGE": f"${{BASE_IMAGE:-{default}}}"}
     assert built == {target: [target] for target in built}
     assert built.keys() - {"shop-go"} == {"shop", "postgres", "edge-envoy"}
 
