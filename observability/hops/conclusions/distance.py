@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from hops.conclusions.wording import listed
+from hops.conclusions.wording import but_untested, listed
 from hops.elements.numbers import figure, plain
 from hops.run.documents.distance import BreakEven, Distance
 from hops.run.documents.summary import Summary
@@ -55,11 +55,14 @@ def turn_sentences(summary: Summary, distance: Distance) -> list[str]:
     turns = {name: turn for name in (ALL, *journeys) if (turn := _overtaking(distance, name)) is not None}
     reach = f"up to {plain(distance['grid_ms'][-1])} ms {_RTT}"
     if not turns:
-        return [f"No topology is shown to overtake the fastest one {reach}, in the mix or in a journey."]
+        where = f"in the mix or in a journey{but_untested(pairs)}"
+        return [f"No topology is shown to overtake the fastest one {reach}, {where}."]
     named = [name for name in turns if name != ALL][:_MOST_NAMED]
     sentences = [f"{_from(turns[name])} {_answers(turns[name], name)}." for name in (ALL, *named) if name in turns]
-    if ALL not in turns:
-        sentences.insert(0, f"Over the whole mix no topology is shown to overtake the fastest one {reach}.")
+    of_mix = distance["journeys"][ALL]["pairs"] if ALL in distance["journeys"] else []
+    if ALL not in turns and any(row["verdict"] != "unknown" for row in of_mix):
+        untested = but_untested(of_mix)
+        sentences.insert(0, f"Over the whole mix no topology is shown to overtake the fastest one {reach}{untested}.")
     return sentences
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from hops.elements.numbers import figure
 from hops.run.documents.estimate import Estimate
@@ -46,6 +47,23 @@ def shown(ends: Sequence[float | None]) -> bool:
 def sentence(text: str) -> str:
     """The same words with a full stop behind them."""
     return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def not_tested(reasons: Iterable[str | None]) -> str:
+    """`not tested: needs 3 blocks, and there are 2`; of several reasons the first, and how many more there are."""
+    distinct = list(dict.fromkeys(filter(None, reasons)))
+    more = f" (and {plural(len(distinct) - 1, 'other reason')})" if len(distinct) > 1 else ""
+    return f"not tested: {distinct[0]}{more}" if distinct else "not tested"
+
+
+def but_untested(rows: Sequence[Mapping[str, Any]]) -> str:
+    """` (3 of 8 not tested: needs 3 blocks, and there are 2)`, to follow what all rows together show; often empty.
+
+    Args:
+        rows: Comparisons with `verdict` and `reason`.
+    """
+    untested = [row["reason"] for row in rows if row["verdict"] == "unknown"]
+    return f" ({len(untested):,} of {len(rows):,} {not_tested(untested)})" if untested else ""
 
 
 def clause(reason: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hops.conclusions.distance import break_even_words
+from hops.conclusions.wording import but_untested, not_tested
 from hops.elements.element import Element, Fold, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, whole, words
 from hops.run.documents.distance import AtNetwork, BreakEven, Distance
@@ -38,9 +39,12 @@ def break_even_elements(view: SummaryView, distance: Distance) -> list[Element]:
     turning = [one for one in rows if one[1]["verdict"] in _TURNS]
     every = break_even_table(view, distance, rows, "break_even", "Which topology is faster, by distance: every pair")
     if not turning:
-        reason = rows[0][1]["reason"] if all(row["verdict"] == "unknown" for _, row in rows) else None
-        told = f"No break-even was tested: it {reason}." if reason else "No pair is shown to change its order."
-        return [Text(told), Fold("Every pair", [every])]
+        pairs = [row for _, row in rows]
+        if all(row["verdict"] == "unknown" for row in pairs):
+            text = f"Break-evens were {not_tested(row['reason'] for row in pairs)}."
+        else:
+            text = f"No pair is shown to change its order{but_untested(pairs)}."
+        return [Text(text), Fold("Every pair", [every])]
     caption = "Where the order turns round: which topology is faster at p50, by round-trip time"
     return [
         break_even_table(view, distance, turning, "break_even_turns", caption),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hops.conclusions.wording import plural
+from hops.conclusions.wording import listed, not_tested, plural
 from hops.elements import numbers
 from hops.elements.element import Element, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, table_of, texts, whole, words
@@ -67,11 +67,10 @@ def comparison_table(view: SummaryView) -> Table:
 
 
 def shown_differences(view: SummaryView) -> list[Element]:
-    """The significant differences, largest ratio first, a table for each metric."""
+    """The significant differences, largest ratio first, a table for each metric; then what was not tested."""
     every = [row for row in view.summary["comparisons"] if row["metric"] in SHOWN_METRICS and row["journey"] != ALL]
     significant = sorted((row for row in every if row["verdict"] in _VERDICTS), key=_ratio, reverse=True)
-    if not significant:
-        return [Text("No significant differences at p50 or p99.")]
+    tested = [row for row in every if row["verdict"] != "unknown"]
     elements: list[Element] = []
     kept = 0
     for metric in SHOWN_METRICS:
@@ -80,8 +79,27 @@ def shown_differences(view: SummaryView) -> list[Element]:
         if rows:
             caption = f"Significant differences at {metric}, largest ratios first"
             elements.append(_comparisons(view, f"shown_{metric}", caption, rows))
-    most = f", the largest {kept} above; all are in the report." if kept < len(significant) else "."
-    return [*elements, Text(f"{len(significant)} of {len(every)} differences at p50 and p99 are significant{most}")]
+    metrics = [metric for metric in SHOWN_METRICS if any(row["metric"] == metric for row in tested)]
+    if significant:
+        most = f", the largest {kept} above; all are in the report." if kept < len(significant) else "."
+        counts = f"{len(significant)} of {len(tested)}"
+        elements.append(Text(f"{counts} tested differences at {listed(metrics)} are significant{most}"))
+    elif tested:
+        elements.append(Text(f"No significant differences at {listed(metrics, 'or')}."))
+    return [*elements, *map(Text, _untested(every))]
+
+
+def _untested(rows: Sequence[Comparison]) -> list[str]:
+    """`Differences at p50 and p99 were not tested: needs 3 blocks, and there are 2.`; nothing if all were tested."""
+    metrics: dict[tuple[str, str], list[str]] = {}
+    for metric in SHOWN_METRICS:
+        of_metric = [row for row in rows if row["metric"] == metric]
+        untested = [row["reason"] for row in of_metric if row["verdict"] == "unknown"]
+        if untested:
+            all_of_them = len(untested) == len(of_metric)
+            what = "Differences" if all_of_them else f"{len(untested):,} of {plural(len(of_metric), 'difference')}"
+            metrics.setdefault((what, not_tested(untested)), []).append(metric)
+    return [f"{what} at {listed(names)} were {why}." for (what, why), names in metrics.items()]
 
 
 def metric_name(metric: str) -> str:

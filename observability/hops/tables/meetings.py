@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hops.analysis.meetings import METRICS
+from hops.analysis.meetings import LEAST_MEETINGS, METRICS
 from hops.conclusions.wording import shown
 from hops.elements import numbers
 from hops.elements.element import Element, Fold, Text
@@ -30,7 +30,14 @@ def meetings_elements(view: SummaryView) -> list[Element]:
         _table("meetings_all", f"{caption}, shown or not", overall, view),
         _table("meetings_of_each", "The same for each kind of journey, where it is shown", of_each, view),
     ]
-    first = shown if dear else Text("No kind of journey is shown to make those wait that arrive beside it.")
+    if dear:
+        first: Element = shown
+    elif overall:
+        first = Text("No kind of journey is shown to make those wait that arrive beside it.")
+    else:
+        first = Text(
+            f"Waiting was not tested: needs {LEAST_MEETINGS} journeys that met one of a kind and as many that did not."
+        )
     return [first, Fold("Every kind of journey", [table for table in tables if table.rows])]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from hops.budget.parts import NETWORK_PART
-from hops.conclusions.wording import clause, in_ms, plural, shown
+from hops.conclusions.wording import clause, in_ms, not_tested, plural, shown
 from hops.elements.numbers import excess, figure, p_value
 from hops.kinds.decide.analysis import Answer, Decision
 from hops.kinds.decide.ranking import Behind, Ranking
@@ -103,7 +103,9 @@ def _lowest(ranking: Ranking, what: str, told: Told, metric: str = "") -> str:
         alone = f"{names[0]} is {what}" if what and len(ranking["values"]) > 1 else names[0]
         return f"{alone}, {label}{figures[0]}"
     each = _most([f"{name} {amount}" for name, amount in zip(names, figures, strict=True)])
-    return f"{label}{', '.join(each[:-1])} or {each[-1]}"
+    untested = [row["reason"] for row in ranking["behind"] if row["reason"] is not None]
+    which = f" ({not_tested(untested)})" if untested else ""
+    return f"{label}{', '.join(each[:-1])} or {each[-1]}{which}"
 
 
 def _most(texts: list[str]) -> list[str]:

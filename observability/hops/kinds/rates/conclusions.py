@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hops.analysis.pairs import renamed
 from hops.conclusions.comparison import fastest_by_place
-from hops.conclusions.wording import sentence
+from hops.conclusions.wording import but_untested, not_tested, sentence
 from hops.elements.numbers import figure, plain
 from hops.kinds.rates.analysis import MACHINE
 from hops.kinds.rates.document import Crossing, Filling, Rates, rates_of
@@ -73,11 +73,11 @@ def _turns(rates: Rates) -> list[str]:
     rows = [row for row in rates["crossings"] if row["journey"] == ALL]
     tested = [row for row in rows if row["verdict"] != "unknown"]
     if not tested:
-        reasons = [row["reason"] for row in rows if row["reason"]]
-        return [f"Where the order turns round was not tested: {reasons[0]}"] if reasons else []
+        return [f"Where the order turns round was {not_tested(row['reason'] for row in rows)}"] if rows else []
     turns = [row for row in tested if row["verdict"] in ("from", "several")]
     if not turns:
-        return [f"No order of two topologies is shown to turn round up to {rates['equal'][-1]:g} {_A_SECOND}"]
+        reach = f"up to {rates['equal'][-1]:g} {_A_SECOND}"
+        return [f"No order of two topologies is shown to turn round {reach}{but_untested(rows)}"]
     return [f"{row['left']} and {row['right']}, {row['metric']}: {crossing_words(row)}" for row in turns]
 
 

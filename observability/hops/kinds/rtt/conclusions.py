@@ -7,7 +7,7 @@ from typing import Literal
 from hops.analysis.pairs import renamed
 from hops.conclusions.comparison import fastest_by_place
 from hops.conclusions.distance import break_even_words
-from hops.conclusions.wording import clause, in_ms, listed, plural, sentence
+from hops.conclusions.wording import but_untested, in_ms, listed, not_tested, plural, sentence
 from hops.elements.numbers import figure, times
 from hops.kinds.rtt.arms import label_of
 from hops.kinds.rtt.document import BreakEvenCheck, DistanceCheck, JourneySlope, PredictedPoint, check_of
@@ -35,8 +35,9 @@ def break_even_sentences(check: DistanceCheck) -> list[str]:
     if told:
         return [sentence(text) for text in told]
     if all(_verdicts(row) == {"unknown"} for row in rows):
-        return ["Nothing was tested."]
-    return ["No order is shown to turn round within the measured distances."]
+        return [f"Orders were {not_tested(row['reason'] for row in rows)}."]
+    untested = but_untested([row["measured"] for row in rows])
+    return [f"No order is shown to turn round within the measured distances{untested}."]
 
 
 def _verdicts(row: BreakEvenCheck) -> set[Turning]:
@@ -73,21 +74,23 @@ def _slopes(slopes: list[JourneySlope]) -> str:
     if not slopes:
         return ""
     within = sum(map(is_within, slopes))
-    wholly = sum(interval_within(row) == "yes" for row in slopes)
+    ends = [interval_within(row) for row in slopes]
+    wholly = f"in {ends.count('yes')} of them with the whole 95 % interval"
+    if set(ends) == {"unknown"}:
+        wholly = "none of them with an interval"
     farthest = max(slopes, key=lambda row: abs(row["ratio"]["value"] - 1))
     return (
         f"In {within} of {plural(len(slopes), 'case')} (a journey in a topology), p50 grows with the round-trip time "
-        f"as fast as the round trips say, to within {100 * TOLERANCE:.0f} %, in {wholly} of them with the whole 95 % "
-        f"interval; farthest from it is {farthest['journey']} "
-        f"in {farthest['topology']}, with {times(farthest['ratio']['value'], farthest['ratio']['ci95'])} as much"
+        f"as fast as the round trips say, to within {100 * TOLERANCE:.0f} %, {wholly}; farthest "
+        f"from it is {farthest['journey']} in {farthest['topology']}, "
+        f"with {times(farthest['ratio']['value'], farthest['ratio']['ci95'])} as much"
     )
 
 
 def _points(check: DistanceCheck) -> str:
     tested = [row for row in check["points"] if row["verdict"] != "unknown"]
     if not tested:
-        reasons = [row["reason"] for row in check["points"] if row["reason"]]
-        return f"The model was not tested: {clause(reasons[0])}" if reasons else ""
+        return f"The model was {not_tested(row['reason'] for row in check['points'])}" if check["points"] else ""
     agree = sum(row["verdict"] == "agree" for row in tested)
     worst = max(tested, key=_miss)
     return (
@@ -106,7 +109,10 @@ def _miss(row: PredictedPoint) -> float:
 def _break_evens(rows: list[BreakEvenCheck]) -> str:
     both = [row for row in rows if row["difference"] is not None]
     if not both:
-        return "No break-even is shown both as measured and as predicted"
+        if rows and all(_verdicts(row) == {"unknown"} for row in rows):
+            return f"Break-evens were {not_tested(row['reason'] for row in rows)}"
+        untested = but_untested([row["measured"] for row in rows])
+        return f"No break-even is shown both as measured and as predicted{untested}"
     differ = [
         f"{row['measured']['left']} and {row['measured']['right']} in {_journey(row['journey'])}"
         for row in both

@@ -9,6 +9,7 @@ import numpy as np
 
 from hops.budget.groups import group_of
 from hops.budget.parts import UNATTRIBUTED
+from hops.conclusions.wording import not_tested
 from hops.elements.element import Element, Points, Section
 from hops.elements.numbers import plain
 from hops.elements.table import Cell, Column, Table, number, whole, words
@@ -187,7 +188,9 @@ def conclusions(document: Document) -> Iterator[str]:
             f"For a thousand of them, polling takes {plain(poll.mean())} cores, and streams take {plain(push.mean())}"
         )
         low, _ = over_blocks(push).ends or (None, None)
-        if low is not None and low > 0:
+        if low is None:
+            yield f"{said}; the difference was {not_tested(['needs 2 blocks, and there is 1'])}."
+        elif low > 0:
             even_s = float(f"{document['interval_s'] * poll.mean() / push.mean():.2g}")
             yield f"{said}: polling would take as little at an interval of about {even_s:g} s."
         else:

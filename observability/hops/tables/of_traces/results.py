@@ -8,7 +8,7 @@ from hops.analysis.of_traces.limits import Checked
 from hops.analysis.of_traces.sets import METRICS as METRICS_OF_SETS
 from hops.analysis.of_traces.sets import Differing, Sets
 from hops.analysis.of_traces.what_if import METRICS, Foreseen
-from hops.conclusions.wording import clause, plural
+from hops.conclusions.wording import clause, not_tested, plural
 from hops.elements import numbers
 from hops.elements.element import Element, Points, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, table_of, whole, words
@@ -118,9 +118,11 @@ def limits_elements(rows: Sequence[Checked]) -> list[Element]:
         ],
         heads=3,
     )
+    unknown = [row.reason for row in rows if row.state == "cannot tell"]
+    untested = f", {len(unknown)} {not_tested(unknown)}" if unknown else ""
     return [
         table,
-        Text(f"{states.count('broken')} of {plural(len(rows), 'limit')} broken.", tone="verdict"),
+        Text(f"{states.count('broken')} of {plural(len(rows), 'limit')} broken{untested}.", tone="verdict"),
         Text(TOGETHER),
     ]
 
@@ -174,10 +176,12 @@ def _changes(sets: Sets) -> Iterable[str]:
     for row in sets.figures:
         if row.verdict in ("slower", "faster"):
             differing.setdefault(row.operation, []).append(row)
-    if not differing:
+    unknown = [row.reason for row in sets.figures if row.verdict == "cannot tell"]
+    if len(unknown) < len(sets.figures) and not differing:
         yield "No operation is shown to be slower or faster."
-        if unknown := sum(row.verdict == "cannot tell" for row in sets.figures):
-            yield f"Nothing can be told of {unknown:,} of {plural(len(sets.figures), 'figure')}; the table says why."
+    if unknown:
+        was = "was" if len(unknown) == 1 else "were"
+        yield f"{len(unknown):,} of {plural(len(sets.figures), 'figure')} {was} {not_tested(unknown)}."
     for operation, rows in differing.items():
         # The parts are of the mean, or of the slowest traces where these alone differ: of the first row either way.
         sign = 1 if rows[0].verdict == "slower" else -1

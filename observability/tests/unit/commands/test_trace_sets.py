@@ -139,6 +139,7 @@ def test_check_cannot_tell_from_too_few_traces(tmp_path):
     result = run("check", file, write(tmp_path / "few.jsonl", 100))
     assert result.exit_code == 2
     assert "cannot tell: needs 600 traces, and there are 100" in " ".join(result.stdout.split())
+    assert "0 of 2 limits broken, 1 not tested: needs 600 traces, and there are 100." in " ".join(result.stdout.split())
     assert "<error" in run("check", file, tmp_path / "few.jsonl", "--format", "junit").stdout
 
 

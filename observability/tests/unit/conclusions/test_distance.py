@@ -8,7 +8,10 @@ import pytest
 
 from hops.conclusions.comparison import grouped_conclusions
 from hops.conclusions.distance import break_even_words, turn_sentences
+from hops.elements.element import Text
 from hops.run.network import network_summary
+from hops.tables.distance import break_even_elements
+from hops.tables.view import SummaryView
 from hops.terminal.comparison import compare
 from hops.terminal.console import terminal
 
@@ -30,6 +33,10 @@ def row(verdict="from", sooner="hybrid", at_ms=9.0, ci95=(7.0, 12.0), stretches=
         "p_corrected": [0.01, 0.01],
         "reason": reason,
     }
+
+
+LEVEL = row("not_shown", None, None, (None, None))
+UNTESTED = row("unknown", None, 9.0, (None, None), reason="needs 3 blocks, and there are 2")
 
 
 def distance(**rows):
@@ -102,13 +109,38 @@ def test_a_mix_whose_order_stays_is_told_before_its_journeys():
 
 
 def test_nothing_is_said_of_turns_that_were_not_tested():
-    unknown = row("unknown", None, 9.0, (None, None), reason="needs 3 blocks, and there are 2")
-    one = summary(all=unknown, order_history=unknown)
+    one = summary(all=UNTESTED, order_history=UNTESTED)
     assert turn_sentences(one, one["distance"]) == []
 
 
+def test_pairs_that_were_not_tested_do_not_count_as_those_that_do_not_turn_round():
+    one = summary(all=UNTESTED, order_history=LEVEL)
+    assert turn_sentences(one, one["distance"]) == [
+        "No topology is shown to overtake the fastest one up to 200 ms of round-trip time, in the mix or in a journey "
+        "(1 of 2 not tested: needs 3 blocks, and there are 2)."
+    ]
+    one = summary(all=UNTESTED, order_history=row())
+    assert not any("the whole mix" in text for text in turn_sentences(one, one["distance"]))
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        ((UNTESTED, UNTESTED), "Break-evens were not tested: needs 3 blocks, and there are 2."),
+        (
+            (LEVEL, UNTESTED),
+            "No pair is shown to change its order (1 of 2 not tested: needs 3 blocks, and there are 2).",
+        ),
+        ((LEVEL, LEVEL), "No pair is shown to change its order."),
+    ],
+)
+def test_a_break_even_that_was_not_tested_is_not_called_none(rows, text):
+    one = summary(all=rows[0], order_history=rows[1])
+    assert break_even_elements(SummaryView(one), one["distance"])[0] == Text(text)
+
+
 def test_where_nothing_turns_round_one_sentence_says_so():
-    one = summary(all=row("not_shown", None, None, (None, None)))
+    one = summary(all=LEVEL)
     assert turn_sentences(one, one["distance"]) == [
         "No topology is shown to overtake the fastest one up to 200 ms of round-trip time, in the mix or in a journey."
     ]

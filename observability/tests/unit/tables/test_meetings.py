@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from hops.elements.element import Fold, Text
 from hops.elements.table import Table
 from hops.tables.meetings import meetings_elements, queues_table
@@ -39,6 +41,17 @@ def queue(component: str, met: str, mean_ms: float, beyond_p99_ms: float | None)
     counts = {"share": 0.14, "beyond_p99": 12}
     waits = {"mean_ms": mean_ms, "beyond_p99_ms": beyond_p99_ms}
     return {"topology": "graphql", "component": component, "met": met, **counts, **waits}
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        ([], "Waiting was not tested: needs 40 journeys that met one of a kind and as many that did not."),
+        ([meeting("all", 40.0)], "No kind of journey is shown to make those wait that arrive beside it."),
+    ],
+)
+def test_waiting_that_was_not_tested_is_not_called_none(rows: list[dict[str, Any]], text: str) -> None:
+    assert meetings_elements(view(meetings=rows))[0] == Text(text)
 
 
 def test_pairs_are_shown_where_the_mean_or_a_percentile_is_longer_beyond_doubt() -> None:

@@ -31,8 +31,9 @@ def sets(*b_ms):
         ((15, 20, 5), ["get is slower in B at mean and p50 and faster in B at p99; "
                        "most of what makes it slower in db:shop: 9.0 ms (8.0 to 10.0)."]),
         ((10, 10, 10), ["No operation is shown to be slower or faster."]),
+        ((None, None, None), ["3 of 3 figures were not tested: the sections do not scatter."]),
         ((10, None, None), ["No operation is shown to be slower or faster.",
-                            "Nothing can be told of 2 of 3 figures; the table says why."]),
+                            "2 of 3 figures were not tested: the sections do not scatter."]),
     ],
 )  # fmt: skip
 def test_the_sentence_has_every_figure_that_differs(b_ms, told):

@@ -73,7 +73,7 @@ def test_every_line_of_a_suspect_run_says_so(tmp_path):
 def test_a_long_list_is_counted_to_its_end(tmp_path):
     names = ["hybrid", "twin", "third", "fourth", "fifth"]
     lines = dict(decision_lines(decided(tmp_path / "run", topologies=names, blocks=1)))
-    assert lines["web"].endswith("ms or 2 others [1][2]")
+    assert lines["web"].endswith("ms or 2 others (not tested: needs 3 blocks, and there is 1) [1][2]")
     assert lines["cannot say"].count("needs 3") == 1
 
 

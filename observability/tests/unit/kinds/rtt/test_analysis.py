@@ -11,6 +11,7 @@ from hops.kinds import analyse
 from hops.kinds.rtt.analysis import AtDistances, distance_check
 from hops.kinds.rtt.arms import KIND, label_of
 from hops.kinds.rtt.break_even import break_even_check
+from hops.kinds.rtt.conclusions import break_even_sentences, rtt_sentences
 from hops.kinds.rtt.document import DistanceCheck
 from hops.kinds.rtt.synthetic import synthetic_arms
 from hops.run.documents.distance import BreakEven, Stretch
@@ -102,6 +103,16 @@ def test_too_few_data_give_figures_and_no_verdict(more: dict[str, int], reason: 
     for slope in check["slopes"]:
         assert slope["slope"]["ci95"] == [None, None]
         assert reason in (slope["reason"] or "")
+    (told,) = break_even_sentences(check)
+    assert told.startswith("Orders were not tested: needs ")
+    arms = {label_of(name, at): {"journeys": {}} for name in check["topologies"] for at in check["rtts_ms"]}
+    summary = {"topologies": arms, "comparisons": [], "hop_differences": [], "rtt": check}
+    sentences = rtt_sentences(summary)  # type: ignore[arg-type]
+    assert "none of them with an interval" in sentences[0]
+    assert [sentence.partition(": ")[0] for sentence in sentences[1:]] == [
+        "The model was not tested",
+        "Break-evens were not tested",
+    ]
 
 
 def broken_even(

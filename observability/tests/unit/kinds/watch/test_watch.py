@@ -96,6 +96,11 @@ def test_a_cost_that_may_be_nothing_is_no_divisor() -> None:
     assert said.endswith(", which this run cannot tell from nothing.")
 
 
+def test_a_single_block_tests_no_cost() -> None:
+    [said] = conclusions(document(*(one for one in SOUND if one["block"] == 1)))
+    assert said.endswith("; the difference was not tested: needs 2 blocks, and there is 1.")
+
+
 def test_more_watchers_than_the_shop_holds_are_said_and_not_compared() -> None:
     rows = [{**one, "failed": 60, "missed": 3} if one["way"] == "poll" and one["watchers"] else one for one in SOUND]
     [said] = conclusions(document(*cast("list[Waited]", rows)))
