@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TypeVar
 
 from experiment.errors import UsageError
@@ -120,21 +119,6 @@ def refuse_twice(names: Sequence[str]) -> None:
             f"{', '.join(twice)} is given twice; give each topology once (a copy of its file under another name may "
             "run beside it)"
         )
-
-
-def workload_file(given: str) -> Path:
-    """Finds a workload by its name or path.
-
-    Raises:
-        UsageError: There is none; lists those that are there.
-    """
-    named = {file.stem: file for file in sorted(WORKLOADS.glob("*.yaml"))}
-    path = Path(given) if given.endswith((".yaml", ".yml")) else named.get(given)
-    if path is None or not path.is_file():
-        raise UsageError(
-            f"workload={given} does not exist: choose one of {', '.join(named)}, or give the path of a YAML file"
-        )
-    return path
 
 
 def _seconds(given: str) -> float | None:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 from experiment.blocks import THE_SHOP, WORKLOAD, Blocks, Makers, RunTrial
 from experiment.plan.arms_in_blocks import PLAN, Plan
 from experiment.plan.closed_loop import ClosedLoop
-from experiment.plan.mix import require_fitting
+from experiment.plan.workload import require_fitting
 from experiment.progress import shown
 from experiment.results.folder import ResultsFolder
 from experiment.results.manifest import now

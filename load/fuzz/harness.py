@@ -25,7 +25,7 @@ from experiment.arguments import WORKLOADS
 from experiment.cli import app
 from experiment.commands.options import SUSPECT, reported_errors
 from experiment.generator.shopload import BINARY
-from experiment.plan.mix import mix_of
+from experiment.plan.workload import mix_of
 from fuzz.inputs import Input, mutated, odd
 from fuzz.judge import ANSWERED, REFUSED, UNANSWERED
 from hops.kinds import make_report

@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 import psycopg
 
-from experiment.arguments import workload_file
 from experiment.generator.shopload import BINARY, Shopload
 from experiment.generator.tapes import parity_tape
 from experiment.parity.reference import Reference
+from experiment.plan.workload import workload_file
 from mesh.components.postgres import database
 from mesh.components.shop_processes import TRIAL_DATABASE, Data, database_task
 from mesh.description.ports import Ports

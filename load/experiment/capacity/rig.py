@@ -19,7 +19,7 @@ from experiment.capacity.step import StepPlan, step_of
 from experiment.generator.shopload import BINARY, Load, Shopload, Tape
 from experiment.generator.tapes import parity_tape
 from experiment.plan.arms_in_blocks import DATA_SEED
-from experiment.plan.mix import in_stairs
+from experiment.plan.workload import in_stairs
 from experiment.progress import Progress, minutes
 from experiment.results.folder import check_room
 from experiment.trial.outcome import JOURNEYS, VEGETA, Clock

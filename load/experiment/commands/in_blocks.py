@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from experiment.arguments import checked_seed, number, whole_number, workload_file
+from experiment.arguments import checked_seed, number, whole_number
 from experiment.blocks import expected_s
 from experiment.commands import options
 from experiment.errors import UsageError
@@ -21,6 +21,7 @@ from experiment.plan.closed_loop import ClosedLoop
 from experiment.plan.precision import Foreseen, foresee, parse_precision, percent
 from experiment.plan.profiles import PROFILES, profile_named
 from experiment.plan.resume import take_up
+from experiment.plan.workload import workload_file
 from experiment.progress import minutes
 from experiment.results.folder import RESULTS, ResultsFolder
 from experiment.runner import begin, load_line, run_plan

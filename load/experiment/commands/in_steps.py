@@ -7,13 +7,13 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from experiment.arguments import checked_seed, topologies_of, workload_file
+from experiment.arguments import checked_seed, topologies_of
 from experiment.capacity.recorder import Recorder
 from experiment.capacity.rig import Rig, Setup
 from experiment.commands import options
 from experiment.plan.arms_in_blocks import DATA_SEED
-from experiment.plan.mix import require_fitting
 from experiment.plan.networks import refuse_networks
+from experiment.plan.workload import require_fitting, workload_file
 from experiment.progress import Progress, shown
 from experiment.results.folder import RESULTS, ResultsFolder
 from experiment.results.manifest import manifest_of

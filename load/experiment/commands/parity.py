@@ -10,12 +10,12 @@ from typing import Annotated
 
 import typer
 
-from experiment.arguments import checked_seed, topologies_of, workload_file
+from experiment.arguments import checked_seed, topologies_of
 from experiment.commands.options import Seed, Workload, console, reported_errors
 from experiment.generator.shopload import BINARY, Shopload
 from experiment.generator.tapes import parity_tape
 from experiment.parity.across import check_topologies, parity_table
-from experiment.plan.mix import require_fitting
+from experiment.plan.workload import require_fitting, workload_file
 from experiment.progress import Progress
 from hops.terminal.render import rendered
 from mesh.components.trial import as_it_runs, require_fit

@@ -11,13 +11,14 @@ from typing import Annotated, Any
 
 import typer
 
-from experiment.arguments import checked_seed, whole_number, workload_file
+from experiment.arguments import checked_seed, whole_number
 from experiment.blocks import expected_s
 from experiment.commands.options import RunName, Topologies, console, reported_errors
 from experiment.commands.prove_conformance import prove_conformance_command
 from experiment.generator.shopload import BINARY, Shopload
 from experiment.plan.arms_in_blocks import MOST_BLOCKS, Plan
 from experiment.plan.resume import take_up
+from experiment.plan.workload import workload_file
 from experiment.progress import minutes, shown
 from experiment.proofs import account as account_proof
 from experiment.proofs import delays as delay_proof

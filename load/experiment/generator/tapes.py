@@ -10,7 +10,7 @@ import yaml
 
 from experiment.generator.shopload import DEFAULT_PAYLOAD, Shopload, Tape
 from experiment.plan.arms_in_blocks import Arm, Plan
-from experiment.plan.mix import mix_of
+from experiment.plan.workload import mix_of
 from mesh.paths import ROOT
 
 EVEN = ROOT / "load" / "workloads" / "even.yaml"

@@ -8,12 +8,13 @@ from typing import Annotated
 
 import typer
 
-from experiment.arguments import checked_seed, number, workload_file
+from experiment.arguments import checked_seed, number
 from experiment.commands import options
 from experiment.plan.arms_in_blocks import Plan, arms_of
 from experiment.plan.closed_loop import parse_closed_loop
 from experiment.plan.networks import channel_networks
 from experiment.plan.profiles import PROFILES, profile_named
+from experiment.plan.workload import workload_file
 from experiment.results.folder import RESULTS
 from hops.run.documents.summary import Summary
 from mesh.description.options import Given, Json, TopologyName, takes_switches

@@ -17,9 +17,9 @@ from experiment.commands.in_blocks import Common, refuse_beside_resume
 from experiment.errors import UsageError
 from experiment.faults.faults import FAULTS, Chosen, chosen, kinds, lacking
 from experiment.plan.arms_in_blocks import DATA_SEED, PLAN, Arm, Plan, in_comparison
-from experiment.plan.mix import mix_of
 from experiment.plan.own_load import OwnLoad
 from experiment.plan.resume import take_up
+from experiment.plan.workload import mix_of
 from experiment.progress import minutes
 from experiment.results.folder import RESULTS, ResultsFolder, read_json
 from experiment.results.manifest import manifest_of, now

@@ -10,12 +10,12 @@ from typing import Annotated, cast
 
 import typer
 
-from experiment.arguments import duration_s, number, whole_number, workload_file
+from experiment.arguments import duration_s, number, whole_number
 from experiment.blocks import WORKLOAD
 from experiment.commands.options import RunName, console, end, reported_errors
 from experiment.errors import UsageError
-from experiment.plan.mix import mix_of
 from experiment.plan.networks import channel_networks
+from experiment.plan.workload import mix_of, workload_file
 from experiment.results.folder import RESULTS, find_run, finished_runs
 from hops.analysis.summary import check_run, distance_figures, every_pair, summarise
 from hops.kinds.decide.analysis import Customers, decide

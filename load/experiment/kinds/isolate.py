@@ -12,8 +12,8 @@ import typer
 from experiment.commands import in_blocks
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import Arm, Plan, arm_of
-from experiment.plan.mix import mix_of
 from experiment.plan.networks import refuse_networks
+from experiment.plan.workload import mix_of
 from hops.kinds.isolate.arms import APART, AS_IS, KIND, WITHOUT, label_of
 from mesh.description.options import Given, TopologyName
 from mesh.description.topology import Topology, load_topology

@@ -15,13 +15,14 @@ import numpy as np
 import psycopg
 import typer
 
-from experiment.arguments import ascending, checked_seed, duration_s, number, topologies_of, whole_number, workload_file
+from experiment.arguments import ascending, checked_seed, duration_s, number, topologies_of, whole_number
 from experiment.capacity.rig import PARITY_SAMPLES, Setup
 from experiment.commands import in_steps, options
 from experiment.errors import GeneratorError, UsageError
 from experiment.generator.shopload import BINARY, Load, Shopload, Tape, stop
 from experiment.generator.tapes import parity_tape
 from experiment.plan.arms_in_blocks import DATA_SEED
+from experiment.plan.workload import workload_file
 from experiment.progress import Progress, minutes
 from experiment.results.folder import ResultsFolder
 from experiment.results.manifest import manifest_of, now

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from experiment.arguments import duration_s
 from experiment.errors import UsageError
+from experiment.plan.workload import Arrival
 from mesh.description.topology import LONGEST_NAME, Channel
-from mesh.description.yaml_lines import YamlError, explained, line_of, load_yaml, read_yaml
+from user_files.mistakes import checked
+from user_files.yaml_file import Place as Keys
+from user_files.yaml_file import YamlFile
 
 METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 BUILT_IN = ("key", "seq")
 """Variables that every journey has."""
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9]+([-_][A-Za-z0-9]+)*$", max_length=LONGEST_NAME)]
+NAME = r"^[A-Za-z0-9]+([-_][A-Za-z0-9]+)*$"
+Name = Annotated[str, Field(pattern=NAME, max_length=LONGEST_NAME)]
 VARIABLE, POINTER, HEADER = r"^[A-Za-z_][A-Za-z0-9_]*$", r"^(/.*)?$", r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
 HTTP = rf"^({METHODS.replace(', ', '|')}) (/[^\s#]*|\$\{{\w+\}})$"
 PATH, RPC = r"^/[^\s#]*$", r"^[\w.]+/\w+$"
@@ -227,7 +231,7 @@ class Target(_Part):
     journeys: Annotated[dict[Name, Journey], Field(min_length=1)]
     about: str = ""
     tables: dict[Name, Table] = Field(default_factory=dict)
-    arrival: dict[str, Any] = Field(default_factory=dict)
+    arrival: Arrival = Arrival()
     networks: Any = None
     visit: Literal["warm", "first"] = "warm"
     http: Literal[1, 2] = 1
@@ -243,17 +247,17 @@ class TargetFile:
 
     Attributes:
         path: Where it is; its other files are named from there on.
-        text: What it says.
+        yaml: What it says.
         target: The same, checked.
     """
 
     path: Path
-    text: str
+    yaml: YamlFile
     target: Target
 
-    def error(self, problem: str, *where: object) -> UsageError:
+    def error(self, problem: str, *where: object) -> Exception:
         """What is wrong with it, with the line of what the keys lead to."""
-        return UsageError(f"{self.path}:{line_of(self.text, where)}: {'.'.join(map(str, where))}: {problem}")
+        return self.yaml.wrong(problem, *where)
 
     def beside(self, name: str) -> Path:
         """The path of a file that it names."""
@@ -266,53 +270,25 @@ def read_target(path: Path) -> TargetFile:
     Raises:
         UsageError: It is no target file; names the line and what is wrong.
     """
-    try:
-        text = read_yaml(path)
-        document = load_yaml(text, str(path))
-    except YamlError as error:
-        raise UsageError(str(error)) from error
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}") from error
-    if not isinstance(document, dict):
-        raise UsageError(f"{path}:1: must be a mapping with the keys name, targets and journeys")
-    try:
-        return TargetFile(path, text, Target.model_validate(document))
-    except ValidationError as error:
-        raise UsageError("\n".join(explained(error, text, str(path), _what))) from error
+    file = YamlFile.read(path, UsageError)
+    target = checked(file, Target, lambda pattern: _EXAMPLES.get(pattern, ""))
+    if problems := list(_problems(target)):
+        raise file.all_wrong(problems)
+    return TargetFile(path, file, target)
 
 
-def _what(item: Any, where: Sequence[Any]) -> str:
-    if item["type"] == "extra_forbidden":
-        return f"is not a key here; valid: {', '.join(_keys(where[:-1]))}"
-    if item["type"] == "string_pattern_mismatch":
-        return f"{item['input']!r} is not valid{_EXAMPLES.get(item['ctx']['pattern'], '')}"
-    return str(item["msg"]).removeprefix("Value error, ")
+def _problems(target: Target) -> Iterator[tuple[Keys, str]]:
+    yield from ((("arrival", *place), text) for place, text in target.arrival.problems())
+    if not any(journey.weight for journey in target.journeys.values()):
+        yield ("journeys",), "all weights are 0"
 
 
 _EXAMPLES = {
-    HTTP: f"; give a method ({METHODS}) and a path, such as GET /products/1",
-    RPC: "; give package.Service/Method",
-    PATH: "; give a path, such as /graphql",
-    POINTER: "; a pointer begins with /, such as /items/0/id",
-    VARIABLE: "; give letters, digits and underscores",
-    HEADER: "; a header's name has no spaces and no colon",
+    NAME: "use letters and digits, with single hyphens or underscores between them",
+    HTTP: f"give a method ({METHODS}) and a path, such as GET /products/1",
+    RPC: "give package.Service/Method",
+    PATH: "give a path, such as /graphql",
+    POINTER: "a pointer begins with /, such as /items/0/id",
+    VARIABLE: "give letters, digits and underscores",
+    HEADER: "a header's name has no spaces and no colon",
 }
-
-
-def _keys(where: Sequence[Any]) -> list[str]:
-    """The keys that are valid at a place of the file."""
-    kind: type[BaseModel] = Target
-    match where:
-        case ["targets", _]:
-            kind = Place
-        case ["tables", _]:
-            kind = Table
-        case ["journeys", _]:
-            kind = Journey
-        case ["journeys", _, "steps", _]:
-            kind = Step
-        case ["journeys", _, "steps", _, "expect"]:
-            kind = Expect
-        case ["journeys", _, "steps", _, "take", _]:
-            kind = Source
-    return list(kind.model_fields)

@@ -15,7 +15,6 @@ from typing import Any
 
 from experiment.own_target.addresses import SCHEMES, address_of
 from experiment.own_target.file import BUILT_IN, Step, Table, TargetFile
-from mesh.description.yaml_lines import line_of
 
 FORMAT = "hopwise-steps/1"
 """As `load/internal/steps` reads it."""
@@ -60,7 +59,8 @@ def _workload(file: TargetFile) -> dict[str, Any]:
         {"journey": name, "channel": journey.channel.value, "weight": journey.weight}
         for name, journey in target.journeys.items()
     ]
-    return {"name": target.name, **({"arrival": target.arrival} if target.arrival else {}), "mix": mix}
+    arrival = target.arrival.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    return {"name": target.name, "arrival": arrival, "mix": mix}
 
 
 def _endpoints(file: TargetFile) -> dict[str, str]:
@@ -93,7 +93,7 @@ def _step(file: TargetFile, speaks: Mapping[str, str], journey: str, place: int,
         )
     document = {
         "name": step.name or _told(step),
-        "line": line_of(file.text, where),
+        "line": file.yaml.line_of(where),
         "at": at,
         "headers": step.headers,
         "status": list(step.expect.status),

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from experiment.arguments import workload_file
 from experiment.plan.arms_in_blocks import Plan
 from experiment.plan.profiles import Profile
+from experiment.plan.workload import workload_file
 from experiment.runner import begin, run_plan
 from hops.run.documents.summary import Summary
 from hops.run.files import RunFiles, read_run

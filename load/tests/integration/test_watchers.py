@@ -19,9 +19,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from experiment.arguments import workload_file
 from experiment.generator.shopload import BINARY, Load, Shopload
 from experiment.kinds.watch import positions, told_to
+from experiment.plan.workload import workload_file
 from experiment.trial.outcome import JOURNEYS
 from hops.run.rows import read_journeys
 from mesh.components.postgres import POSTGRES

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from graphlib import CycleError, TopologicalSorter
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from mesh.description.yaml_lines import YamlError, explained, line_of, load_yaml, read_yaml
 from mesh.errors import TopologyError
 from mesh.paths import TOPOLOGIES
+from user_files.mistakes import checked
+from user_files.yaml_file import YamlFile
 
 
 class Protocol(StrEnum):
@@ -112,6 +113,8 @@ services over gRPC only, and in batches."""
 
 LONGEST_NAME = 60
 """Characters of a topology's name."""
+_NAME = r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$"
+_NAME_HINT = "use letters and digits, with single hyphens between them, such as my-topology"
 
 
 class Program(BaseModel):
@@ -153,7 +156,7 @@ class Topology(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$", max_length=LONGEST_NAME)]
+    name: Annotated[str, Field(pattern=_NAME, max_length=LONGEST_NAME)]
     about: str
     entry: dict[Channel, str]
     links: dict[str, dict[str, Protocol]]
@@ -361,13 +364,7 @@ def load_topology(which: str, folder: Path = TOPOLOGIES, *, updates: str = "off"
 
 
 def _parse_file(file: Path) -> Topology:
-    try:
-        text = read_yaml(file)
-    except YamlError as error:
-        raise TopologyError(str(error)) from error
-    except OSError as error:
-        raise TopologyError(f"{file}: cannot be read: {error}") from error
-    return parse_topology(text, str(file))
+    return _topology_of(YamlFile.read(file, TopologyError))
 
 
 def parse_topology(text: str, source: str) -> Topology:
@@ -380,20 +377,15 @@ def parse_topology(text: str, source: str) -> Topology:
     Raises:
         TopologyError: It is not YAML, has the wrong shape, or describes a system that cannot run.
     """
-    try:
-        data = load_yaml(text, source)
-    except YamlError as error:
-        raise TopologyError(str(error)) from error
-    if not isinstance(data, dict):
-        raise TopologyError(f"{source}:1: must be a mapping with the keys name, about, entry and links")
-    try:
-        topology = Topology.model_validate(data)
-    except ValidationError as error:
-        raise TopologyError("\n".join(explained(error, text, source, _what))) from error
-    problems = [f"{source}:{line_of(text, path)}: {problem}" for path, problem in _problems(topology)]
+    return _topology_of(YamlFile(source, text, TopologyError))
+
+
+def _topology_of(file: YamlFile) -> Topology:
+    topology = checked(file, Topology, {_NAME: _NAME_HINT}.__getitem__)
+    problems = list(_problems(topology))
     if problems:
-        raise TopologyError("\n".join(problems))
-    return topology.model_copy(update={"programs": _found_from(Path(source).parent, topology.programs)})
+        raise file.all_wrong(problems)
+    return topology.model_copy(update={"programs": _found_from(Path(file.source).parent, topology.programs)})
 
 
 def _found_from(folder: Path, programs: Mapping[str, Program]) -> dict[str, Program]:
@@ -409,25 +401,6 @@ def _found_from(folder: Path, programs: Mapping[str, Program]) -> dict[str, Prog
 
 def _choices(folder: Path) -> str:
     return f"Valid: {', '.join(names(folder))}, or the path of a YAML file."
-
-
-def _what(item: Any, where: Sequence[Any]) -> str:
-    kind = item["type"]
-    if kind == "missing":
-        return "is missing"
-    if kind == "extra_forbidden":
-        of, keys = ("a topology", Topology) if len(where) == 1 else ("a program", Program)
-        return f"is not a key of {of}; valid: {', '.join(keys.model_fields)}"
-    if kind == "value_error":
-        return str(item["ctx"]["error"])
-    if kind == "enum":
-        return f"{item['input']!r} is unknown; valid: {item['ctx']['expected']}"
-    if kind in ("string_pattern_mismatch", "string_too_long"):
-        return (
-            f"{item['input']!r} is not a valid name; use letters and digits, with single hyphens between them, "
-            f"{LONGEST_NAME} characters at most, as my-topology"
-        )
-    return str(item["msg"])
 
 
 Problem = tuple[list[str], str]

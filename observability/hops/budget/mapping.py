@@ -17,22 +17,17 @@ import re
 from collections.abc import Mapping
 from fnmatch import translate
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from hops.budget.parts import UNATTRIBUTED
-from hops.budget.user_yaml import composed, entries
 from hops.errors import InputError
 from hops.traces.span import Span
-
-if TYPE_CHECKING:
-    import yaml
+from user_files.words import in_quotes, named, valid
 
 SECTIONS = ("services", "operations", "parts")
 KINDS = ("work", "wire", "db", "cache", "queue", "messaging", "external")
 """What stands before the colon of a part."""
-TEXT = "tag:yaml.org,2002:str"
 
 
 class Names:
@@ -92,31 +87,26 @@ def read_names(path: Path) -> NameMap:
     """Reads a file of names.
 
     Raises:
-        InputError: It is no YAML, or has other sections or values; the message names the line and the choices.
-        OSError: It cannot be read.
+        InputError: It cannot be read, is not YAML, or has other sections or values; names the line and the choices.
     """
-    document = composed(path)
-    if document is None:
+    from user_files.yaml_file import YamlFile
+
+    file = YamlFile.read(path, InputError)
+    if file.data is None:
         return NameMap()
-    sections: dict[str, dict[str, str]] = {}
-    for section, place, patterns in entries(document, path, ", ".join(SECTIONS)):
+    problems: list[tuple[tuple[str, ...], str]] = []
+    sections = file.entries(f"sections, which are {', '.join(SECTIONS)}")
+    for section in sections:
         if section not in SECTIONS:
-            raise InputError(f"{place}: {section!r} is no section; choose from {', '.join(SECTIONS)}")
-        sections[section] = {
-            pattern: _name(section, pattern, value, line)
-            for pattern, line, value in entries(patterns, path, f'{section}, such as "cart-*": cart')
-        }
+            problems.append(((section,), f"is not a section; {valid(section, SECTIONS)}"))
+            continue
+        for pattern, name in file.entries('patterns and names, such as "cart-*": cart', section).items():
+            if not (isinstance(name, str) and pattern and name):
+                problems.append(((section, pattern), f"must be a text, not {named(name)}{in_quotes(name)}"))
+            elif section == "parts" and name != UNATTRIBUTED and name.partition(":")[0] not in KINDS:
+                begins = ", ".join(f"{kind}:" for kind in KINDS)
+                text = f"{named(name)} is not a part; a part begins with {begins} or is {UNATTRIBUTED}"
+                problems.append(((section, pattern), text))
+    if problems:
+        raise file.all_wrong(problems)
     return NameMap(sections)
-
-
-def _name(section: str, pattern: str, node: yaml.Node, place: str) -> str:
-    """What a pattern's names are called instead."""
-    name = node.value
-    if not (node.tag == TEXT and pattern and name):
-        raise InputError(f"{place}: {pattern!r}: {name!r}: both must be text; put numbers in quotes")
-    if section == "parts" and name != UNATTRIBUTED and name.partition(":")[0] not in KINDS:
-        raise InputError(
-            f"{place}: {name!r} is no part; one begins with {', '.join(f'{kind}:' for kind in KINDS)} "
-            f"or is {UNATTRIBUTED}"
-        )
-    return str(name)

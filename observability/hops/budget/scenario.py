@@ -11,10 +11,10 @@ import msgspec
 
 from hops.budget.parts import is_entry, part_of
 from hops.budget.retiming import Calls, Change, Scenario
-from hops.budget.user_yaml import composed, entries
 from hops.errors import InputError
 from hops.traces.tree import Tree
 from hops.units import NS_PER_UNIT
+from user_files.words import in_quotes, named, valid
 
 QUEUE = "queue:"
 """Parts of this kind follow from the load, and cannot be changed."""
@@ -183,10 +183,7 @@ Given = tuple[list[str], list[str], list[str]]
 """Changes, parallel calls and removed calls, in the words of the options."""
 
 
-class _File(msgspec.Struct):
-    change: dict[str, str] = {}
-    parallel: dict[str, list[str]] = {}
-    remove: list[str] = []
+SECTIONS = ("change", "parallel", "remove")
 
 
 def read_scenario(path: Path, *options: list[str]) -> Given:
@@ -197,19 +194,40 @@ def read_scenario(path: Path, *options: list[str]) -> Given:
         options: Changes, parallel calls and removed calls.
 
     Raises:
-        InputError: The file has another form; names the place.
-        OSError: The file cannot be read.
+        InputError: The file cannot be read, or has another form; names the line.
     """
-    document = composed(path)
-    for name, place, _ in () if document is None else entries(document, path, ", ".join(_File.__struct_fields__)):
-        if name not in _File.__struct_fields__:
-            raise InputError(f"{place}: unknown name {name!r}; choose from {', '.join(_File.__struct_fields__)}")
-    try:
-        file = msgspec.yaml.decode(path.read_bytes(), type=_File, strict=False)
-    except msgspec.DecodeError as error:
-        raise InputError(
-            f"{path}: {error}; a file has change, parallel and remove, as the documentation shows"
-        ) from error
-    changes = [f"{part} {amount}" for part, amount in file.change.items()]
-    parallel = [f"{component}: {', '.join(calls)}" for component, calls in file.parallel.items()]
-    return options[0] + changes, options[1] + parallel, options[2] + file.remove
+    from user_files.yaml_file import YamlFile
+
+    file = YamlFile.read(path, InputError)
+    if file.data is None:
+        return options[0], options[1], options[2]
+    given = file.entries(f"sections, which are {', '.join(SECTIONS)}")
+    problems: list[tuple[tuple[object, ...], str]] = [
+        ((name,), f"is not a section; {valid(name, SECTIONS)}") for name in given if name not in SECTIONS
+    ]
+    changes = file.entries("parts and amounts, such as work:payment: -50%", "change") if "change" in given else {}
+    for part, amount in changes.items():
+        if not isinstance(amount, str):
+            problems.append((("change", part), f"must be an amount such as -50% or +2ms, not {named(amount)}"))
+    beside = (
+        file.entries("components and their calls, such as order: [a, b]", "parallel") if "parallel" in given else {}
+    )
+    lists: dict[tuple[object, ...], object] = {("parallel", component): calls for component, calls in beside.items()}
+    if "remove" in given:
+        lists["remove",] = given["remove"]
+    for place, texts in lists.items():
+        if not isinstance(texts, list):
+            problems.append((place, f"must be a list, such as [a, b], not {named(texts)}"))
+            continue
+        problems += [
+            ((*place, at), f"must be a text, not {named(text)}{in_quotes(text)}")
+            for at, text in enumerate(texts)
+            if not isinstance(text, str)
+        ]
+    if problems:
+        raise file.all_wrong(problems)
+    return (
+        options[0] + [f"{part} {amount}" for part, amount in changes.items()],
+        options[1] + [f"{component}: {', '.join(calls)}" for component, calls in beside.items()],
+        options[2] + given.get("remove", []),
+    )

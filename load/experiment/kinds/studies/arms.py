@@ -6,14 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from experiment.arguments import workload_file
 from experiment.errors import UsageError
 from experiment.kinds.studies.study import LoadEntry, Scale, StudyFile
 from experiment.plan.arms_in_blocks import Arm, Plan, arm_of
 from experiment.plan.closed_loop import ClosedLoop
-from experiment.plan.mix import mix_of
 from experiment.plan.own_load import OwnLoad, Sending
 from experiment.plan.profiles import Profile
+from experiment.plan.workload import mix_of, workload_file
 from hops.kinds.studies.document import KIND, Claim, Study, StudyLoad, arm_label
 from mesh.description.switches import MOST_CONNECTIONS, SWITCHES
 from mesh.description.topology import load_topology

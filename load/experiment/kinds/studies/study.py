@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from experiment.errors import UsageError
 from hops.conclusions.wording import listed
 from hops.kinds.studies.document import SIDES, Metric, Relation
-from mesh.description.yaml_lines import YamlError, load_yaml, read_yaml
 from mesh.paths import ROOT
+from user_files.mistakes import checked
+from user_files.words import named, valid
+from user_files.yaml_file import Place, YamlFile
 
 STUDIES = ROOT / "load" / "studies"
 ABSOLUTE = "saturation_users"
@@ -165,42 +167,36 @@ def read_study(file: Path) -> StudyFile:
     """Reads and checks the file of a study.
 
     Raises:
-        UsageError: It cannot be read, or something in it is wrong: names file, claim or load, and what is valid.
+        UsageError: It cannot be read, or something in it is wrong: names the line, the claim, and what is valid.
     """
-    try:
-        document = load_yaml(read_yaml(file), str(file))
-        study = StudyFile.model_validate(document)
-    except YamlError as error:
-        raise UsageError(str(error)) from error
-    except OSError as error:
-        raise UsageError(f"{file}: cannot be read: {error.strerror}") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise UsageError(f"{file}: {_where(document, first['loc'])}: {first['msg']}") from error
-    for problem in _problems(study, file):
-        raise UsageError(f"{file}: {problem}")
+    opened = YamlFile.read(file, UsageError)
+    study = checked(opened, StudyFile)
+    if problems := list(_problems(study, file)):
+        raise opened.all_wrong(problems)
     return study
 
 
-def _problems(study: StudyFile, file: Path) -> Sequence[str]:
+def _problems(study: StudyFile, file: Path) -> Iterator[tuple[Place, str]]:
     ids = [claim.id for claim in study.claims]
-    problems = [] if study.id == file.stem else [f"id {study.id} is not the file's name"]
-    problems += [f"claim {one}: is there twice" for one, count in Counter(ids).items() if count > 1]
-    problems += [f"claim {claim.id}: {text}" for claim in study.claims for text in _problems_of(claim, study)]
+    if study.id != file.stem:
+        yield ("id",), f"{study.id} is not the file's name"
+    for at, claim in enumerate(study.claims):
+        texts = ["is there twice"] if claim.id in ids[:at] else []
+        yield from ((("claims", at), f"claim {claim.id}: {text}") for text in (*texts, *_problems_of(claim, study)))
     for name, load in study.replay.loads.items():
+        place = "replay", "loads", name
         if (load.users is None) == (load.arrivals is None):
-            problems.append(f"load {name}: give either users (a closed loop) or arrivals (one request each)")
+            yield place, "give either users (a closed loop) or arrivals (one request each)"
         unknown = [one for one in load.answers if one not in ids]
-        problems += [f"load {name}: answers {one}, which is no claim; claims: {', '.join(ids)}" for one in unknown]
-    for key, named in (("published", study.replay.published), ("not_comparable", study.replay.not_comparable)):
-        unknown = [one for one in named if one not in ids]
-        problems += [f"{key}: {one} is no claim; claims: {', '.join(ids)}" for one in unknown]
-    return problems
+        yield from (((*place, "answers"), f"{named(one)} is not a claim; {valid(one, ids)}") for one in unknown)
+    for key, claims in (("published", study.replay.published), ("not_comparable", study.replay.not_comparable)):
+        unknown = [one for one in claims if one not in ids]
+        yield from ((("replay", key, one), f"{named(one)} is not a claim; {valid(one, ids)}") for one in unknown)
 
 
 def _problems_of(claim: ClaimEntry, study: StudyFile) -> Sequence[str]:
-    named = [side for side in (claim.left, claim.right) if side is not None]
-    problems = [f"{side!r} is no side; valid: {', '.join(SIDES)}" for side in named if side not in SIDES]
+    sides = [side for side in (claim.left, claim.right) if side is not None]
+    problems = [f"{named(side)} is not a side; {valid(side, SIDES)}" for side in sides if side not in SIDES]
     if claim.right is None and claim.metric != ABSOLUTE:
         problems.append(f"right is missing: only {ABSOLUTE} has one side")
     if claim.relation == "ratio":
@@ -239,12 +235,3 @@ def _at(tables: Mapping[Any, Any], where: str) -> Any:
     for key in where.split("."):
         value = {str(name): one for name, one in value.items()}[key]
     return value
-
-
-def _where(document: Any, loc: Sequence[str | int]) -> str:
-    """The place of a fault, with the claim's id in place of its number."""
-    if len(loc) > 1 and loc[0] == "claims" and isinstance(loc[1], int):
-        entry = document["claims"][loc[1]]
-        name = entry.get("id", loc[1] + 1) if isinstance(entry, dict) else loc[1] + 1
-        return f"claim {name}: {'.'.join(map(str, loc[2:]))}"
-    return ".".join(map(str, loc)) or "the file"

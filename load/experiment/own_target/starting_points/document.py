@@ -14,7 +14,7 @@ import yaml
 
 from experiment.errors import UsageError
 from experiment.own_target.file import METHODS
-from mesh.description.yaml_lines import MOST_BYTES, YamlError, load_yaml
+from user_files.yaml_file import MAX_BYTES, YamlFile
 
 LARGEST = 64 << 20
 FORM = "application/x-www-form-urlencoded"
@@ -43,9 +43,7 @@ def write_start(source: Path, made: Callable[[Any], Start], out: Path) -> list[s
         if source.stat().st_size > LARGEST:
             raise UsageError(f"{source} has more than {LARGEST >> 20} MiB")
         text = source.read_text(encoding="utf-8-sig")
-        read = json.loads(text) if text.lstrip().startswith("{") else load_yaml(text, str(source))
-    except YamlError as error:
-        raise UsageError(str(error)) from error
+        read = json.loads(text) if text.lstrip().startswith("{") else YamlFile(str(source), text, UsageError).data
     except OSError as error:
         raise UsageError(f"{source} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
@@ -57,8 +55,8 @@ def write_start(source: Path, made: Callable[[Any], Start], out: Path) -> list[s
     text = "# Edit this: weights, variables, and what answers must be.\n" + yaml.safe_dump(
         document, sort_keys=False, allow_unicode=True, width=120
     )
-    if len(text.encode()) > MOST_BYTES:
-        raise UsageError(f"{source} gives a target file of more than {MOST_BYTES >> 10} KiB: leave requests out of it")
+    if len(text.encode()) > MAX_BYTES:
+        raise UsageError(f"{source} gives a target file of more than {MAX_BYTES >> 10} KiB: leave requests out of it")
     try:
         with out.open("x", encoding="utf-8") as file:
             file.write(text)

@@ -22,7 +22,7 @@ from experiment.kinds.overload import parse_capacity
 from experiment.kinds.stress import DEFAULT_USERS, connections_for, parse_users, tape_rate
 from experiment.kinds.sweep import HIGHEST_OBJECTIVE, LEAST_JOURNEYS, PROFILES, judged, rates, seen, step_s
 from experiment.plan.closed_loop import ClosedLoop
-from experiment.plan.mix import in_stairs
+from experiment.plan.workload import in_stairs
 from experiment.progress import Progress
 from experiment.results.folder import read_json
 from hops.errors import JaegerError

@@ -13,7 +13,7 @@ from experiment.arguments import WORKLOADS
 from experiment.errors import GeneratorError, UsageError
 from experiment.generator.shopload import Load, Shopload, Tape, stop
 from experiment.generator.tapes import EVEN, parity_tape
-from experiment.plan.mix import mix_of
+from experiment.plan.workload import mix_of
 
 
 def program(folder: Path, script: str) -> Shopload:

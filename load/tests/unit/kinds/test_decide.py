@@ -115,7 +115,7 @@ def test_what_is_not_given_is_the_run_s():
 
 def test_the_mix_of_the_run_s_own_workload_is_not_weighed_anew(tmp_path):
     file = tmp_path / "orders.yaml"
-    file.write_text("mix: [{journey: order_history, channel: web, weight: 1}]\n", encoding="utf-8")
+    file.write_text("name: orders\nmix: [{journey: order_history, channel: web, weight: 1}]\n", encoding="utf-8")
     own, named = document(), document("--workload", "default")
     assert named == own
     assert own["web"]["quickest"] != document("--workload", file)["web"]["quickest"]
@@ -143,7 +143,7 @@ def test_without_any_results_it_says_what_to_run(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--workload", "nowhere"], "workload=nowhere does not exist: choose one of chaos, default,"),
+        (["--workload", "nowhere"], "workload=nowhere does not exist; valid: chaos, default,"),
         (["--network", "6g"], "network=6g is unknown; valid: loopback, lan, wifi, 5g, 4g, 3g"),
         (["--rtt", "2h"], "rtt=2h is not a round-trip time from 0ms to 2s"),
         (["--bandwidth", "0"], "bandwidth=0 is not of the form DOWN/UP"),
@@ -157,7 +157,7 @@ def test_bad_input_exits_with_2_and_the_valid_choices(arguments, words):
 
 def test_a_journey_that_the_run_lacks_is_named(tmp_path):
     file = tmp_path / "odd.yaml"
-    file.write_text("mix: [{journey: browse, channel: partner, weight: 1}]\n", encoding="utf-8")
+    file.write_text("name: lacking\nmix: [{journey: browse, channel: partner, weight: 1}]\n", encoding="utf-8")
     done = invoke("--workload", file)
     assert done.exit_code == 1
     assert (

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from experiment.arguments import workload_file
 from experiment.errors import UsageError
 from experiment.kinds.isolate import isolate_arms, require_others
+from experiment.plan.workload import workload_file
 from mesh.description.topology import load_topology
 
 GRAPHQL = load_topology("graphql")
@@ -38,7 +38,7 @@ def test_a_journey_that_the_workload_lacks_is_named_with_those_that_it_has(tmp_p
         require_others(DEFAULT, "dance")
     alone = tmp_path / "alone.yaml"
     alone.write_text(
-        "mix:\n- {journey: browse, channel: web, weight: 1}\n- {journey: login, channel: web, weight: 0}\n"
+        "name: alone\nmix:\n- {journey: browse, channel: web, weight: 1}\n- {journey: login, channel: web, weight: 0}\n"
     )
     with pytest.raises(UsageError, match="journey=login: the workload alone has browse; give one of these"):
         require_others(alone, "login")

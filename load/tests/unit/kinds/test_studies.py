@@ -64,17 +64,20 @@ def test_a_load_keeps_the_studys_pace_and_says_what_it_was_divided_by() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"metric": "speed"}, r"claim N1: metric: Input should be 'latency_p50', .* or 'saturation_users'"),
-        ({"relation": "about"}, r"claim N1: relation: Input should be 'lt', 'gt', 'eq' or 'ratio'"),
-        ({"left": "soap"}, r"claim N1: 'soap' is no side; valid: rest, graphql, grpc, thrift"),
-        ({"right": None}, r"claim N1: right is missing: only saturation_users has one side"),
-        ({"value": None}, r"claim N1: a ratio needs its value"),
-        ({"value": [0.9, 1.1]}, r"claim N1: value \[0.9, 1.1\] lies on neither side of 1"),
-        ({"relation": "eq", "value": None}, r"claim N1: eq needs a tolerance"),
-        ({"left": "thrift"}, r"claim N1: its load flat-100 does not run thrift"),
-        ({"id": "N2"}, r"claim N2: is there twice"),
-        ({"id": "N99"}, r"claim N99: it needs either a load that answers it, or a reason in not_comparable"),
-        ({"colour": "red"}, r"claim N1: colour: Extra inputs are not permitted"),
+        ({"metric": "speed"}, r"claims\[0\]\.metric: 'speed' is unknown; valid: latency_p50, .*, saturation_users"),
+        ({"relation": "about"}, r"claims\[0\]\.relation: 'about' is unknown; valid: lt, gt, eq, ratio"),
+        ({"left": "soap"}, r"claims\[0\]: claim N1: 'soap' is not a side; valid: rest, graphql, grpc, thrift"),
+        ({"right": None}, r"claims\[0\]: claim N1: right is missing: only saturation_users has one side"),
+        ({"value": None}, r"claims\[0\]: claim N1: a ratio needs its value"),
+        ({"value": [0.9, 1.1]}, r"claims\[0\]: claim N1: value \[0.9, 1.1\] lies on neither side of 1"),
+        ({"relation": "eq", "value": None}, r"claims\[0\]: claim N1: eq needs a tolerance"),
+        ({"left": "thrift"}, r"claims\[0\]: claim N1: its load flat-100 does not run thrift"),
+        ({"id": "N2"}, r"claims\[1\]: claim N2: is there twice"),
+        (
+            {"id": "N99"},
+            r"claims\[0\]: claim N99: it needs either a load that answers it, or a reason in not_comparable",
+        ),
+        ({"colour": "red"}, r"claims\[0\]\.colour: is not a key here; valid: id, metric, left, right"),
     ],
 )
 def test_a_wrong_claim_is_refused_by_name(change: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -82,7 +85,7 @@ def test_a_wrong_claim_is_refused_by_name(change: dict[str, Any], message: str, 
     document["claims"][0] |= change
     file = tmp_path / "niswar.yaml"
     file.write_text(yaml.safe_dump(document), encoding="utf-8")
-    with pytest.raises(UsageError, match=rf"niswar.yaml: {message}"):
+    with pytest.raises(UsageError, match=rf"niswar\.yaml:\d+: {message}"):
         read_study(file)
 
 

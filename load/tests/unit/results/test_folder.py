@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from experiment.arguments import workload_file
 from experiment.errors import UsageError
 from experiment.plan.profiles import PROFILES, profile_named
+from experiment.plan.workload import workload_file
 from experiment.results.folder import ResultsFolder, check_room, find_run, finished_runs, unfinished
 
 
@@ -36,7 +36,7 @@ def test_a_name_that_leads_elsewhere_is_refused(tmp_path: Path, name: str) -> No
 @pytest.mark.parametrize("name", ["../workloads/default", "..", "", "/etc/hostname", "defaul*"])
 def test_a_workload_is_a_name_or_a_yaml_file(name: str) -> None:
     named = "chaos, default, distant, document, even, sequential, updates"
-    with pytest.raises(UsageError, match=f"does not exist: choose one of {named}, or give the path"):
+    with pytest.raises(UsageError, match=rf"does not exist; (did you mean default\? )?valid: {named}, or the path"):
         workload_file(name)
 
 

@@ -7,22 +7,19 @@ together in 95 % of all files (Bonferroni's inequality), so that a file of many 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from hops.analysis.of_traces.timelines import FIGURES, TOTAL, Timeline
 from hops.budget.parts import UNATTRIBUTED
-from hops.budget.user_yaml import composed, entries
 from hops.errors import InputError
 from hops.statistics.correction import SIGNIFICANCE
 from hops.statistics.in_time import interval_of
 from hops.statistics.intervals import Interval
 from hops.units import NS_PER_MS, NS_PER_UNIT
-
-if TYPE_CHECKING:
-    import yaml
+from user_files.words import named, valid
 
 State = Literal["holds", "in doubt", "broken", "cannot tell"]
 _TIME = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[nuµm]?s)")
@@ -44,7 +41,7 @@ class Limit:
     part: str
     figure: str
     ms: float
-    places: tuple[str, str, str]
+    places: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,20 +79,31 @@ def read_limits(path: Path) -> list[Limit]:
     """Reads limits: operations, in each `total` or parts, in each figures with times.
 
     Raises:
-        InputError: The file has another form; names the line.
-        OSError: The file cannot be read.
+        InputError: The file cannot be read, or has another form; names the line.
     """
-    document = composed(path)
-    if document is None:
-        raise InputError(f"{path}: is empty; give operations with their limits")
-    limits = [
-        Limit(operation, part, figure, _ms(time, place), (of_operation, of_part, place))
-        for operation, of_operation, parts in entries(document, path, "operations")
-        for part, of_part, figures in _parts(parts, path, f"parts of {operation}, or total")
-        for figure, place, time in entries(figures, path, f"figures of {part}: {', '.join(FIGURES)}")
-    ]
+    from user_files.yaml_file import YamlFile
+
+    file = YamlFile.read(path, InputError)
+    if file.data is None:
+        raise file.wrong("is empty; give operations with their limits, such as checkout: {total: {p99: 200 ms}}")
+    limits, problems = [], []
+    for operation in file.entries("operations and their limits"):
+        for part in file.entries("parts and their limits, such as total: {p99: 200 ms}", operation):
+            for figure, time in file.entries("figures and times, such as p99: 200 ms", operation, part).items():
+                places = ((operation,), (operation, part), (operation, part, figure))
+                limit = _ms(time)
+                if figure not in FIGURES:
+                    problems.append((places[-1], f"is not a figure; {valid(figure, FIGURES)}"))
+                elif limit is None:
+                    text = f"{named(time)} is not a time; give a number with ns, us, ms or s, such as 2 ms"
+                    problems.append((places[-1], text))
+                else:
+                    lines = tuple(f"{path}:{file.line_of(place)}" for place in places)
+                    limits.append(Limit(operation, part.replace("->", "→"), figure, limit, lines))
+    if problems:
+        raise file.all_wrong(problems)
     if not limits:
-        raise InputError(f"{path}: has no limits")
+        raise file.wrong("has no limits; give operations with limits, such as checkout: {total: {p99: 200 ms}}")
     return limits
 
 
@@ -123,30 +131,22 @@ def check(limits: Sequence[Limit], timelines: Mapping[str, Timeline]) -> list[Ch
     return checked
 
 
-def _parts(node: yaml.Node, path: Path, what: str) -> Iterator[tuple[str, str, yaml.Node]]:
-    """Those of `entries`, with arrows as parts have them; names of operations keep theirs."""
-    for name, place, value in entries(node, path, what):
-        yield name.replace("->", "→"), place, value
-
-
-def _ms(node: yaml.Node, place: str) -> float:
-    match = _TIME.fullmatch(str(node.value).strip())
-    if match is None:
-        raise InputError(f"{place}: {node.value!r} is no time; give a number with ns, us, ms or s, as 2 ms")
-    return float(match["number"]) * NS_PER_UNIT[match["unit"]] / NS_PER_MS
+def _ms(time: object) -> float | None:
+    match = _TIME.fullmatch(time.strip()) if isinstance(time, str) else None
+    return float(match["number"]) * NS_PER_UNIT[match["unit"]] / NS_PER_MS if match else None
 
 
 def _mistake(limit: Limit, timelines: Mapping[str, Timeline]) -> str:
     """The first name of a limit that there is not; empty if there are all."""
     timeline = timelines.get(limit.operation)
     parts = {} if timeline is None else dict.fromkeys((TOTAL, *timeline.parts_ms, UNATTRIBUTED))
-    for name, valid, what, place in zip(
-        (limit.operation, limit.part, limit.figure),
-        (timelines, parts, FIGURES),
-        ("operation", f"part of {limit.operation}", "figure"),
+    for name, known, what, place in zip(
+        (limit.operation, limit.part),
+        (timelines, parts),
+        ("an operation of the traces", f"a part of {limit.operation}"),
         limit.places,
-        strict=True,
+        strict=False,
     ):
-        if name not in valid:
-            return f"{place}: {name!r} is no {what}; choose from {', '.join(valid)}"
+        if name not in known:
+            return f"{place}: {named(name)} is not {what}; {valid(name, known)}"
     return ""

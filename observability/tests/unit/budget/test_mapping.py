@@ -52,15 +52,21 @@ def test_patterns_that_fit_nothing_are_told(draw, tmp_path):
 
 
 WRONG = {
-    "no YAML": ("services: [", "names.yaml:1: not YAML"),
-    "a list": ("- a", ":1: needs names of services, operations, parts"),
+    "no YAML": ("services: [", "names.yaml:1: not valid YAML: "),
+    "a list": ("- a", ":1: must be a mapping of sections, which are services, operations, parts, not a list"),
     "another section": (
         "# Names\nservice: {a: b}",
-        ":2: 'service' is no section; choose from services, operations, parts",
+        ":2: service: is not a section; did you mean services? valid: services, operations, parts",
     ),
-    "no table": ("services: [a]", ':1: needs names of services, such as "cart-*": cart'),
-    "a number": ("services:\n  a: 1", ":2: 'a': '1': both must be text; put numbers in quotes"),
-    "no part": ("parts:\n  a: b", ":2: 'b' is no part; one begins with work:, wire:, db:"),
+    "no table": (
+        "services: [a]",
+        ':1: services: must be a mapping of patterns and names, such as "cart-*": cart, not a list',
+    ),
+    "a number": ("services:\n  a: 1", ":2: services.a: must be a text, not 1: put it in quotes"),
+    "nothing for a pattern": ("services: {a: }", ":1: services.a: must be a text, not empty"),
+    "a key that is no text": ("services: {on: x}", ":1: services.true: the key must be a text, not true: put it in"),
+    "twice": ("services: {a: b, a: c}", ":1: not valid YAML: the key 'a' appears twice"),
+    "no part": ("parts:\n  a: b", ":2: parts.a: 'b' is not a part; a part begins with work:, wire:, db:"),
 }
 
 

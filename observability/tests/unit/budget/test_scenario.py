@@ -94,11 +94,17 @@ def test_a_file_says_the_same_as_options(tmp_path):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("change: [", ":1: not YAML: "),
-        ("- a", ":1: needs names of change, parallel, remove"),
-        ("remove: []\nchanges: {}", ":2: unknown name 'changes'; choose from change, parallel, remove"),
-        ("parallel: {order: a}", r"Expected `array`, got `str` - at `\$.parallel"),
-        ("remove: db:product", r"Expected `array`, got `str` - at `\$.remove`"),
+        ("change: [", ":1: not valid YAML: "),
+        ("- a", ":1: must be a mapping of sections, which are change, parallel, remove, not a list"),
+        (
+            "remove: []\nchanges: {}",
+            r":2: changes: is not a section; did you mean change\? valid: change, parallel, remove",
+        ),
+        ("parallel: {order: a}", r":1: parallel\.order: must be a list, such as \[a, b\], not 'a'"),
+        ("change: {a: -50%, a: 1%}", ":1: not valid YAML: the key 'a' appears twice"),
+        ("change:\n  a: 5", r":2: change\.a: must be an amount such as -50% or \+2ms, not 5"),
+        ("remove:\n  - a\n  - 5", r":3: remove\[1\]: must be a text, not 5: put it in quotes"),
+        ("remove: db:product", r":1: remove: must be a list, such as \[a, b\], not 'db:product'"),
     ],
 )
 def test_a_file_of_another_form_is_refused(tmp_path, text, told):

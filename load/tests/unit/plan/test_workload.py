@@ -1,0 +1,172 @@
+"""What of a workload file says how often each journey is sent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from experiment.arguments import WORKLOADS
+from experiment.errors import UsageError
+from experiment.plan.workload import mix_of, require_fitting, workload_file
+from mesh.description.switches import parse_switches
+
+
+def test_every_shipped_workload_has_a_mix() -> None:
+    for file in WORKLOADS.glob("*.yaml"):
+        assert sum(mix_of(file).values()) > 0
+    mix = mix_of(WORKLOADS / "default.yaml")
+    assert mix["checkout", "web"] == 6
+    assert mix["checkout", "partner"] == 2
+
+
+MIX = "mix:\n  - {journey: browse, channel: web, weight: 1}\n"
+JOURNEYS = (
+    "valid: browse, product, order_history, order_status, checkout, login, update_profile, bulk_lines, document, "
+    "notifications"
+)
+
+
+def share(text: str) -> str:
+    return f"name: x\nmix:\n  - {{{text}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "messages"),
+    [
+        ("", ["1: is empty; give a mapping with the keys name, mix"]),
+        ("- browse", ["1: is not a mapping; give a mapping with the keys name, mix"]),
+        ("name: x\nmix: [", ["2: not valid YAML: did not find expected node content"]),
+        (MIX + MIX, ["3: not valid YAML: the key 'mix' appears twice"]),
+        (MIX, ["1: name: is missing"]),
+        ("name: x", ["1: mix: is missing"]),
+        ("name: x\nmix: []", ["2: mix: has 0 entries; it needs at least 1"]),
+        ("name: x\nmix: {}", ["2: mix: must be a list, not a mapping"]),
+        ('name: "\\e"\n' + MIX, ["1: name: '\\x1b' has a character that cannot be printed"]),
+        (
+            "name: on\nabout: 5\n" + MIX,
+            [
+                "1: name: must be a text, not true: put it in quotes, as YAML reads on, off, yes and no as true and "
+                "false",
+                "2: about: must be a text, not 5: put it in quotes",
+            ],
+        ),
+        (
+            "name: x\nspeed: 3\n" + MIX,
+            ["2: speed: is not a key here; valid: name, about, arrival, order, pool, networks, mix"],
+        ),
+        (
+            "name: x\n5: 3\n" + MIX,
+            ["2: 5: the key must be a text, not 5: put it in quotes"],
+        ),
+        (
+            share("journey: browse, chanel: web, weight: 1"),
+            [
+                "3: mix[0].channel: is missing",
+                "3: mix[0].chanel: is not a key here; did you mean channel? valid: journey, channel, weight",
+            ],
+        ),
+        (share("journey: browse, channel: web"), ["3: mix[0].weight: is missing"]),
+        (share("journey: browse, channel: web, weight: often"), ["3: mix[0].weight: must be a number, not 'often'"]),
+        (share("journey: browse, channel: web, weight: '5'"), ["3: mix[0].weight: must be a number, not '5'"]),
+        (share("journey: browse, channel: web, weight: -1"), ["3: mix[0].weight: is -1; it must be at least 0"]),
+        (
+            share("journey: browse, channel: web, weight: 1e7"),
+            ["3: mix[0].weight: is 10,000,000; it must be at most 1,000,000"],
+        ),
+        (share("journey: browse, channel: web, weight: .nan"), ["3: not valid YAML: .nan is no finite number"]),
+        (share("journey: browse, channel: web, weight: 0.0001"), ["2: mix: all weights are 0"]),
+        (
+            share("journey: brows, channel: web, weight: 1"),
+            [f"3: mix[0].journey: 'brows' is unknown; did you mean browse? {JOURNEYS}"],
+        ),
+        (
+            share("journey: browse, channel: fax, weight: 1"),
+            ["3: mix[0].channel: 'fax' is unknown; valid: web, mobile, partner"],
+        ),
+        (
+            share("journey: bulk_lines, channel: web, weight: 1"),
+            ["3: mix[0].channel: web does not send bulk_lines; valid: partner"],
+        ),
+        (
+            f"name: x\n{MIX}  - {{journey: browse, channel: web, weight: 2}}\n  - 5\n",
+            ["5: mix[2]: must be a mapping, not 5"],
+        ),
+        (
+            f"name: x\n{MIX}  - {{journey: browse, channel: web, weight: 2}}\n",
+            ["4: mix[1]: browse through web is there twice"],
+        ),
+        ("name: x\narrival: poisson\n" + MIX, ["2: arrival: must be a mapping, not 'poisson'"]),
+        (
+            "name: x\narrival: {process: bus}\n" + MIX,
+            ["2: arrival.process: 'bus' is unknown; valid: poisson, constant, staircase, ramp"],
+        ),
+        ("name: x\narrival: {process: staircase}\n" + MIX, ["2: arrival.process: the process staircase needs steps"]),
+        (
+            "name: x\narrival: {steps: [1]}\n" + MIX,
+            ["2: arrival.steps: steps go with the process staircase; the process is poisson"],
+        ),
+        ("name: x\narrival: {process: staircase, steps: [0]}\n" + MIX, ["2: arrival.steps: all steps are 0"]),
+        (
+            "name: x\narrival:\n  process: staircase\n  steps:\n  - 1\n  - -1\n  - true\n" + MIX,
+            [
+                "6: arrival.steps[1]: is -1; it must be at least 0",
+                "7: arrival.steps[2]: must be a number, not true",
+            ],
+        ),
+        (
+            "name: x\narrival: {process: ramp, from: 1}\n" + MIX,
+            ["2: arrival.process: the process ramp needs from and to"],
+        ),
+        ("name: x\narrival: {process: ramp, from: 0, to: 0}\n" + MIX, ["2: arrival.from: from and to are both 0"]),
+        (
+            "name: x\narrival: {to: 1}\n" + MIX,
+            ["2: arrival.to: to goes with the process ramp; the process is poisson"],
+        ),
+        ("name: x\npool: sea\n" + MIX, ["2: pool: 'sea' is unknown; valid: trial, parity"]),
+        ("name: x\norder: cylce\n" + MIX, ["2: order: 'cylce' is unknown; did you mean cycle? valid: random, cycle"]),
+        (
+            share("journey: browse, channel: web, weight: 0.5") + "order: cycle\n",
+            ["3: mix[0].weight: is 0.5; the order cycle needs a whole number"],
+        ),
+        (
+            share("journey: browse, channel: web, weight: 10001") + "order: cycle\n",
+            ["2: mix: the weights add up to 10,001; a cycle has at most 10,000 journeys"],
+        ),
+    ],
+)
+def test_a_wrong_workload_is_told_by_its_lines(tmp_path: Path, text: str, messages: list[str]) -> None:
+    file = tmp_path / "odd.yaml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError) as refused:
+        workload_file(str(file))
+    assert str(refused.value) == "\n".join(f"{file}:{message}" for message in messages)
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b"name: \xff\n", ":1: not valid YAML: not UTF-8"),
+        (b"# " + bytes(2**14), ": has more than 16384 bytes, which no such file needs"),
+    ],
+)
+def test_a_file_that_is_no_workload_at_all_is_refused(tmp_path: Path, raw: bytes, message: str) -> None:
+    file = tmp_path / "odd.yaml"
+    file.write_bytes(raw)
+    with pytest.raises(UsageError) as refused:
+        workload_file(str(file))
+    assert str(refused.value) == f"{file}{message}"
+
+
+def test_a_payload_needs_a_workload_with_documents() -> None:
+    large, usual = parse_switches(payload="1MB"), parse_switches(payload="1KB")
+    require_fitting(WORKLOADS / "document.yaml", large)
+    require_fitting(WORKLOADS / "default.yaml", usual)
+    with pytest.raises(UsageError, match=r"payload=1MB is for .* document, .*=default has not; give workload=document"):
+        require_fitting(WORKLOADS / "default.yaml", usual, large)
+
+
+def test_notifications_are_read_where_customers_are_told() -> None:
+    require_fitting(WORKLOADS / "updates.yaml", parse_switches(updates="on"))
+    with pytest.raises(UsageError, match=r"workload=updates has the journey notifications, .* give updates=on"):
+        require_fitting(WORKLOADS / "updates.yaml", parse_switches(updates="off"))

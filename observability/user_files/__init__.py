@@ -1,0 +1,1 @@
+"""Files that users write, and what is wrong with them, in words."""

@@ -1,0 +1,198 @@
+"""YAML files that users write: read with the line numbers that a good message needs, and bounded in what they may cost.
+
+Every message begins with `FILE:LINE:`, then names the place in the file, what is wrong there, and what is valid. Each
+package has its own class of errors for what users get wrong, which is passed in.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Hashable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from user_files.words import in_quotes, named
+
+MAX_BYTES = 64 * 1024
+MAX_DEPTH = 16
+MAX_PROBLEMS = 20
+"""How many mistakes of one file are listed."""
+
+Place = Sequence[object]
+"""Keys from the outermost mapping inwards; an entry of a list by its position, from 0."""
+
+
+class YamlFile:
+    """A YAML file as plain data, and the line of each of its values.
+
+    Args:
+        source: Name of the file, for messages.
+        text: What it says.
+        error: Makes the error to raise, from its message.
+
+    Raises:
+        Exception: As `error` makes it: the text is not YAML, a key appears twice, it has aliases, or it is nested too
+            deeply.
+    """
+
+    def __init__(self, source: str, text: str, error: Callable[[str], Exception]) -> None:
+        self.source, self.text, self._error = source, text, error
+        try:
+            _require_small(text)
+            self.data: Any = yaml.load(text, Loader=_StrictLoader)  # noqa: S506 - a SafeLoader
+        except (yaml.YAMLError, ValueError) as problem:
+            # Some scalars look like a number and are none.
+            mark = getattr(problem, "problem_mark", None)
+            # What is missing at the end is missing on the line behind it.
+            where = f":{min(mark.line, text.count(chr(10))) + 1}" if mark is not None else ""
+            why = getattr(problem, "problem", None) or str(problem).splitlines()[0]
+            raise error(f"{source}{where}: not valid YAML: {why}") from problem
+
+    @classmethod
+    def read(cls, path: Path, error: Callable[[str], Exception], max_bytes: int = MAX_BYTES) -> YamlFile:
+        """Reads a file.
+
+        Args:
+            path: The file.
+            error: Makes the error to raise, from its message.
+            max_bytes: Size from which on the file is refused.
+
+        Raises:
+            Exception: As `error` makes it: the file cannot be read, is too large, not UTF-8, or not YAML.
+        """
+        try:
+            with path.open("rb") as opened:
+                raw = opened.read(max_bytes + 1)
+        except OSError as problem:
+            raise error(f"{path}: cannot be read: {problem.strerror}") from problem
+        if len(raw) > max_bytes:
+            raise error(f"{path}: has more than {max_bytes} bytes, which no such file needs")
+        try:
+            return cls(str(path), raw.decode(), error)
+        except UnicodeDecodeError as problem:
+            line = raw.count(b"\n", 0, problem.start) + 1
+            raise error(f"{path}:{line}: not valid YAML: not UTF-8") from problem
+
+    def entries(self, names: str, *place: object) -> dict[str, Any]:
+        """The entries of a mapping whose keys are texts.
+
+        Args:
+            names: What its keys are, for messages.
+            place: Where it is.
+
+        Raises:
+            Exception: There is something else.
+        """
+        data = self.data
+        for key in place:
+            data = data[key]
+        if not isinstance(data, dict):
+            raise self.wrong(f"must be a mapping of {names}, not {named(data)}", *place)
+        for key in data:
+            if not isinstance(key, str):
+                raise self.wrong(f"the key must be a text, not {named(key)}{in_quotes(key)}", *place, key)
+        return data
+
+    def wrong(self, problem: str, *place: object) -> Exception:
+        """The error for what is wrong at a place."""
+        return self.all_wrong([(place, problem)])
+
+    def all_wrong(self, problems: Sequence[tuple[Place, str]]) -> Exception:
+        """The error for several problems, in the order of their lines."""
+        lines = sorted((self.line_of(place), at) for at, (place, _) in enumerate(problems))
+        told = [self._message(line, *problems[at]) for line, at in lines[:MAX_PROBLEMS]]
+        if len(lines) > MAX_PROBLEMS:
+            told.append(f"{self.source}: and {len(lines) - MAX_PROBLEMS} more mistakes")
+        return self._error("\n".join(told))
+
+    def _message(self, line: int, place: Place, problem: str) -> str:
+        return ": ".join(filter(None, (f"{self.source}:{line}", self._path(place), problem)))
+
+    def _path(self, place: Place) -> str:
+        """A place as people write it: `mix[0].weight`."""
+        path, data = "", self.data
+        for key in place:
+            is_list = isinstance(data, list)
+            path += f"[{key}]" if is_list else f".{key if isinstance(key, str) else named(key)}"
+            is_there = is_list or (isinstance(data, dict) and key in data)
+            data = data[key] if is_there else None
+        return path.removeprefix(".")
+
+    def line_of(self, place: Place) -> int:
+        """The line, counted from 1, of the value at a place; if it is not there, of its nearest parent."""
+        node, line = self._root, 1
+        for wanted in place:
+            if isinstance(node, yaml.SequenceNode) and isinstance(wanted, int) and wanted < len(node.value):
+                node = node.value[wanted]
+                line = node.start_mark.line + 1
+                continue
+            if not isinstance(node, yaml.MappingNode):
+                break
+            entry = next(((key, value) for key, value in node.value if key.value == _written(wanted, key)), None)
+            if entry is None:
+                break
+            line, node = entry[0].start_mark.line + 1, entry[1]
+        return line
+
+    @cached_property
+    def _root(self) -> yaml.Node | None:
+        return yaml.compose(self.text, Loader=yaml.CSafeLoader)
+
+
+def _written(wanted: object, key: yaml.Node) -> object:
+    """A key as its file writes it: YAML has several ways to write a number, and `on` for true."""
+    if isinstance(wanted, str) or not isinstance(key, yaml.ScalarNode):
+        return wanted
+    return key.value if yaml.load(key.value, Loader=_StrictLoader) == wanted else None  # noqa: S506 - a SafeLoader
+
+
+class _StrictLoader(yaml.CSafeLoader):
+    """Reads the values that JSON has: a date is a text, `1e3` is a number, and a number is finite.
+
+    A key that appears twice in one mapping, of which YAML readers keep the last one silently, is refused.
+    """
+
+    def construct_yaml_float(self, node: yaml.ScalarNode) -> float:
+        value = float(super().construct_yaml_float(node))
+        if not math.isfinite(value):
+            raise yaml.MarkedYAMLError(problem=f"{node.value} is no finite number", problem_mark=node.start_mark)
+        return value
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        keys: set[str] = set()
+        for key, _ in node.value:
+            if str(key.value) in keys:
+                raise yaml.MarkedYAMLError(problem=f"the key {key.value!r} appears twice", problem_mark=key.start_mark)
+            keys.add(str(key.value))
+        return super().construct_mapping(node, deep)
+
+
+# What looks like a date stays a text, as JSON has no dates.
+_StrictLoader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
+_StrictLoader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
+)
+_StrictLoader.add_constructor("tag:yaml.org,2002:float", _StrictLoader.construct_yaml_float)
+
+
+def _require_small(text: str) -> None:
+    """Refuses what takes memory out of proportion to the file, as it is read: aliases and deep nesting.
+
+    Raises:
+        yaml.MarkedYAMLError: There is such a thing.
+    """
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        at: Any = event.start_mark
+        if isinstance(event, yaml.AliasEvent):
+            raise yaml.MarkedYAMLError(problem="aliases are not accepted; write the value out", problem_mark=at)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise yaml.MarkedYAMLError(problem="nested too deeply", problem_mark=at)
