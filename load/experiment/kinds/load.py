@@ -83,7 +83,7 @@ def command(
                 _share(trace, target),
                 sorted(target_is_mine or []),
             )
-            folder = begin(plan, steps_of(target))
+            folder = begin(plan, steps_of(target), target.path)
         _carry_out(plan, folder, retry=repeats, as_json=as_json)
 
 
@@ -169,8 +169,15 @@ def plan_of(file: TargetFile, profile: Profile, blocks: int, seed: int, trace: f
 STEPS = "workload.yaml"
 
 
-def begin(plan: Plan, steps: dict[str, Any]) -> ResultsFolder:
-    """Makes the folder of a new run, with its plan and steps in it."""
+def begin(plan: Plan, steps: dict[str, Any], source: Path) -> ResultsFolder:
+    """Makes the folder of a new run, with its plan and steps in it.
+
+    Raises:
+        UsageError: The generator refuses a step of the target file.
+    """
+    from experiment.own_target.trial import require_steps
+
+    require_steps(steps, source)
     folder = ResultsFolder.new(RESULTS, plan.name)
     write_json(folder.path / STEPS, steps)
     folder.write_json(PLAN, {**plan.as_document(), "began": now()})

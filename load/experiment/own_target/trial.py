@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,7 +17,7 @@ import psutil
 
 from experiment.errors import GeneratorError, UsageError
 from experiment.generator.figures import busiest_cores, late_customers
-from experiment.generator.shopload import Load, Shopload
+from experiment.generator.shopload import BINARY, Load, Shopload
 from experiment.generator.tapes import LOAD, WARMUP, Tapes
 from experiment.generator.tapes import Load as Tape
 from experiment.own_target.addresses import SCHEMES
@@ -79,6 +80,23 @@ class OwnTarget:
 
     def check(self) -> None:
         """A target that has ended shows as journeys that failed."""
+
+
+def require_steps(steps: Mapping[str, Any], source: Path) -> None:
+    """Checks that the generator accepts steps, before there is a folder of the run.
+
+    Args:
+        steps: The document of the steps.
+        source: File that the user wrote, for messages.
+
+    Raises:
+        UsageError: The generator refuses a step; names the user's file, the line, the journey and the step.
+    """
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "steps.json"
+        write_json(file, {**steps, "file": str(source)})
+        # The shortest tape: whether tables have enough rows depends on the load, and is checked with its own.
+        Shopload(BINARY).tape(file, Path(folder) / "tape.jsonl", seed=1, rate=1, duration_s=1, scale=1, steps=True)
 
 
 def make_tapes(shopload: Shopload, plan: Plan, steps: Path, folder: Path) -> Tapes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hops.analysis.pairs import Pairs, value_of
-from hops.conclusions.comparison import Standing, grouped_conclusions, standing
+from hops.conclusions.comparison import Standing, grouped_conclusions, refused, standing
 from hops.conclusions.wording import listed, turned
 from hops.elements import numbers
 from hops.elements.element import Element, Fold, Points, Text
@@ -19,6 +19,7 @@ def conclusion_elements(view: SummaryView) -> list[Element]:
     elements: list[Element] = [Points(conclusions.headline, tone="conclusions")]
     if not view.is_alone:
         elements.append(fastest_table(view))
+    if not view.is_alone and refused(view.summary) is None:
         elements.append(
             Text(
                 "Between several names in a cell no difference was shown, and “ahead” is the lead over the nearest "

@@ -238,6 +238,24 @@ def test_a_load_that_is_terminated_says_so_and_leaves_nothing_running(loaded: Lo
     assert ".incomplete" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("/books/${book}", "/books/${nobody}", "nothing gives the variable ${nobody}; there are: "),
+        ("- http: GET", "- take: {n: {match: '(('}}\n        http: GET", "error parsing regexp: missing closing )"),
+    ],
+)
+def test_a_step_that_the_generator_refuses_is_told_by_the_user_s_file_before_anything_starts(
+    loaded: Loaded, text: str, tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    assert old in text
+    done = loaded(text.replace(old, new, 1))
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"error: {tmp_path / 'library.yaml'}:")
+    assert said in done.stderr
+    assert not (tmp_path / "results").exists()
+
+
 def test_variables_that_run_out(loaded: Loaded, text: str, tmp_path: Path) -> None:
     done = loaded(text.replace("take: random", "take: once"), "--duration", "10s")
     assert done.exit_code == 2

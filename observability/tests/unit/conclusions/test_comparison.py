@@ -9,7 +9,10 @@ import pytest
 from hops.analysis.pairs import Pairs, mirror, mirror_hops
 from hops.conclusions.comparison import grouped_conclusions, standing
 from hops.conclusions.notes import load_sentences, verdict_sentence
+from hops.elements.element import Text
 from hops.elements.numbers import decimals_for, figure
+from hops.tables.conclusion import conclusion_elements
+from hops.tables.view import SummaryView
 from hops.terminal.comparison import compare
 from hops.terminal.console import terminal
 
@@ -147,6 +150,8 @@ def test_one_block_concludes_nothing_and_shows_the_figures():
     assert found.headline[0].startswith("No conclusions about differences: there is 1 block")
     assert "faster" not in " ".join(conclusions(summary))
     assert "a 9.0 ms" in found.journeys["order_history"][0]
+    texts = [element.text for element in conclusion_elements(SummaryView(summary)) if isinstance(element, Text)]
+    assert not any("no difference" in text for text in texts)
 
 
 def test_a_metric_that_could_not_be_tested_names_the_reason():
