@@ -117,7 +117,8 @@ class YamlFile:
         path, data = "", self.data
         for key in place:
             is_list = isinstance(data, list)
-            path += f"[{key}]" if is_list else f".{key if isinstance(key, str) else named(key)}"
+            is_plain = isinstance(key, str) and key.isprintable()
+            path += f"[{key}]" if is_list else f".{key if is_plain else named(key)}"
             is_there = is_list or (isinstance(data, dict) and key in data)
             data = data[key] if is_there else None
         return path.removeprefix(".")

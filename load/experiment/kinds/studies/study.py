@@ -224,7 +224,7 @@ def _problems_of(claim: ClaimEntry, study: StudyFile) -> Sequence[str]:
     ]
     try:
         study.figures_of(claim)
-    except LookupError:
+    except (LookupError, ValueError, AttributeError):  # also of braces that are no {side}
         problems.append(f"published: {study.replay.published[claim.id]} is not in the tables")
     return problems
 
@@ -233,5 +233,7 @@ def _at(tables: Mapping[Any, Any], where: str) -> Any:
     """What lies in nested tables behind keys with dots between them; keys that are numbers count as their digits."""
     value: Any = tables
     for key in where.split("."):
+        if not isinstance(value, Mapping):
+            raise LookupError(where)
         value = {str(name): one for name, one in value.items()}[key]
     return value

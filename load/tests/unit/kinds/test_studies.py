@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,18 @@ def test_a_wrong_claim_is_refused_by_name(change: dict[str, Any], message: str, 
     file = tmp_path / "niswar.yaml"
     file.write_text(yaml.safe_dump(document), encoding="utf-8")
     with pytest.raises(UsageError, match=rf"niswar\.yaml:\d+: {message}"):
+        read_study(file)
+
+
+@pytest.mark.parametrize("where", ["latency_ms.{side}.p50.p50 ms", "latency_ms.soap ms", "{side", "{side.p50}", "{}"])
+def test_a_place_that_the_tables_lack_is_refused(where: str, tmp_path: Path) -> None:
+    document = yaml.safe_load((STUDIES / "niswar.yaml").read_text(encoding="utf-8"))
+    document["replay"]["published"] = {"N1": where}
+    file = tmp_path / "niswar.yaml"
+    file.write_text(yaml.safe_dump(document), encoding="utf-8")
+    with pytest.raises(
+        UsageError, match=rf"niswar\.yaml:\d+: claims\[0\]: claim N1: published: {re.escape(where)} is not"
+    ):
         read_study(file)
 
 

@@ -72,6 +72,7 @@ GOOD = "dishes:\n  - name: pea\n"
         (GOOD + "prices: {pea: dear}", ["3: prices.pea: must be a number, not 'dear'"]),
         (GOOD + "prices: {2: 1}", ["3: prices.2: must be a text, not 2: put it in quotes"]),
         (GOOD + "side: {a: b}", ["3: side: must be a text, not a mapping; or must be a list, not a mapping"]),
+        (GOOD + '"\\e[31m": 1', ["3: '\\x1b[31m': is not a key here; valid: dishes, prices, side, from, best"]),
         (GOOD + "from: soon", ["3: from: must be a whole number, not 'soon'"]),
         (GOOD + "start: 1", ["3: start: is not a key here; valid: dishes, prices, side, from, best"]),
         (GOOD + "best: {name: a, gram: 1}", ["3: best.gram: is not a key here; did you mean grams? valid: name, gra"]),
