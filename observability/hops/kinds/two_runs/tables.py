@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hops.conclusions.notes import visible_range
-from hops.conclusions.wording import listed, plural, turned
+from hops.conclusions.wording import listed, not_tested, plural, turned
 from hops.elements import numbers
 from hops.elements.element import Element, Points, Section, Text
 from hops.elements.numbers import figure, times
@@ -60,9 +60,9 @@ def findings(comparison: RunsComparison) -> list[str]:
                 row for row in _rows(comparison, name_a, name_b) if row["metric"] == metric and row["journey"] != ALL
             ]
             tested = [row for row in rows if row["verdict"] != "unknown"]
+            untested = [row["reason"] for row in rows if row["verdict"] == "unknown"]
             if not tested:
-                reason = next((row["reason"] for row in rows if row["reason"]), "nothing was measured")
-                lines.append(f"{mark}{_pair(name_a, name_b)} at {metric}: nothing could be tested: {reason}.")
+                lines.append(f"{mark}{_pair(name_a, name_b)} at {metric}: {not_tested(untested)}.")
                 continue
             told = [_sentence(row) for row in tested if row["verdict"] in ("higher", "lower")]
             silent = len(tested) - len(told)
@@ -72,8 +72,8 @@ def findings(comparison: RunsComparison) -> list[str]:
                     f"no difference shown for {plural(silent, 'journey')}"
                     + (f", where {seen} would have been seen" if seen else "")
                 )
-            if len(tested) < len(rows):
-                told.append(f"too little data for {plural(len(rows) - len(tested), 'journey')}")
+            if untested:
+                told.append(f"{plural(len(untested), 'journey')} {not_tested(untested)}")
             lines.append(f"{mark}{_pair(name_a, name_b)} at {metric}: {'; '.join(told)}.")
     return lines
 

@@ -193,7 +193,7 @@ def test_one_block_on_a_side_shows_figures_and_refuses_intervals(originals, tmp_
     assert row["ci95"] == [None, None]
     assert row["reason"] == "b: needs 3 blocks, and there is 1"
     assert (row["verdict"], row["regression"]) == ("unknown", "unknown")
-    assert "nothing could be tested: b: needs 3 blocks" in findings(told)[0]
+    assert " at p50: not tested: b: needs 3 blocks, and there is 1" in findings(told)[0]
     rare = row_of(told, "hybrid", "login", "p99")
     assert rare["reason"].startswith("a: needs 1,000 journeys, and there are ")
     assert rare["reason"].endswith("; b: needs 3 blocks, and there is 1")
