@@ -24,6 +24,8 @@ from shop.platform.access import streams as access_streams
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
 from shop.platform.access.rules import Access, Authenticator
 from shop.platform.access.streams import Streams
+from shop.platform.admission import ADMISSION, Admission
+from shop.platform.config import EDGE_MARK
 from shop.platform.graphql import streams
 from shop.platform.graphql.internals import core_schema
 from shop.platform.http import server, sockets
@@ -498,6 +500,11 @@ class TestOverHTTP:
         assert refused.status_code == status
         assert message in refused.json()["errors"][0]["message"]
 
+    async def test_a_stream_ends_with_its_token(self, served: Served) -> None:
+        async with served.streamed(POSITIONS, token=served.authorization(1, ttl_s=2)) as following:
+            assert await following() == opened(0)
+            assert await ended(following) == "UNAUTHENTICATED"
+
     async def test_a_stream_outlasts_the_limit_of_requests(self, served: Served, tell: Tell) -> None:
         headers = {**served.authorization(1), "accept": "text/event-stream", "x-envoy-expected-rq-timeout-ms": "200"}
         async with served.http.stream(
@@ -509,6 +516,22 @@ class TestOverHTTP:
             await tell()
             async with asyncio.timeout(LIMIT_S):
                 assert [line async for line in _until_position(lines, 1)]
+
+
+async def test_a_gateway_that_does_not_keep_up_opens_none(served: Served) -> None:
+    limit = Admission()
+    limit.new.value = 0.0
+    headers = {**served.authorization(1), "accept": "text/event-stream", EDGE_MARK: "1"}
+    ADMISSION.append(limit)
+    try:
+        refused = await served.http.post("/graphql/stream", json={"query": POSITIONS}, headers=headers)
+        with pytest.raises(InvalidStatus) as denied:
+            async with served.socket(additional_headers={EDGE_MARK: "1"}):
+                pass
+    finally:
+        ADMISSION.remove(limit)
+    for answer in (refused, denied.value.response):
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
 
 
 async def _until_position(lines: AsyncIterator[str], position: int) -> AsyncIterator[str]:

@@ -66,6 +66,16 @@ async def test_a_stream_ends_with_its_token(client: httpx.AsyncClient, keys: Any
     assert (await client.get(path, headers=headers)).status_code == 401
 
 
+async def test_a_stream_ends_with_its_account(shop: Shop, client: httpx.AsyncClient, keys: Any, user: int) -> None:
+    path, headers = f"/v1/users/{user}/notifications/events", token(keys, user)
+    async with client.stream("GET", path, headers=headers) as response:
+        lines = response.aiter_lines()
+        assert await anext(lines) == ": open"
+        await shop.clients.user.delete_user(user)
+        assert [line async for line in lines] == ["id: 0", "retry: 1000", ""]
+    assert (await client.get(path, headers=headers)).status_code == 404
+
+
 async def test_customers_see_what_is_their_own(
     shop: Shop, client: httpx.AsyncClient, keys: Any, user: int, other: int
 ) -> None:
