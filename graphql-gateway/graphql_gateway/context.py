@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable
 from typing import Generic, TypeVar
 
-from graphql_gateway.cost import MOST_COST, MOST_COST_OF_PARTNERS
+from graphql import OperationDefinitionNode
+
+from graphql_gateway.cost import MAX_COST, max_cost
 from shop.clients.ports import Clients
 from shop.errors import ResourceExhausted, Unauthenticated
 from shop.platform.access.rules import Authenticator, Caller
 from shop.platform.access.streams import Streams
+from shop.platform.deadline import DEFAULT_S, begin, work_s
 from shop.platform.graphql.schema import RequestContext
 
 R = TypeVar("R")
@@ -62,11 +65,13 @@ class Context(RequestContext, Generic[R]):
         return self._streams.hold(stream, self.caller)
 
     def renew(self) -> None:
-        """Forgets what was read: for the next value of a subscription it is to be read again."""
+        """Begins the next event of a subscription: it reads anew, and has limits and a deadline like a request."""
         self.reads = self._reads(self.clients)
+        self.execution.renew()
+        begin(work_s(DEFAULT_S))
 
-    def check_cost(self, cost: int) -> None:
-        limit = MOST_COST_OF_PARTNERS if cost > MOST_COST and self._is_partner() else MOST_COST
+    def check_cost(self, cost: int, operation: OperationDefinitionNode) -> None:
+        limit = max_cost(operation, is_partner=cost > MAX_COST and self._is_partner())
         if cost > limit:
             raise ResourceExhausted(
                 f"the operation has a cost of {cost}; the limit is {limit}; ask for fewer items (`first`) or fields"

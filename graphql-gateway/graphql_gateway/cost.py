@@ -1,14 +1,14 @@
-"""The cost of a document: what its answer can grow to.
+"""The cost of a document: how many fields its answer can have.
 
-A field costs 1, one that makes a call of its own (every field of Query, Mutation and Subscription) or is in `DEAR`
-costs more. A field with `first` multiplies the cost of what is asked of its items by it; a list without one counts as 5
-items. So `{ products(first: 20) { edges { node { title } } } }` costs 50 + 20 * 3 = 110. Introspection is counted by
-the same rule, with as many items as the schema has.
+A field costs 1. One that makes a call, as every field of Query, Mutation and Subscription does, or that is in `DEAR`
+costs more. A list multiplies the cost of what is asked of its items by the most items that it can have: its `first`, or
+what `ITEMS` says. So `{ products(first: 20) { edges { node { title } } } }` costs 50 + 20 * 3 = 110. Introspection is
+counted by the same rule, with as many items as the schema has.
 
 `first` may be a variable, so the cost is known per document and values of the variables that it depends on. These are
 coerced by graphql-core, as execution does, so that both see the same number.
 
-Partners may ask for more than everybody else (`MOST_COST`), as only they have reasons to.
+No answer has more fields than its document costs; `shop.platform.graphql.execution` stops one that would.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from graphql import (
     GraphQLError,
     GraphQLField,
     GraphQLInterfaceType,
-    GraphQLList,
     GraphQLNamedType,
     GraphQLObjectType,
     GraphQLSchema,
@@ -35,39 +34,64 @@ from graphql import (
     VariableValues,
     get_argument_values,
     get_named_type,
-    get_nullable_type,
     get_variable_values,
     type_from_ast,
 )
 
 from shop.platform.graphql.errors import RequestError
+from shop.platform.graphql.execution import returns_list
 from shop.platform.graphql.limits import fragments_of, inner_of, name_of, operations_of
+from shop.values.notification import KEPT
+from shop.values.order import MAX_LINES
+from shop.values.product import MAX_RECORDS, MAX_SECTIONS
 
-MOST_COST = 4_000
-"""A unit takes about 10 µs of CPU. All that anyone may see of 100 products and their reviews costs 3,250, and the
-query by which GraphiQL asks for the whole schema 3,547."""
-MOST_COST_OF_PARTNERS = 16_000
+MAX_COST = 12_000
+"""A field takes about 10 µs of CPU. The journey `order_history` asks for 10 orders, which costs 11,211 as each may have
+100 lines; the query by which GraphiQL asks for the whole schema costs 8,319."""
+MAX_COST_OF_PARTNERS = 16_000
 """The journey `bulk_lines` asks for 1,000 order lines, which costs 15,050."""
+MAX_COST_OF_DOCUMENT = 53_000
+"""For requests that ask for one technical document and nothing else: the journey `document` costs 52,572."""
 COST_OF_CALL = 50
 COST_OF_REFUSAL = 16
 """What a field costs that not everybody may see: an error takes as long as the fields of several objects."""
-ITEMS_OF_LIST = 5
-FIELDS_OF_TYPE = 2
-"""On average; a type has less than one of everything else that introspection lists."""
+ITEMS = {
+    ("Document", "sections"): MAX_SECTIONS,
+    ("DocumentSection", "records"): MAX_RECORDS,
+    ("Order", "lines"): MAX_LINES,
+    ("Query", "notifications"): KEPT,
+}
+"""The most items of each list without `first`."""
 DEAR = {
-    # Up to thousands of records: one at a time.
-    ("Query", "document"): 2_500,
     # A call for each of its parents.
     ("User", "orders"): COST_OF_CALL,
-    # Whoever may not see them gets an error for each.
+    # A caller who may not see them gets an error for each.
     ("User", "address"): COST_OF_REFUSAL,
     ("User", "email"): COST_OF_REFUSAL,
     # A search through the whole order for each line of `orderLines`.
     ("OrderLine", "lineNumber"): 4,
 }
 """What fields cost where it is more than 1, or other than what a call costs."""
+FIELDS_OF_TYPE = 2
+"""On average; a type has less than one of everything else that introspection lists."""
+FIELDS_OF_LARGEST_TYPE = 11
+MAX_WRAPS = 3
+"""A type that is written `[X!]!` wraps X three times; GraphiQL asks for nine."""
 
-_MOST_KNOWN = 64
+_MAX_KNOWN = 64
+_NAMING_A_TYPE = (
+    ("Query", "__type"),
+    ("__Schema", "queryType"),
+    ("__Schema", "mutationType"),
+    ("__Schema", "subscriptionType"),
+)
+
+
+def max_cost(operation: OperationDefinitionNode, *, is_partner: bool) -> int:
+    """Returns the most that an operation may cost."""
+    if all(isinstance(one, FieldNode) and one.name.value == "document" for one in operation.selection_set.selections):
+        return MAX_COST_OF_DOCUMENT
+    return MAX_COST_OF_PARTNERS if is_partner else MAX_COST
 
 
 class CostModel:
@@ -106,7 +130,7 @@ class CostModel:
             cost = None
         if cost is None:
             cost = self._measure(operation, self._coerced(variables, values))
-            if len(self._known) < _MOST_KNOWN:
+            if len(self._known) < _MAX_KNOWN:
                 self._known[key] = cost
         return cost
 
@@ -126,13 +150,14 @@ class _Walk:
         self._schema = schema
         self._fragments = fragments_of(document)
         self._values = values
-        self._costs: dict[str, int] = {}
+        self._costs: dict[tuple[str, int], int] = {}
+        self._wraps = 0
         self._roots = (schema.query_type, schema.mutation_type, schema.subscription_type)
         self._introspected = {
             ("__Schema", "types"): len(schema.type_map),
             ("__Type", "fields"): FIELDS_OF_TYPE,
-            # Most types wrap none, and of those that do most wrap one; GraphiQL asks for nine in each other.
-            ("__Type", "ofType"): 0,
+            # These name one type, which may be the largest.
+            **dict.fromkeys(_NAMING_A_TYPE, FIELDS_OF_LARGEST_TYPE // FIELDS_OF_TYPE + 1),
         }
 
     def cost(self, selection_set: SelectionSetNode, parent: GraphQLNamedType | None) -> int:
@@ -150,10 +175,11 @@ class _Walk:
         return total
 
     def _fragment(self, name: str) -> int:
-        if name not in self._costs:
+        key = (name, self._wraps)
+        if key not in self._costs:
             fragment = self._fragments[name]
-            self._costs[name] = self.cost(fragment.selection_set, type_from_ast(self._schema, fragment.type_condition))
-        return self._costs[name]
+            self._costs[key] = self.cost(fragment.selection_set, type_from_ast(self._schema, fragment.type_condition))
+        return self._costs[key]
 
     def _field(self, node: FieldNode, parent: GraphQLNamedType | None) -> int:
         if not isinstance(parent, GraphQLObjectType | GraphQLInterfaceType):
@@ -166,19 +192,22 @@ class _Walk:
         own = DEAR.get((parent.name, name), COST_OF_CALL if is_call else 1)
         if node.selection_set is None:
             return own
-        return own + self._items(node, parent, definition) * self.cost(
-            node.selection_set, get_named_type(definition.type)
-        )
+        items, wraps = self._items(node, parent, definition), self._wraps
+        self._wraps = min(wraps + 1, MAX_WRAPS) if name == "ofType" else 0
+        inside = self.cost(node.selection_set, get_named_type(definition.type))
+        self._wraps = wraps
+        return own + items * inside
 
     def _items(self, node: FieldNode, parent: GraphQLNamedType, definition: GraphQLField) -> int:
         first = definition.args.get("first")
         if first is None:
-            if parent.name.startswith("__"):
-                return self._introspected.get((parent.name, node.name.value), 1)
-            if not isinstance(get_nullable_type(definition.type), GraphQLList):
-                return 1
+            place = (parent.name, node.name.value)
+            if place == ("__Type", "ofType"):
+                return int(self._wraps < MAX_WRAPS)
+            if "__" in (parent.name[:2], node.name.value[:2]):
+                return self._introspected.get(place, 1)
             # The edges of a connection were multiplied by its `first` already.
-            return 1 if parent.name.endswith("Connection") else ITEMS_OF_LIST
+            return ITEMS[place] if returns_list(definition) and not parent.name.endswith("Connection") else 1
         only_first = GraphQLField(definition.type, args={"first": first})
         try:
             items: int = get_argument_values(only_first, node, self._values)["first"]

@@ -9,6 +9,7 @@ import strawberry
 from graphql_gateway.objects.entities import GatewayInfo, Order, order_of
 from graphql_gateway.objects.global_id import number_of
 from graphql_gateway.order import own_order
+from shop.platform.deadline import begin
 from shop.platform.graphql.field import field, followed
 from shop.platform.graphql.scalars import Instant
 from shop.values import notification as values
@@ -112,6 +113,7 @@ async def _followed(info: GatewayInfo, updates: AsyncGenerator[values.Update]) -
         told = update.notification
         shown = None if told is None else Notification.of(told)
         yield NotificationUpdate(position=update.position, notification=shown)
+        begin(None)
 
 
 def _whose(info: GatewayInfo, user_id: strawberry.ID | None, argument: str) -> int:

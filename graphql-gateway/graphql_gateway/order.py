@@ -5,12 +5,12 @@ from __future__ import annotations
 import strawberry
 
 from graphql_gateway.objects.connection import Connection, Edge, checked_first, connection_of
-from graphql_gateway.objects.entities import GatewayInfo, Order, OrderLine, note_products, prepare, shows_lines
+from graphql_gateway.objects.entities import GatewayInfo, Order, OrderLine, note_products, prepare
 from graphql_gateway.objects.global_id import number_of, split_global_id
 from graphql_gateway.objects.node import existing
 from graphql_gateway.objects.selection import asked
 from shop.errors import InvalidArgument, no_such
-from shop.platform.graphql.field import field, in_turns
+from shop.platform.graphql.field import field
 from shop.values.order import CheckoutLine, OrderStatus
 from shop.values.order import Order as ShopOrder
 
@@ -101,10 +101,7 @@ class OrderQuery:
         lines = [OrderLine.of(row, Order.of_line(row, info.context.reads), None) async for row in rows]
         note_products(info, [line.parent for line in lines], "edges", "node", "product")
         edges = [Edge(node=line, cursor=line.id) for line in lines[:first]]
-        page = connection_of(edges, has_next=len(lines) > first, has_previous=after_line_id > 0)
-        if shows_lines(info, "edges", "node"):
-            page.edges = in_turns(page.edges)
-        return page
+        return connection_of(edges, has_next=len(lines) > first, has_previous=after_line_id > 0)
 
 
 @strawberry.type

@@ -35,14 +35,6 @@ KNOWN_OF_USER = _IDENTITY | {"orders"}
 _KNOWN_OF_PRODUCT = _IDENTITY | {"reviews"}
 _KNOWN_OF_ORDER = _IDENTITY | {"payment"}
 _KNOWN_BY_LINE = _KNOWN_OF_ORDER | {"status", "placedAt", "user"}
-_SHOWN_BY_LINE = (
-    ((), _IDENTITY | {"quantity", "unitPrice", "product", "order"}),
-    (("product",), _IDENTITY),
-    (("order",), _KNOWN_BY_LINE - {"payment"}),
-    (("order", "user"), _IDENTITY),
-)
-"""Fields of a line of the bulk read, and of what hangs on it, that need no call at any depth."""
-
 strawberry.enum(OrderStatus, description="How far an order has come.")
 strawberry.enum(PaymentStatus, description="How far a payment has come.")
 
@@ -337,16 +329,6 @@ def note_products(info: GatewayInfo, orders: Iterable[Order], *path: str) -> boo
         for order in orders:
             order.whole_products = True
     return whole_products
-
-
-def shows_lines(info: GatewayInfo, *path: str) -> bool:
-    """Whether lines of the bulk read need no call for what the query asks of them.
-
-    Args:
-        info: Of the field that returns the lines.
-        path: GraphQL names of the fields from that one to the lines.
-    """
-    return all(only(info, asked(info, *path, *rest), known) for rest, known in _SHOWN_BY_LINE)
 
 
 async def _prepared_order(info: GatewayInfo, number: int) -> Order | None:

@@ -15,7 +15,7 @@ from test_costly_documents import HONEST, REPEATED, documents
 from test_limits import REFUSED
 
 from conforming import Conforming
-from graphql_gateway.cost import MOST_COST, CostModel
+from graphql_gateway.cost import CostModel, max_cost
 from graphql_gateway.schema import build_schema
 from provision import golang
 from shop.errors import ResourceExhausted, ShopError
@@ -52,15 +52,17 @@ def verdict(text: str) -> str:
     try:
         prepared = prepare(SCHEMA, text, CostModel)
         assert prepared.cost is not None
-        cost = prepared.cost.of(prepared.operation(None), {})
+        operation = prepared.operation(None)
+        cost = prepared.cost.of(operation, {})
     except ResourceExhausted as error:
         return error.message
     except RequestError as error:
         return of_invalid(error.errors[0].message)
     except ShopError:
         return INVALID
-    limit = f"the operation has a cost of {cost}; the limit is {MOST_COST}; ask for fewer items (`first`) or fields"
-    return RUNS if cost <= MOST_COST else limit
+    most = max_cost(operation, is_partner=False)
+    limit = f"the operation has a cost of {cost}; the limit is {most}; ask for fewer items (`first`) or fields"
+    return RUNS if cost <= most else limit
 
 
 def verdict_in_go(gateway: httpx.Client, text: str) -> str:

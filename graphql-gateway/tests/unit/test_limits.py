@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from graphql import get_introspection_query, parse
 
-from graphql_gateway import context
+from graphql_gateway import cost as cost_model
 from graphql_gateway.cost import CostModel
 from graphql_gateway.schema import build_schema
 from shop.platform.graphql.errors import RequestError
@@ -78,7 +78,7 @@ def test_graphiql_s_query_for_the_whole_schema_is_below_the_limits() -> None:
         # Execution answers null with an error in place of the field.
         ("query ($n: Int) { products(first: $n) { edges { node { title } } } }", {"n": None}, 50 + 3),
         ("{ products(first: 10) { edges { node { reviews(first: 5) { id title } } } } }", {}, 50 + 10 * (3 + 5 * 2)),
-        ("{ me { orders(first: 10) { edges { node { lines { id } } } } } }", {}, 50 + 50 + 10 * (2 + 1 + 5)),
+        ("{ me { orders(first: 10) { edges { node { lines { id } } } } } }", {}, 50 + 50 + 10 * (2 + 1 + 100)),
         ("{ a: product(id: 1) { id } b: product(id: 2) { id } }", {}, 102),
         ("{ node(id: 1) { ... on Product { title } ...p } } fragment p on Payment { status }", {}, 52),
         ("mutation { login(input: {email: 1, password: 1}) { token } }", {}, 51),
@@ -92,7 +92,15 @@ def test_graphiql_s_query_for_the_whole_schema_is_below_the_limits() -> None:
         ("{ orderLines(first: 10) { edges { node { lineNumber } } } }", {}, 50 + 10 * (2 + 4)),
         ("{ __schema { types { name } } }", {}, 2 + len(SCHEMA.type_map)),
         ("{ __schema { types { fields { name } } } }", {}, 2 + len(SCHEMA.type_map) * (1 + 2)),
-        ('{ __type(name: "Order") { ofType { name kind ofType { name } } } }', {}, 1 + 1),
+        ('{ __type(name: "Order") { ofType { name kind ofType { name } } } }', {}, 1 + 6 * (1 + 2 + 1 + 1)),
+        ('{ __type(name: "Order") { ofType { ofType { ofType { ofType { name } } } } } }', {}, 1 + 6 * 4),
+        ("{ document(id: 1) { sections { title records { text } } } }", {}, 50 + 1 + 260 * (2 + 25)),
+        ("{ notifications { position order { id } } }", {}, 50 + 100 * 3),
+        (
+            "{ order(id: 1) { lines { order { lines { order { id } } } } } }",
+            {},
+            50 + 1 + 100 * (1 + 1 + 100 * (1 + 1)),
+        ),
         ("{ me { email address { city } } }", {}, 50 + 16 + 16 + 1),
     ],
 )
@@ -158,13 +166,13 @@ REFUSED = [
         "{ a: __schema { ...s } b: __schema { ...s } } fragment s on __Schema { types { "
         + " ".join(f"a{n}: fields {{ name args {{ name }} type {{ name }} }}" for n in range(18))
         + " } }",
-        "the limit is 4000; ask for fewer items",
+        "the limit is 12000; ask for fewer items",
     ),
     ("{a" * 100 + "}" * 100, "depth of 100; the limit is 10"),
     (
         "{ products(first: 100) { edges { node { reviews(first: 20) { author { id name } id rating title body "
         "a: id b: id c: id d: id e: id f: id g: id h: id } } } } }",
-        "the limit is 4000; ask for fewer items (`first`)",
+        "the limit is 12000; ask for fewer items (`first`)",
     ),
 ]
 
@@ -191,8 +199,8 @@ async def test_a_variable_can_make_it_too_much(gateway: Any) -> None:
 
 
 async def test_only_partners_may_ask_for_the_most(gateway: Any) -> None:
-    query = "{ products(first: 100) { edges { node { reviews(first: 20) { id rating } } } } }"
-    refused = "the operation has a cost of 4350; the limit is 4000; ask for fewer items (`first`) or fields"
+    query = "{ products(first: 100) { edges { node { reviews(first: 20) { id rating title body author { id } } } } } }"
+    refused = "the operation has a cost of 12350; the limit is 12000; ask for fewer items (`first`) or fields"
 
     assert await gateway.error(query) == ("RESOURCE_EXHAUSTED", "", refused)
     assert await gateway.error(query, user=1) == ("RESOURCE_EXHAUSTED", "", refused)
@@ -217,11 +225,11 @@ async def test_fragments_in_each_other_are_never_followed_one_by_one(
 
     assert time.thread_time() - began < 1
     assert code == "RESOURCE_EXHAUSTED"
-    assert "the limit is 4000" in message
+    assert "the limit is 12000" in message
 
 
 async def test_each_fragment_is_looked_at_once_for_what_it_asks(gateway: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(context, "MOST_COST", 2**40)
+    monkeypatch.setattr(cost_model, "MAX_COST", 2**40)
     began = time.thread_time()
     data = await gateway.data(f'{{ order(id: "T3JkZXI6MQ==") {{ ...f0 }} }} {FAN_OUT}', user=1)
 

@@ -7,6 +7,7 @@ import json
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from graphql_gateway.app import build_app
 from graphql_gateway.objects.global_id import global_id
 from graphql_gateway.schema import build_schema
-from memory_shop import MemoryShop
+from memory_shop import Data, MemoryShop
 from shop.platform.access import streams as access_streams
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
 from shop.platform.access.rules import Access, Authenticator
@@ -31,7 +32,7 @@ from shop.platform.graphql.internals import core_schema
 from shop.platform.http import server, sockets
 from shop.platform.http.body import MOST_BYTES
 from shop.platform.http.server import http_server
-from shop.values.order import CheckoutLine, OrderStatus
+from shop.values.order import MAX_LINES, CheckoutLine, OrderStatus
 
 DOCUMENTS = Path(__file__).resolve().parents[3] / "load" / "internal" / "watch" / "documents"
 LIMIT_S = 10.0
@@ -185,6 +186,38 @@ class TestASubscription:
                     "order": {"id": order, "status": status.value},
                 }
             assert position == 3
+
+    async def test_has_the_limits_of_a_request_for_each_event(self, follow: Any, shop: MemoryShop, tell: Tell) -> None:
+        data = Data.largest(lines=2 * MAX_LINES)
+        data.orders[0] = replace(data.orders[0], lines=data.orders[0].lines[:MAX_LINES])
+        shop.fill(data)
+        async with follow("subscription { notifications { notification { order { lines { id } } } } }") as following:
+            assert (await following())["payload"]["data"]
+            for _ in range(2):
+                await shop.notifications.tell(order=1)
+                told = (await following())["payload"]
+                assert len(told["data"]["notifications"]["notification"]["order"]["lines"]) == MAX_LINES
+            await shop.notifications.tell(order=2)
+            told = (await following())["payload"]
+            assert (told["data"], told["errors"][0]["extensions"]["code"]) == (None, "RESOURCE_EXHAUSTED")
+
+    async def test_has_a_deadline_for_each_event(
+        self, follow: Any, shop: MemoryShop, tell: Tell, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def be_slow(method: str) -> None:
+            if method == "batch_get_orders":
+                await asyncio.sleep(0.1)
+
+        async with follow("subscription { notifications { notification { order { lines { id } } } } }") as following:
+            assert (await following())["payload"]["data"]
+            with monkeypatch.context() as patched:
+                patched.setattr("graphql_gateway.context.DEFAULT_S", 0.05)
+                patched.setattr(shop.record, "on_call", be_slow)
+                await tell()
+                told = (await following())["payload"]
+                assert told["errors"][0]["extensions"]["code"] == "DEADLINE_EXCEEDED"
+            await tell()
+            assert (await following())["payload"]["data"]["notifications"]["notification"]["order"]["lines"]
 
     async def test_goes_on_behind_a_position(self, follow: Any, tell: Tell) -> None:
         for _ in range(3):

@@ -44,7 +44,8 @@ async def tasks_of(request: Coroutine[Any, Any, Any]) -> int:
         HISTORY,
     ],
 )
-async def test_items_resolve_without_a_task_each(gateway: Any, query: str) -> None:
+async def test_items_resolve_without_a_task_each(gateway: Any, monkeypatch: pytest.MonkeyPatch, query: str) -> None:
+    monkeypatch.setattr("shop.platform.graphql.departure.NOTICED_AFTER_S", 60)  # which would be a task more
     assert await tasks_of(gateway.data(query, {"n": 2}, user=1)) == await tasks_of(
         gateway.data(query, {"n": 10}, user=1)
     )
@@ -123,7 +124,6 @@ FIELDS = [
     "{ user(id: $user) { orders { edges { node { ...lines } } } } }",
     "{ payment(id: $payment) { order { ...lines } } }",
     "{ orderLines(first: 2) { edges { node { order { ...lines } } } } }",
-    "{ order(id: $order) { lines { order { ...lines } } } }",
     "{ orderLines(first: 2) { edges { node { product { ...p } } } } }",
     'mutation { cancelOrder(input: {id: "T3JkZXI6NA=="}) { order { ...lines } } }',
     'mutation { updateOrderStatus(input: {id: "T3JkZXI6NA==", status: SHIPPED}) { order { ...lines } } }',
@@ -159,53 +159,6 @@ async def test_each_part_of_a_query_gets_of_an_order_what_it_asks_for(gateway: A
     )
     assert data["titles"] == {"lines": [{"product": {"title": f"Product {number}"}} for number in (8, 9)]}
     assert gateway.shop.record.methods == ["batch_get_orders", "batch_get_products"]
-
-
-async def passes_of(request: Coroutine[Any, Any, Any]) -> int:
-    """Counts how often others had their turn in the event loop while a request was answered."""
-    passes = 0
-
-    async def count() -> None:
-        nonlocal passes
-        while True:
-            passes += 1
-            await asyncio.sleep(0)
-
-    counting = asyncio.create_task(count())
-    try:
-        await request
-    finally:
-        counting.cancel()
-    return passes
-
-
-@pytest.mark.ours
-@pytest.mark.parametrize(
-    ("line", "calls", "takes_turns"),
-    [
-        ("id quantity product { id } order { id status user { id } }", [], True),
-        ("product { id title }", ["batch_get_products"], False),
-        ("product { reviews { id } }", ["batch_list_reviews"], False),
-        ("order { total { currency } }", ["batch_get_orders"], False),
-        ("order { payment { id } }", ["batch_get_payments_by_order"], False),
-        ("order { user { name } }", ["batch_get_users"], False),
-        ("lineNumber", ["batch_get_orders"], False),
-    ],
-)
-async def test_a_bulk_answer_takes_turns_with_others_unless_that_makes_more_calls(
-    gateway: Any, monkeypatch: pytest.MonkeyPatch, line: str, calls: list[str], *, takes_turns: bool
-) -> None:
-    query = "{ orderLines(first: 20) { edges { node { " + line + " } } again: edges { cursor } } }"
-    await gateway.data(query, partner=True)  # prepares the document
-    monkeypatch.setattr("shop.platform.graphql.field.TURN_S", 60)
-    at_once = await passes_of(gateway.data(query, partner=True))
-    monkeypatch.setattr("shop.platform.graphql.field.TURN_S", -1)
-    in_turns = await passes_of(gateway.data(query, partner=True))
-    assert gateway.shop.record.methods[1:] == calls
-
-    data = (await gateway.data(query, partner=True))["orderLines"]
-    assert len(data["edges"]) == len(data["again"]) > 10
-    assert (in_turns > at_once + len(data["edges"]) / 2) == takes_turns
 
 
 async def test_a_request_that_is_given_up_gives_its_calls_up() -> None:

@@ -15,12 +15,11 @@ from msgspec import json, structs
 from shop.database import words
 from shop.database.rows import CURRENCY, FIRST_PLACED, LAST_PLACED, Draws, Table, blocks
 from shop.money import Money
-from shop.values.product import Document, DocumentRecord, DocumentSection
+from shop.values.product import MAX_RECORDS, Document, DocumentRecord, DocumentSection
 
 SIZES = {100: 20, 1_000: 20, 10_000: 20, 100_000: 5, 1_000_000: 3}
 """How many documents there are of each size in bytes, in the order of their ids, whatever the scale."""
 TITLES = ("Use", "Size", "Load", "Heat", "Cold", "Wear", "Care", "Safety")
-RECORDS_A_SECTION = 25
 SMALLEST_RECORD = 90
 ROOM = 160
 """Bytes that always take one record more, with a section of its own."""
@@ -50,7 +49,7 @@ def document(draws: Draws, number: int, size: int) -> Document:
     sections: list[tuple[str, list[DocumentRecord]]] = []
     left = size - len(json.encode(Document(number, ())))
     for at, drawn in enumerate(_records(draws, number, size)):
-        if at % RECORDS_A_SECTION == 0:
+        if at % MAX_RECORDS == 0:
             sections.append((TITLES[len(sections) % len(TITLES)], []))
             left -= len(json.encode(DocumentSection(sections[-1][0], ())))
         # The comma before it, be it within a section or between two.

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from shop.errors import InvalidArgument, PositionGone
-
-KEPT = 100
-"""How many of a customer's notifications are kept."""
+from shop.values.notification import KEPT
 
 
 def begin_behind(asked: int | None, last: int) -> int:

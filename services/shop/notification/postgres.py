@@ -9,10 +9,9 @@ from collections.abc import Sequence
 import asyncpg
 
 from shop.errors import Conflict, no_such
-from shop.notification.domain import KEPT
 from shop.platform.database.pool import Database
 from shop.platform.telemetry.events import taken
-from shop.values.notification import Event, Notification
+from shop.values.notification import KEPT, Event, Notification
 from shop.values.order import OrderStatus
 
 CHANNEL = "shop_notification"

@@ -9,7 +9,7 @@ import strawberry
 
 from shop.order.service import LONGEST_STREAM, OrderService
 from shop.platform.access.rules import Authenticator
-from shop.platform.graphql.field import field, in_turns
+from shop.platform.graphql.field import field
 from shop.platform.graphql.money import Money
 from shop.platform.graphql.scalars import Long, Moment
 from shop.platform.graphql.schema import Schema
@@ -105,7 +105,7 @@ class Query:
         chunks = info.context.service.stream_order_lines(after_line_id=after_line_id, limit=asked)
         # Closed even when the caller's time runs out in the middle: it holds a database connection.
         async with aclosing(chunks):
-            return in_turns([cast(JoinedOrderLine, line) async for chunk in chunks for line in chunk])
+            return [cast(JoinedOrderLine, line) async for chunk in chunks for line in chunk]
 
 
 @strawberry.type

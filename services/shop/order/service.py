@@ -15,9 +15,8 @@ from shop.order.sagas.cancellation import CancellationSaga
 from shop.order.sagas.checkout import CheckoutRequest, CheckoutSaga
 from shop.platform import page_token as page_tokens
 from shop.platform import validation
-from shop.values.order import CheckoutLine, JoinedOrderLine, Order, OrderStatus
+from shop.values.order import MAX_LINES, CheckoutLine, JoinedOrderLine, Order, OrderStatus
 
-MOST_LINES = 100
 MOST_PIECES = 1_000
 DEFAULT_PAGE, LARGEST_PAGE = 10, 100
 DEFAULT_STREAM, LONGEST_STREAM = 1_000, 100_000
@@ -58,7 +57,7 @@ class OrderService:
             FailedPrecondition: Stock is short, the bank declines, or the prices have several currencies.
         """
         validation.identifier(user_id, "user_id")
-        validation.between(len(lines), "lines", 1, MOST_LINES)
+        validation.between(len(lines), "lines", 1, MAX_LINES)
         for index, line in enumerate(lines):
             validation.identifier(line.product_id, f"lines[{index}].product_id")
             validation.between(line.quantity, f"lines[{index}].quantity", 1, MOST_PIECES)

@@ -105,6 +105,22 @@ def deadline(seconds: float) -> AbstractContextManager[None]:
     return _until(at if outer is None else min(at, outer))
 
 
+def end() -> None:
+    """Cancels the work for the caller of the request in hand, who waits no more."""
+    limit = _LIMIT.get()
+    if limit is not None:
+        limit.reschedule(asyncio.get_running_loop().time())
+
+
+def begin(seconds: float | None) -> None:
+    """Begins the next part of an answer that lasts, with its own deadline.
+
+    Args:
+        seconds: Time limit from now, in seconds; None for none, while there is nothing to send.
+    """
+    _AT.set(None if seconds is None else time.monotonic() + seconds)
+
+
 def lift() -> None:
     """Frees the request in hand of its caller's deadline: its answer lasts until either side ends it."""
     limit = _LIMIT.get()
@@ -139,6 +155,6 @@ async def caller_limit(waits: float | None) -> AsyncIterator[None]:
                 _LIMIT.set(limit)
                 yield
         except TimeoutError as error:
-            if passed():
+            if passed() or limit.expired():
                 raise DeadlineExceeded(OVER) from error
             raise

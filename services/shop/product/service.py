@@ -24,6 +24,7 @@ from shop.platform.validation import (
 )
 from shop.product.domain import NewProduct, ProductChange, must_be_confirmed, reserve, reserved_again
 from shop.product.ports import ProductStore
+from shop.values.order import MAX_LINES
 from shop.values.product import (
     LARGEST_PRICE_MINOR,
     Document,
@@ -41,7 +42,6 @@ PAGE_SIZE = 20
 LARGEST_PAGE = 1_000
 REVIEWS = 3
 MOST_REVIEWS = 20
-MOST_LINES = 100
 MOST_PIECES = 1_000
 MOST_STOCK = 1_000_000_000
 """What can be set; the column holds far more, so that reserved pieces always fit in again."""
@@ -201,8 +201,8 @@ def _check_fields(
 
 
 def _check_lines(lines: Sequence[StockLine]) -> None:
-    if not 1 <= len(lines) <= MOST_LINES:
-        raise InvalidArgument(f"lines has {len(lines)} entries; it must have 1 to {MOST_LINES}", field="lines")
+    if not 1 <= len(lines) <= MAX_LINES:
+        raise InvalidArgument(f"lines has {len(lines)} entries; it must have 1 to {MAX_LINES}", field="lines")
     for index, line in enumerate(lines):
         identifier(line.product_id, f"lines[{index}].product_id")
         between(line.quantity, f"lines[{index}].quantity", 1, MOST_PIECES)

@@ -9,6 +9,8 @@ from typing import Annotated
 from shop.fields import Id, documented
 from shop.values.order import OrderStatus
 
+KEPT = 100
+"""How many of a customer's notifications are kept."""
 INSTANT = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{6})?Z$"
 Moment = Annotated[datetime, documented("When the order changed: RFC 3339 in microseconds, UTC.", pattern=INSTANT)]
 

@@ -12,6 +12,8 @@ from shop.money import Money
 Buyer = Annotated[int, documented("Who bought; 0 if the account is gone.", minimum=0)]
 FormerBuyer = Annotated[Id, documented("Who bought, whether the account is there or gone.")]
 Total = Annotated[Money, documented("Sum over the lines of quantity times unit price.")]
+MAX_LINES = 100
+"""Lines of one order."""
 BOUGHT_PRICE = documented("Price of one piece when it was bought.")
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 from shop.money import Money
-from shop.values.order import Order, OrderLine, OrderStatus
+from shop.values.order import MAX_LINES, Order, OrderLine, OrderStatus
 from shop.values.payment import Payment, PaymentStatus
-from shop.values.product import Product, Review
+from shop.values.product import MAX_RECORDS, MAX_SECTIONS, Document, DocumentRecord, DocumentSection, Product, Review
 from shop.values.user import Address, User
 
 DEMO_PASSWORD = "hopwise-demo"
@@ -26,6 +26,7 @@ class Data:
     users: list[User] = field(default_factory=list)
     orders: list[Order] = field(default_factory=list)
     payments: list[Payment] = field(default_factory=list)
+    documents: list[Document] = field(default_factory=list)
 
     @classmethod
     def demo(cls, *, products: int = 200, users: int = 20, regulars: int = 5) -> Data:
@@ -59,6 +60,30 @@ class Data:
                 )
             )
         return data
+
+    @classmethod
+    def largest(cls, *, lines: int = MAX_LINES) -> Data:
+        """Returns data whose lists are as long as they can be: 50 orders of one user, 20 reviews a product, a document.
+
+        Args:
+            lines: How many lines each order has.
+        """
+        data = cls.demo(products=2 * MAX_LINES, users=100, regulars=5)
+        data.reviews = [_review(id_, 1 + id_ % 100, 1 + id_ % 100) for id_ in range(1, 2_001)]
+        for place, order in enumerate(data.orders):
+            bought = tuple(
+                replace(order.lines[0], id=1_000 * order.id + number, line_number=number, product_id=number)
+                for number in range(1, lines + 1)
+            )
+            data.orders[place] = replace(order, user_id=1, lines=bought)
+            data.payments[place] = replace(data.payments[place], user_id=1, status=PaymentStatus.CAPTURED)
+        data.documents = [_largest_document()]
+        return data
+
+
+def _largest_document() -> Document:
+    record = DocumentRecord("text", 1, 0.5, True, PLACED_AT, Money(1, "EUR"))
+    return Document(1, (DocumentSection("title", (record,) * MAX_RECORDS),) * MAX_SECTIONS)
 
 
 def checkout_id(order_id: int) -> str:

@@ -8,9 +8,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from shop.errors import no_such
-from shop.notification.domain import KEPT
 from shop.notification.watching import Watchers
-from shop.values.notification import Event, Notification
+from shop.values.notification import KEPT, Event, Notification
 from shop.values.order import OrderStatus
 
 WHEN = datetime(2026, 1, 2, 3, 4, 5, 678_900, UTC)

@@ -144,7 +144,7 @@ class MemoryShop:
     def fill(self, data: Data) -> None:
         """Begins anew with other data; the clients stay the same."""
         self._gone: set[int] = set()
-        self.products = MemoryProductStore(data.products, data.reviews)
+        self.products = MemoryProductStore(data.products, data.reviews, documents=data.documents)
         self.users = MemoryUserStore((user, DEMO_PASSWORD) for user in data.users)
         self.payments = MemoryPayments(map(StoredPayment, data.payments), self._gone)
         self.orders = MemoryOrders(

@@ -7,17 +7,28 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// The cost of an operation is what its answer can grow to: graphql_gateway/cost.py, the gateway in Python, tells its rules.
+// The cost of an operation is how many fields its answer can have: graphql_gateway/cost.py, of the gateway in Python, has the
+// rules and the reasons.
 const (
-	mostCost           = 4_000
-	mostCostOfPartners = 16_000
-	costOfCall         = 50
-	itemsOfList        = 5
+	maxCost             = 12_000
+	maxCostOfPartners   = 16_000
+	maxCostOfDocument   = 53_000
+	costOfCall          = 50
+	fieldsOfType        = 2
+	fieldsOfLargestType = 11
+	maxWraps            = 3
+	typesOfLargestType  = fieldsOfLargestType/fieldsOfType + 1
 )
+
+// itemsOf has the most items of each list without `first`.
+var itemsOf = map[string]float64{
+	"Document.sections":       260,
+	"DocumentSection.records": 25,
+	"Order.lines":             100,
+}
 
 // dear has what fields cost where it is more than 1, or other than what a call costs.
 var dear = map[string]float64{
-	"Query.document":       2_500,
 	"User.orders":          costOfCall,
 	"User.address":         16,
 	"User.email":           16,
@@ -28,27 +39,47 @@ var dear = map[string]float64{
 type costs struct {
 	schema    *ast.Schema
 	variables map[string]any
-	fragments map[string]float64
+	fragments map[spread]float64
+}
+
+// spread is a fragment and how many `ofType`s are right around it.
+type spread struct {
+	name  string
+	wraps int
+}
+
+// limitOf returns the most that an operation may cost.
+func limitOf(operation *ast.OperationDefinition, isPartner bool) float64 {
+	for _, one := range operation.SelectionSet {
+		if field, isField := one.(*ast.Field); !isField || field.Name != "document" {
+			if isPartner {
+				return maxCostOfPartners
+			}
+			return maxCost
+		}
+	}
+	return maxCostOfDocument
 }
 
 func costOf(schema *ast.Schema, operation *ast.OperationDefinition, variables map[string]any) float64 {
-	c := costs{schema, variables, make(map[string]float64)}
-	return c.of(operation.SelectionSet)
+	c := costs{schema, variables, make(map[spread]float64)}
+	return c.of(operation.SelectionSet, 0)
 }
 
-func (c costs) of(set ast.SelectionSet) float64 {
+func (c costs) of(set ast.SelectionSet, wraps int) float64 {
 	total := 0.0
 	for _, one := range set {
 		switch one := one.(type) {
 		case *ast.Field:
-			total += c.field(one)
+			total += c.field(one, wraps)
 		case *ast.InlineFragment:
-			total += c.of(one.SelectionSet)
+			total += c.of(one.SelectionSet, wraps)
 		case *ast.FragmentSpread:
-			cost, isKnown := c.fragments[one.Name]
+			key := spread{one.Name, wraps}
+			cost, isKnown := c.fragments[key]
 			if !isKnown {
-				cost = c.of(one.Definition.SelectionSet)
-				c.fragments[one.Name] = cost
+				cost = c.of(one.Definition.SelectionSet, wraps)
+				c.fragments[key] = cost
 			}
 			total += cost
 		}
@@ -56,7 +87,7 @@ func (c costs) of(set ast.SelectionSet) float64 {
 	return total
 }
 
-func (c costs) field(field *ast.Field) float64 {
+func (c costs) field(field *ast.Field, wraps int) float64 {
 	parent := field.ObjectDefinition
 	own, isDear := dear[parent.Name+"."+field.Name]
 	if !isDear {
@@ -68,29 +99,34 @@ func (c costs) field(field *ast.Field) float64 {
 	if len(field.SelectionSet) == 0 {
 		return own
 	}
-	return own + c.items(field, parent)*c.of(field.SelectionSet)
+	inside := 0
+	if field.Name == "ofType" {
+		inside = min(wraps+1, maxWraps)
+	}
+	return own + c.items(field, parent, wraps)*c.of(field.SelectionSet, inside)
 }
 
-func (c costs) items(field *ast.Field, parent *ast.Definition) float64 {
+func (c costs) items(field *ast.Field, parent *ast.Definition, wraps int) float64 {
 	if first := field.Definition.Arguments.ForName("first"); first != nil {
 		return max(c.first(field, first), 1)
 	}
-	if strings.HasPrefix(parent.Name, "__") {
-		switch parent.Name + "." + field.Name {
-		case "__Schema.types":
-			return float64(len(c.schema.Types))
-		case "__Type.fields": // on average; a type has less than one of everything else that introspection lists
-			return 2
-		case "__Type.ofType":
-			return 0
-		}
+	switch place := parent.Name + "." + field.Name; {
+	case place == "__Schema.types":
+		return float64(len(c.schema.Types))
+	case place == "__Type.fields":
+		return fieldsOfType
+	case place == "__Type.ofType" && wraps == maxWraps:
+		return 0
+	case place == "Query.__type" || parent.Name == "__Schema" && strings.HasSuffix(field.Name, "Type"):
+		return typesOfLargestType
+	case strings.HasPrefix(parent.Name, "__"):
 		return 1
-	}
 	// The edges of a connection were multiplied by its `first` already.
-	if field.Definition.Type.Elem == nil || strings.HasSuffix(parent.Name, "Connection") {
+	case !returnsList(field) || strings.HasSuffix(parent.Name, "Connection"):
 		return 1
+	default:
+		return itemsOf[place]
 	}
-	return itemsOfList
 }
 
 // first returns the value of the argument; 0 for null, which execution refuses.

@@ -33,10 +33,13 @@ func TestCosts(t *testing.T) {
 		{`query ($n: Int!) { products(first: $n) { edges { node { title } } } }`, `{"n": 7.0}`, 50 + 7*3},
 		{`query ($n: Int!) { products(first: $n) { edges { node { title } } } }`, `{"n": -7}`, 50 + 3},
 		{`{ products(first: 10) { edges { node { reviews(first: 5) { id title } } } } }`, `{}`, 50 + 10*(3+5*2)},
-		{`{ me { orders(first: 10) { edges { node { lines { id } } } } } }`, `{}`, 50 + 50 + 10*(2+1+5)},
+		{`{ me { orders(first: 10) { edges { node { lines { id } } } } } }`, `{}`, 50 + 50 + 10*(2+1+100)},
 		{`{ node(id: 1) { ... on Product { title } ...p } } fragment p on Payment { status }`, `{}`, 52},
 		{`{ me { email address { city } } }`, `{}`, 50 + 16 + 16 + 1},
-		{`{ __type(name: "Order") { ofType { name kind ofType { name } } } }`, `{}`, 1 + 1},
+		{`{ __type(name: "Order") { ofType { name kind ofType { name } } } }`, `{}`, 1 + 6*(1+2+1+1)},
+		{`{ document(id: 1) { sections { title records { text } } } }`, `{}`, 50 + 1 + 260*(2+25)},
+		{`{ order(id: 1) { lines { order { lines { order { id } } } } } }`, `{}`, 50 + 1 + 100*(1+1+100*(1+1))},
+		{`{ __type(name: "Order") { ofType { ofType { ofType { ofType { name } } } } } }`, `{}`, 1 + 6*4},
 	} {
 		document, err := d.prepare(t.Context(), row.query)
 		if err != nil {

@@ -207,7 +207,8 @@ func (g *Gateway) run(ctx context.Context, asked *request, r *http.Request) ([]b
 	if len(mistakes) > 0 {
 		return nil, mistakes
 	}
-	if err := checkCost(ctx, costOf(g.schema, operation, variables)); err != nil {
+	cost := costOf(g.schema, operation, variables)
+	if err := checkCost(ctx, operation, cost); err != nil {
 		return nil, err
 	}
 	if r.Method == http.MethodGet && operation.Operation == ast.Mutation {
@@ -219,12 +220,19 @@ func (g *Gateway) run(ctx context.Context, asked *request, r *http.Request) ([]b
 			span.SetAttributes(attribute.String("graphql.operation.name", name[:min(len(name), mostOperationName)]))
 		}
 	}
-	return g.execute(ctx, &graphql.OperationContext{
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	counted := newExecution(cost, end)
+	data, err := g.execute(ctx, &graphql.OperationContext{
 		OperationName: asked.operationName, Variables: variables, Doc: document, Operation: operation,
 		RecoverFunc:            recovered,
-		ResolverMiddleware:     func(ctx context.Context, next graphql.Resolver) (any, error) { return next(ctx) },
+		ResolverMiddleware:     counted.resolve,
 		RootResolverMiddleware: func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler { return next(ctx) },
 	})
+	if counted.isCut.Load() {
+		return nil, context.Cause(ctx)
+	}
+	return data, err
 }
 
 func (g *Gateway) execute(ctx context.Context, operation *graphql.OperationContext) ([]byte, error) {
@@ -243,14 +251,13 @@ func (g *Gateway) execute(ctx context.Context, operation *graphql.OperationConte
 
 func recovered(_ context.Context, panicked any) error { return guard.Recovered(panicked) }
 
-func checkCost(ctx context.Context, cost float64) error {
-	limit := float64(mostCost)
-	if cost > mostCost {
-		if caller, err := graph.Of(ctx).Caller(); err == nil && caller.IsPartner() {
-			limit = mostCostOfPartners
-		}
+func checkCost(ctx context.Context, operation *ast.OperationDefinition, cost float64) error {
+	isPartner := false
+	if cost > maxCost {
+		caller, err := graph.Of(ctx).Caller()
+		isPartner = err == nil && caller.IsPartner()
 	}
-	if cost > limit {
+	if limit := limitOf(operation, isPartner); cost > limit {
 		return exhausted("the operation has a cost of %.0f; the limit is %.0f; ask for fewer items (`first`) or fields", cost, limit)
 	}
 	return nil

@@ -9,7 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from graphql import (
@@ -69,11 +69,13 @@ class Prepared:
         document: The parsed document.
         operations: Its operations by name; the empty name if it has none.
         cost: Cost of the document; None where costs are not limited.
+        fields: What `Execution` remembers of the document.
     """
 
     document: DocumentNode
     operations: Mapping[str, OperationDefinitionNode]
     cost: Cost | None
+    fields: dict[int, int] = field(default_factory=dict)
 
     def operation(self, name: str | None) -> OperationDefinitionNode:
         """Returns the operation to run.

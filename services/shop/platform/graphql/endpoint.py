@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any, TypeAlias
 
 import orjson
@@ -19,9 +20,11 @@ from shop.platform.config import EDGE_MARK
 from shop.platform.deadline import DEADLINE_HEADER, caller_limit, caller_timeout_s, deadline, work_s
 from shop.platform.errors import row
 from shop.platform.graphql import streams
+from shop.platform.graphql.departure import while_awaited
 from shop.platform.graphql.documents import Documents, Measure, is_mutation
 from shop.platform.graphql.error_format import graphql_errors, not_found_by_hash, shop_error
 from shop.platform.graphql.errors import PersistedQueryNotFound, Refused, RequestError
+from shop.platform.graphql.execution import Execution
 from shop.platform.graphql.internals import core_schema
 from shop.platform.graphql.limits import first_field, name_of
 from shop.platform.graphql.request import GraphQLRequest, from_json, from_query_string, read_body
@@ -91,7 +94,7 @@ class Endpoint:
             if ADMISSION and _MARK in headers:
                 _admit(headers)
             request = await _received(scope, headers, receive)
-            status, body = await self._answer(request, self._context(headers), headers, scope["method"])
+            status, body = await self._answer(request, self._context(headers), headers, scope["method"], receive)
         except Exception as error:
             await _refuse(send, error, media_type)
             return
@@ -123,9 +126,12 @@ class Endpoint:
         """Finds a request's document, checks its limits, and gives it to the context."""
         prepared = await self._documents.find(request.query, request.sha256)
         operation = prepared.operation(request.operation_name)
+        cost = None
         if prepared.cost is not None:
-            context.check_cost(prepared.cost.of(operation, request.variables))
+            cost = prepared.cost.of(operation, request.variables)
+            context.check_cost(cost, operation)
         context.document = prepared.document
+        context.execution = Execution(prepared.fields, cost)
         return operation
 
     def _encoded(self, body: bytes, headers: dict[bytes, bytes]) -> tuple[bytes, Headers]:
@@ -136,7 +142,12 @@ class Endpoint:
         return gzip(body), (_VARY, (b"content-encoding", b"gzip"))
 
     async def _answer(
-        self, request: GraphQLRequest, context: RequestContext, headers: dict[bytes, bytes], method: str
+        self,
+        request: GraphQLRequest,
+        context: RequestContext,
+        headers: dict[bytes, bytes],
+        method: str,
+        receive: Receive,
     ) -> tuple[int, bytes]:
         try:
             async with caller_limit(_waits(headers)):
@@ -147,10 +158,14 @@ class Endpoint:
                 name_operation(operation.operation.value, name_of(operation))
                 if METERS:
                     tell(operation=first_field(operation))
-                with child_span("graphql.execute"):
+                # A mutation is not left half done: it goes on until its deadline.
+                awaited = nullcontext() if is_mutation(operation) else while_awaited(receive, context.execution)
+                with child_span("graphql.execute"), awaited:
                     result = await self._schema.execute(
                         None, request.variables, context, operation_name=request.operation_name
                     )
+                if context.execution.error is not None:
+                    raise context.execution.error
         except (PersistedQueryNotFound, RequestError, ShopError) as error:
             return _unprepared(error)
         if not result.errors:

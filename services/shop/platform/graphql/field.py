@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, Generic, TypeVar, cast
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar, cast
 
 import strawberry
 from strawberry.types.field import StrawberryField
@@ -13,9 +12,6 @@ from strawberry.types.info import Info
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
-
-TURN_S = 0.010
-"""How long a long list is completed before other requests have their turn, in seconds."""
 
 
 def field(*, description: str) -> Callable[[F], F]:
@@ -53,24 +49,3 @@ def later(value: Awaitable[T]) -> T:
     For resolvers that often know their value already: an `async def` costs a task each time, known or not.
     """
     return value.result() if isinstance(value, asyncio.Future) and value.done() else cast(T, value)
-
-
-def in_turns(items: list[T]) -> list[T]:
-    """Returns a long list that is completed a few items at a time, so that it does not hold the event loop.
-
-    Not for objects of which a loader reads something: what it would read at once, it would read turn by turn.
-    """
-    return cast(list[T], _InTurns(items))  # graphql-core goes through what can only be read with `async for`, too
-
-
-class _InTurns(Generic[T]):
-    def __init__(self, items: list[T]) -> None:
-        self._items = items
-
-    async def __aiter__(self) -> AsyncIterator[T]:
-        ends = time.monotonic() + TURN_S
-        for item in self._items:
-            yield item
-            if time.monotonic() > ends:
-                await asyncio.sleep(0)
-                ends = time.monotonic() + TURN_S

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Iterable, Iterator
 from typing import Any
 
 import strawberry
-from graphql import DocumentNode, GraphQLError
+from graphql import DocumentNode, GraphQLError, OperationDefinitionNode
 from strawberry.extensions import SchemaExtension
 from strawberry.schema.config import StrawberryConfig
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
@@ -19,6 +19,8 @@ from shop.errors import ShopError
 from shop.platform.access.rules import Caller, current_caller
 from shop.platform.graphql.error_format import shown_errors
 from shop.platform.graphql.errors import RequestError
+from shop.platform.graphql.execution import Execution, count_lists
+from shop.platform.graphql.internals import core_schema
 from shop.platform.graphql.scalars import SCALARS
 
 
@@ -27,11 +29,13 @@ class RequestContext:
 
     Attributes:
         document: What the request asks for, parsed and validated; set by the endpoint.
+        execution: How far its execution may go; set by the endpoint.
     """
 
-    __slots__ = ("document",)
+    __slots__ = ("document", "execution")
 
     document: DocumentNode
+    execution: Execution
 
     @property
     def caller(self) -> Caller:
@@ -42,8 +46,8 @@ class RequestContext:
         """
         return current_caller()
 
-    def check_cost(self, cost: int) -> None:
-        """Looks at the cost of the operation; without a limit, unless a subclass has one.
+    def check_cost(self, cost: int, operation: OperationDefinitionNode) -> None:
+        """Checks the cost of the operation; without a limit, unless a subclass has one.
 
         Raises:
             ResourceExhausted: It is above the limit for whoever is asking.
@@ -90,8 +94,12 @@ class _Prepared(SchemaExtension):
         yield
 
     def on_stream_result(self, result: StreamExecutionResult) -> Iterator[None]:
-        if isinstance(result, ExecutionResult) and result.errors:
-            result.errors = shown_errors(result.errors)
+        if isinstance(result, ExecutionResult):
+            stopped = self.execution_context.context.execution.error
+            if stopped is not None:
+                result.data, result.errors = None, [GraphQLError(stopped.message, original_error=stopped)]
+            if result.errors:
+                result.errors = shown_errors(result.errors)
         yield
 
 
@@ -125,6 +133,7 @@ class Schema(strawberry.Schema):
             execution_context_class=_Execution,
             config=StrawberryConfig(scalar_map=SCALARS),
         )
+        count_lists(core_schema(self))
 
     async def stream(
         self,

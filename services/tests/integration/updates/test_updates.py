@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from shop.errors import InvalidArgument, NotFound, PositionGone
-from shop.notification.domain import KEPT
 from shop.notification.postgres import PostgresNotifications
 from shop.notification.watching import AT_ONCE, Watchers
-from shop.values.notification import Event
+from shop.values.notification import KEPT, Event
 from shop.values.order import OrderStatus
 
 from .conftest import Shop, open_stream

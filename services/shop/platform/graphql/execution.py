@@ -1,0 +1,200 @@
+"""How far one execution of a document may go, and when others have their turn.
+
+graphql-core completes whatever needs no call in one go. Meanwhile the event loop runs nothing else, so neither a
+deadline nor a client that leaves can end it. Therefore every field that returns a list asks the execution for it, which
+
+- counts the fields that its items will have, and stops at the limit;
+- stops after the deadline;
+- lets other requests run after each `FIELDS_A_TURN` fields.
+
+A stopped execution gives out no more items, so it ends soon; its error is the whole answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any, TypeVar
+
+from graphql import (
+    FieldNode,
+    FragmentSpreadNode,
+    GraphQLField,
+    GraphQLFieldResolver,
+    GraphQLInterfaceType,
+    GraphQLList,
+    GraphQLNamedType,
+    GraphQLObjectType,
+    GraphQLResolveInfo,
+    GraphQLSchema,
+    InlineFragmentNode,
+    SelectionSetNode,
+    default_field_resolver,
+    get_named_type,
+    get_nullable_type,
+)
+
+from shop.errors import DeadlineExceeded, ResourceExhausted, ShopError
+from shop.platform.deadline import OVER, passed
+
+FIELDS_A_TURN = 1_000
+"""Fields that an execution resolves before other requests have their turn; they take about 10 ms."""
+
+T = TypeVar("T")
+
+
+class Execution:
+    """One execution of a document, or of one event of a subscription.
+
+    Args:
+        fields: Fields of an item, by the identity of the list's node in the document; filled as lists are met.
+        limit: Most fields that the items of its lists may have; None for no limit.
+
+    Attributes:
+        error: Why it was stopped; None if it was not.
+    """
+
+    __slots__ = ("_fields", "_left", "_limit", "_passes", "_turn", "error")
+
+    def __init__(self, fields: dict[int, int], limit: int | None) -> None:
+        self._fields = fields
+        self._limit = limit
+        self._passes = 0
+        self.renew()
+
+    def renew(self) -> None:
+        """Begins anew, with the next event."""
+        self._left = self._limit
+        self._turn = FIELDS_A_TURN
+        self.error: ShopError | None = None
+
+    def stop(self, error: ShopError) -> None:
+        """Has no more items given out; the first error counts."""
+        self.error = self.error or error
+
+    def take(self, items: Sequence[T], info: GraphQLResolveInfo[Any]) -> Any:
+        """Returns a list for graphql-core to complete: at once, when others have had their turn, or bit by bit.
+
+        Args:
+            items: What a field returns.
+            info: Of the field.
+        """
+        each = self._fields_of_item(info)
+        count = len(items) * each
+        if self._left is not None:
+            self._left -= count
+            if self._left < 0:
+                self.stop(ResourceExhausted(f"the answer has more than {self._limit} fields; ask for fewer items"))
+        if passed():
+            self.stop(DeadlineExceeded(OVER))
+        if self.error is not None:
+            return []
+        if count > FIELDS_A_TURN:
+            return self._bit_by_bit(items, max(FIELDS_A_TURN // each, 1))
+        self._turn -= count
+        return items if self._turn >= 0 else self._in_turn(items, count)
+
+    async def _in_turn(self, items: Sequence[T], count: int) -> Sequence[T]:
+        # Several lists may wait. The first that runs in a pass of the event loop begins a turn, others share it.
+        while self.error is None:
+            seen = self._passes
+            await asyncio.sleep(0)
+            if self._passes == seen:
+                self._passes += 1
+                self._turn = FIELDS_A_TURN
+            elif self._turn < count:
+                continue
+            self._turn -= count
+            return items
+        return []
+
+    async def _bit_by_bit(self, items: Sequence[T], size: int) -> AsyncIterator[T]:
+        for place, item in enumerate(items):
+            if place % size == 0:
+                await asyncio.sleep(0)
+                if passed():
+                    self.stop(DeadlineExceeded(OVER))
+                if self.error is not None:
+                    return
+            yield item
+
+    def _fields_of_item(self, info: GraphQLResolveInfo[Any]) -> int:
+        total = 0
+        for node in info.field_nodes:
+            fields = self._fields.get(id(node))
+            if fields is None:
+                fields = self._fields[id(node)] = _Walk(info).fields(node, info.return_type)
+            total += fields
+        return max(total, 1)
+
+
+class _Walk:
+    """Counts fields down to lists, which are counted when they are met."""
+
+    def __init__(self, info: GraphQLResolveInfo[Any]) -> None:
+        self._schema = info.schema
+        self._fragments = info.fragments
+        self._known: dict[str, int] = {}
+
+    def fields(self, node: FieldNode, returned: Any) -> int:
+        return 0 if node.selection_set is None else self._inside(node.selection_set, get_named_type(returned))
+
+    def _inside(self, selection_set: SelectionSetNode, parent: GraphQLNamedType | None) -> int:
+        total = 0
+        for selection in selection_set.selections:
+            if isinstance(selection, FieldNode):
+                total += 1
+                if isinstance(parent, GraphQLObjectType | GraphQLInterfaceType):
+                    definition = self._schema.get_field(parent, selection.name.value)
+                    if definition is not None and not returns_list(definition):
+                        total += self.fields(selection, definition.type)
+            elif isinstance(selection, InlineFragmentNode):
+                condition = selection.type_condition
+                total += self._inside(
+                    selection.selection_set, self._schema.get_type(condition.name.value) if condition else parent
+                )
+            elif isinstance(selection, FragmentSpreadNode):
+                total += self._fragment(selection.name.value)
+        return total
+
+    def _fragment(self, name: str) -> int:
+        if name not in self._known:
+            fragment = self._fragments[name]
+            condition = self._schema.get_type(fragment.type_condition.name.value)
+            self._known[name] = self._inside(fragment.selection_set, condition)
+        return self._known[name]
+
+
+def returns_list(field: GraphQLField) -> bool:
+    """Whether a field returns a list."""
+    return isinstance(get_nullable_type(field.type), GraphQLList)
+
+
+def count_lists(schema: GraphQLSchema) -> None:
+    """Has every field of a schema that returns a list ask the execution for it.
+
+    The executions' contexts are `shop.platform.graphql.schema.RequestContext`s.
+    """
+    for named in schema.type_map.values():
+        # Those of introspection belong to graphql-core, and depend on the schema alone.
+        if isinstance(named, GraphQLObjectType) and not named.name.startswith("__"):
+            for field in filter(returns_list, named.fields.values()):
+                field.resolve = _counted(field.resolve or default_field_resolver)
+
+
+def _counted(resolve: GraphQLFieldResolver) -> Callable[..., Any]:
+    def resolved(source: Any, info: GraphQLResolveInfo[Any], **arguments: Any) -> Any:
+        items = resolve(source, info, **arguments)
+        if isinstance(items, list | tuple):
+            return info.context.execution.take(items, info)
+        return _take_later(items, info) if info.is_awaitable(items) else items
+
+    return resolved
+
+
+async def _take_later(items: Awaitable[Any], info: GraphQLResolveInfo[Any]) -> Any:
+    known = await items
+    if known is None:
+        return None
+    taken = info.context.execution.take(known, info)
+    return await taken if info.is_awaitable(taken) else taken
