@@ -4,8 +4,10 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-# In order: the targets share one machine, and a run must not be measured beside a build.
+# In order: the targets share one machine, and a run must not be measured beside a build. Lints measure nothing.
+ifneq ($(MAKECMDGOALS),lints)
 .NOTPARALLEL:
+endif
 MAKEFLAGS += --warn-undefined-variables --no-builtin-rules --no-print-directory
 
 PYTHON ?= python3
@@ -264,10 +266,18 @@ lint-settings: $(ENVIRONMENT)
 
 CODE := services graphql-gateway rest-gateway mesh load observability proto
 .PHONY: lint
-lint: $(ENVIRONMENT) lint-proto lint-go lint-istio lint-manifests lint-compose lint-host lint-settings lint-prose ## Check style, types, import directions, the contract, its stubs and the English
+lint: $(ENVIRONMENT) ## Check style, types, import directions, the contract, its stubs and the English
+	@$(MAKE) --jobs="$$(nproc)" --output-sync lints
+
+.PHONY: lints lint-types lint-style
+lints: lint-types lint-go lint-proto lint-host lint-settings lint-istio lint-manifests lint-compose lint-prose lint-style
+
+lint-types: $(ENVIRONMENT)
+	@$(VENV)/mypy $(CODE)
+
+lint-style: $(ENVIRONMENT)
 	@$(VENV)/ruff check $(CODE) .ci
 	@$(VENV)/ruff format --check $(CODE) .ci
-	@$(VENV)/mypy $(CODE)
 	@$(VENV)/lint-imports
 
 .PHONY: format
