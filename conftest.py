@@ -23,7 +23,7 @@ from mesh.errors import PortError
 settings.register_profile("hopwise", deadline=None)
 settings.load_profile("hopwise")
 
-SHARED_SYSTEMS = ("services/tests/integration/edge/",)
+SHARED_SYSTEMS = ("services/tests/integration/edge/", "load/tests/integration/running/")
 """Folders whose files share systems that take seconds to start: one worker runs all of them."""
 
 BASES = range(10_000, 17_800, 200)
@@ -49,6 +49,16 @@ def free_ports() -> Callable[[], Ports]:
         raise AssertionError(f"none of the port bases {bases} is free")
 
     return find
+
+
+@pytest.fixture(scope="session")
+def shop_ports(free_ports: Callable[[], Ports]) -> Ports:
+    """A port base for shops that run one after the other.
+
+    The run's folder has one database cluster, which is made and seeded once; every shop starts with a fresh copy of the
+    data. Tests that run two shops at once, or harm the cluster, take `free_ports`.
+    """
+    return free_ports()
 
 
 @pytest.fixture(scope="module", autouse=True)

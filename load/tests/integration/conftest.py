@@ -37,13 +37,13 @@ TINY = Profile("tiny", warmup_s=1, duration_s=5, rate=20.0, parity_samples=1)
 
 @pytest.fixture(scope="module")
 def run_short(
-    tmp_path_factory: pytest.TempPathFactory, free_ports: Callable[[], Ports]
+    tmp_path_factory: pytest.TempPathFactory, shop_ports: Ports
 ) -> Callable[[str, Any], tuple[Summary, RunFiles]]:
     """Runs an experiment's arms in one block of seconds; gives its summary and its files."""
 
     def run(kind: str, arms: Any) -> tuple[Summary, RunFiles]:
         plan = Plan(kind, kind, arms, 1, TINY, 7, workload_file("default"))
-        summary, path = run_plan(plan, begin(plan, tmp_path_factory.mktemp("results")), free_ports())
+        summary, path = run_plan(plan, begin(plan, tmp_path_factory.mktemp("results")), shop_ports)
         return summary, read_run(path)
 
     return run

@@ -13,17 +13,16 @@ from psycopg.conninfo import make_conninfo
 
 from mesh.components.postgres import database
 from mesh.components.shop_processes import TRIAL_DATABASE
-from mesh.description.ports import load_ports
+from mesh.description.ports import Ports
 from mesh.paths import RunFolder
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
-BASE = "21800"
 
 
-def python(*arguments: str) -> subprocess.CompletedProcess[str]:
+def python(ports: Ports, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", *arguments],
-        env={**os.environ, "SHOP_PORT_BASE": BASE, "DATABASE_URL": ""},
+        env={**os.environ, "SHOP_PORT_BASE": str(ports.base), "DATABASE_URL": ""},
         capture_output=True,
         text=True,
         check=False,
@@ -31,35 +30,34 @@ def python(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_what_is_up_needs_no_run_to_be_audited() -> None:
-    ports = load_ports({"SHOP_PORT_BASE": BASE})
-    up = python("mesh", "up", "--topology", "grpc", "--detach")
+def test_what_is_up_needs_no_run_to_be_audited(shop_ports: Ports) -> None:
+    up = python(shop_ports, "mesh", "up", "--topology", "grpc", "--detach")
     try:
         assert up.returncode == 0, up.stderr
-        whole = python("experiment", "audit")
+        whole = python(shop_ports, "experiment", "audit")
         assert whole.returncode == 0, whole.stderr
         assert "Auditing the topology that is up: grpc" in whole.stderr
         assert "BROKEN" not in whole.stdout
-        url = database(ports, {}, RunFolder.of(ports.base)).admin_url
+        url = database(shop_ports, {}, RunFolder.of(shop_ports.base)).admin_url
         with psycopg.connect(make_conninfo(url, dbname=TRIAL_DATABASE)) as connection:
             connection.execute("UPDATE shop_product.product SET stock = stock - 1 WHERE id = 5")
-        broken = python("experiment", "audit", "--json")
+        broken = python(shop_ports, "experiment", "audit", "--json")
         assert broken.returncode == 1
         assert not json.loads(broken.stdout)["ok"]
-        named = python("experiment", "audit", "--run", "no-such-run")
+        named = python(shop_ports, "experiment", "audit", "--run", "no-such-run")
         assert named.returncode == 2
         assert "run=no-such-run is not a finished run" in named.stderr
     finally:
-        python("mesh", "down")
+        python(shop_ports, "mesh", "down")
 
 
-def test_what_is_in_memory_is_not_said_to_be_sound() -> None:
-    up = python("mesh", "up", "--topology", "grpc", "--store", "memory", "--detach")
+def test_what_is_in_memory_is_not_said_to_be_sound(shop_ports: Ports) -> None:
+    up = python(shop_ports, "mesh", "up", "--topology", "grpc", "--store", "memory", "--detach")
     try:
         assert up.returncode == 0, up.stderr
-        refused = python("experiment", "audit")
+        refused = python(shop_ports, "experiment", "audit")
         assert refused.returncode == 2
         assert "grpc cannot be audited: with store=memory" in refused.stderr
         assert refused.stdout == ""
     finally:
-        python("mesh", "down")
+        python(shop_ports, "mesh", "down")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -12,11 +11,10 @@ from experiment.errors import EffectsDifferError, ParityError
 from experiment.generator.shopload import BINARY, Shopload, Tape
 from experiment.generator.tapes import parity_tape
 from experiment.parity.across import check_topologies
-from mesh.description.ports import load_ports
+from mesh.description.ports import Ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
 
-BASE = "21400"
 DOCUMENT = WORKLOADS / "document.yaml"
 ONE_CENT_LESS = """
 from msgspec.structs import replace
@@ -61,22 +59,23 @@ def broken(folder: Path, code: str) -> dict[str, str]:
     return {"PYTHONPATH": str(folder)}
 
 
-def check(shopload: Shopload, names: list[str], extra: dict[str, dict[str, dict[str, str]]]) -> None:
+def check(shopload: Shopload, ports: Ports, names: list[str], extra: dict[str, dict[str, dict[str, str]]]) -> None:
     def tape(out: Path) -> Tape:
         return parity_tape(shopload, out, 2, seed=1, scale=1, workload=DOCUMENT, payload="10KB")
 
     topologies = [load_topology(name) for name in names]
-    ports = load_ports({**os.environ, "SHOP_PORT_BASE": BASE})
     check_topologies(topologies, parse_switches(trace=0), ports, shopload, tape, say=print, extra=extra)
 
 
-def test_a_gateway_that_answers_one_cent_less_is_caught(shopload: Shopload, tmp_path: Path) -> None:
+def test_a_gateway_that_answers_one_cent_less_is_caught(shopload: Shopload, tmp_path: Path, shop_ports: Ports) -> None:
     extra = {"hybrid": {"graphql-gateway": broken(tmp_path / "gateway", ONE_CENT_LESS)}}
     with pytest.raises(ParityError, match=r"product .*price\.amount_minor: \d+, expected \d+"):
-        check(shopload, ["hybrid"], extra)
+        check(shopload, shop_ports, ["hybrid"], extra)
 
 
-def test_a_service_that_answers_right_and_writes_nothing_is_caught(shopload: Shopload, tmp_path: Path) -> None:
+def test_a_service_that_answers_right_and_writes_nothing_is_caught(
+    shopload: Shopload, tmp_path: Path, shop_ports: Ports
+) -> None:
     extra = {"grpc": {"user": broken(tmp_path / "user", FORGETS_THE_ADDRESS)}}
     with pytest.raises(EffectsDifferError, match="the database of grpc differs from that of rest in: account"):
-        check(shopload, ["rest", "grpc"], extra)
+        check(shopload, shop_ports, ["rest", "grpc"], extra)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -11,7 +10,6 @@ import pytest
 from fuzz.harness import Harness
 from fuzz.inputs import Input
 from fuzz.run import PLACES, Budget, Outcome, fuzz
-from mesh.components.postgres_owner import remove_cluster
 from mesh.description.ports import Ports
 from mesh.paths import RunFolder
 
@@ -19,19 +17,11 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 SEED, INPUTS = 1, 100
 
 
-@pytest.fixture(scope="module")
-def folder(free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
-    """The folder of all topologies, which have one database."""
-    made = RunFolder.of(free_ports().base, root=tmp_path_factory.mktemp("run"))
-    yield made
-    remove_cluster(made)
-
-
 # The services' own REST has the gateway's resources, and is left to `make fuzz`: a start takes longer than its inputs.
 @pytest.mark.parametrize("place", ["hybrid", "grpc", "harness"])
-def test_no_bad_input_does_harm(place: str, folder: RunFolder, tmp_path: Path, free_ports: Callable[[], Ports]) -> None:
+def test_no_bad_input_does_harm(place: str, tmp_path: Path, shop_ports: Ports) -> None:
     outcome = Outcome(SEED, tmp_path)
-    fuzz(outcome, Budget(inputs=INPUTS), free_ports(), folder, print, places=[place])
+    fuzz(outcome, Budget(inputs=INPUTS), shop_ports, RunFolder.of(shop_ports.base), print, places=[place])
     assert [f"{failure.what}: {failure.files}" for failure in outcome.failures] == []
     assert set(outcome.counts) == set(PLACES[place])
     for surface, counts in outcome.counts.items():

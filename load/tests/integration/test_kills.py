@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,11 +20,9 @@ KILLS = 12
 
 
 @pytest.mark.parametrize("replicas", [{}, dict.fromkeys(SERVICES, 2)], ids=["one of each", "two of each"])
-def test_kills_lose_and_double_nothing(
-    tmp_path: Path, free_ports: Callable[[], Ports], replicas: Mapping[str, int]
-) -> None:
-    ports = replace(free_ports(), replicas=replicas)
-    with Shop(ports, RunFolder.of(ports.base, tmp_path), {}) as shop:
+def test_kills_lose_and_double_nothing(tmp_path: Path, shop_ports: Ports, replicas: Mapping[str, int]) -> None:
+    ports = replace(shop_ports, replicas=replicas)
+    with Shop(ports, RunFolder.of(shop_ports.base), {}) as shop:
         outcome = run_kills(shop, tmp_path / "journal.jsonl", kills=KILLS, customers=8, seed=1, progress=print)
     assert outcome.kills == KILLS
     assert outcome.customers["checkout acknowledged"] > KILLS
@@ -36,11 +34,8 @@ def test_kills_lose_and_double_nothing(
     assert checked <= {finding.name for finding in outcome.findings if finding.checked}
 
 
-def test_changes_that_race_readers_behind_a_cache_that_is_killed(
-    tmp_path: Path, free_ports: Callable[[], Ports]
-) -> None:
-    ports = free_ports()
-    outcome = proof(ports, RunFolder.of(ports.base, tmp_path), races=200, kills=1, seed=1, progress=print)
+def test_changes_that_race_readers_behind_a_cache_that_is_killed(tmp_path: Path, shop_ports: Ports) -> None:
+    outcome = proof(shop_ports, RunFolder.of(shop_ports.base), races=200, kills=1, seed=1, progress=print)
     assert outcome.failed == []
     assert (outcome.races, outcome.reads, outcome.kills, outcome.freezes) == (200, 1_200, 1, 1)
     assert outcome.hits > 0

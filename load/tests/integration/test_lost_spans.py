@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,12 @@ from experiment.runner import begin, run_plan
 from experiment.trial.outcome import Trial
 from experiment.trial.run import run_trial
 from hops.run.files import read_run
-from mesh.description.ports import load_ports
+from mesh.description.ports import Ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
 from mesh.native.system import System
 
 WORKLOAD = Path(__file__).resolve().parents[2] / "workloads" / "default.yaml"
-BASE = "22800"
 TINY = Profile("tiny", warmup_s=1, duration_s=3, rate=20.0, parity_samples=1)
 
 pytestmark = [
@@ -30,7 +28,7 @@ pytestmark = [
 ]
 
 
-def test_spans_that_never_reached_jaeger_make_the_trial_suspect(tmp_path: Path) -> None:
+def test_spans_that_never_reached_jaeger_make_the_trial_suspect(tmp_path: Path, shop_ports: Ports) -> None:
     systems: list[System] = []
 
     def with_a_silent_service(system: System, *args: Any, **kwargs: Any) -> Trial:
@@ -40,8 +38,7 @@ def test_spans_that_never_reached_jaeger_make_the_trial_suspect(tmp_path: Path) 
 
     rest = Arm("rest", load_topology("rest"), parse_switches(trace=1))
     plan = Plan("bench", "rest", (rest,), 1, TINY, 7, WORKLOAD)
-    ports = load_ports({**os.environ, "SHOP_PORT_BASE": BASE})
-    _, path = run_plan(plan, begin(plan, tmp_path), ports, run=with_a_silent_service)
+    _, path = run_plan(plan, begin(plan, tmp_path), shop_ports, run=with_a_silent_service)
 
     accounts = systems[0].span_accounts()
     assert {"product", "order", "user", "payment"} == set(accounts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,7 @@ pytestmark = [
 ]
 
 
-def test_customers_are_told_the_same_over_every_protocol(free_ports: Callable[[], Ports]) -> None:
+def test_customers_are_told_the_same_over_every_protocol(shop_ports: Ports) -> None:
     shopload = Shopload(BINARY)
 
     def tape(out: Path) -> Tape:
@@ -29,5 +28,5 @@ def test_customers_are_told_the_same_over_every_protocol(free_ports: Callable[[]
 
     topologies = [load_topology(name, updates="on") for name in ("rest", "graphql", "grpc", "hybrid")]
     switches = parse_switches(trace=0, updates="on")
-    compared = check_topologies(topologies, switches, free_ports(), shopload, tape, say=print)
+    compared = check_topologies(topologies, switches, shop_ports, shopload, tape, say=print)
     assert [one.compared["notifications"] for one in compared] == [4] * len(topologies)

@@ -11,7 +11,6 @@ import json
 import os
 import time
 from collections import defaultdict
-from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -72,7 +71,7 @@ pytestmark = [
 
 @pytest.mark.parametrize(("topology", "channel", "way", "killed"), LONG_WAYS if UPDATES else WAYS)
 def test_kills_make_nobody_miss_an_update(
-    tmp_path: Path, free_ports: Callable[[], Ports], topology: str, channel: str, way: str, killed: list[str]
+    tmp_path: Path, shop_ports: Ports, topology: str, channel: str, way: str, killed: list[str]
 ) -> None:
     shopload, switches = Shopload(BINARY), parse_switches(updates="on")
     checkouts = tmp_path / "checkouts.yaml"
@@ -81,7 +80,7 @@ def test_kills_make_nobody_miss_an_update(
     tape = shopload.tape(workload, tmp_path / "tape.jsonl", seed=1, rate=RATE, duration_s=LOAD_S, scale=1)
     load, folder = Load(tape, LOAD_S), tmp_path / "watchers"
     seconds = LOAD_S + RECONNECT_S + (INTERVAL_S if way == "poll" else 0.0)
-    with System(load_topology(topology, updates="on"), switches, free_ports(), "kills", data=Data()) as system:
+    with System(load_topology(topology, updates="on"), switches, shop_ports, "kills", data=Data()) as system:
         before = positions(system)
         with shopload.watching(tape, system.target, folder, WATCHERS, way, INTERVAL_S, seconds, channel) as watchers:
             replay = shopload.start_replay(load, system.target, tmp_path / "replay", trace=0)

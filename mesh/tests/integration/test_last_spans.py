@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
-from pathlib import Path
 
 import httpx
 import pytest
 from stand_ins.stored_spans import stored_spans
 
-from mesh.components.postgres_owner import remove_cluster
 from mesh.description.ports import Ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
 from mesh.native.system import System
-from mesh.paths import RunFolder
 
 pytestmark = pytest.mark.integration
 
@@ -37,14 +33,9 @@ def spans_in_jaeger(shop: System, least: int) -> Counter[str]:
 
 
 @pytest.mark.parametrize("tracing", ["lean", "sdk"])
-def test_every_span_of_the_last_request_arrives(tracing: str, free_ports: Callable[[], Ports], tmp_path: Path) -> None:
-    ports = free_ports()
-    folder = RunFolder.of(ports.base, root=tmp_path)
+def test_every_span_of_the_last_request_arrives(tracing: str, shop_ports: Ports) -> None:
     headers = {"traceparent": f"00-{TRACE}-00f067aa0ba902b7-01"}
-    try:
-        with System(load_topology("rest"), parse_switches(tracing=tracing), ports, "last spans", folder=folder) as shop:
-            httpx.get(f"{shop.url}/v1/products/1", headers=headers, trust_env=False).raise_for_status()
-            shop.stop_serving()
-            assert spans_in_jaeger(shop, least=5) == {"edge": 2, "product": 3}
-    finally:
-        remove_cluster(folder)
+    with System(load_topology("rest"), parse_switches(tracing=tracing), shop_ports, "last spans") as shop:
+        httpx.get(f"{shop.url}/v1/products/1", headers=headers, trust_env=False).raise_for_status()
+        shop.stop_serving()
+        assert spans_in_jaeger(shop, least=5) == {"edge": 2, "product": 3}

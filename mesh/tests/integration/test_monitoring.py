@@ -10,7 +10,6 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -18,13 +17,12 @@ import pytest
 import yaml
 
 from mesh.cli import monitored
-from mesh.components.postgres_owner import remove_cluster
 from mesh.description.ports import Ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
 from mesh.errors import NotInstalledError, SwitchError
 from mesh.native.system import System
-from mesh.paths import ALERT_RULES, ROOT, RunFolder
+from mesh.paths import ALERT_RULES, ROOT
 
 pytestmark = pytest.mark.integration
 LIMIT_S = 60.0
@@ -69,22 +67,17 @@ def names(expression: str) -> set[str]:
 
 
 @contextmanager
-def watched(ports: Ports, root: Path, **given: str) -> Iterator[System]:
+def watched(ports: Ports, **given: str) -> Iterator[System]:
     """A shop beside which Prometheus runs."""
-    folder = RunFolder.of(ports.base, root=root)
     switches = parse_switches(metrics="on", **given)
-    try:
-        topology = load_topology("hybrid", updates=switches.updates)
-        with System(topology, switches, ports, "watched", folder=folder, monitor=True) as system:
-            yield system
-    finally:
-        remove_cluster(folder)
+    topology = load_topology("hybrid", updates=switches.updates)
+    with System(topology, switches, ports, "watched", monitor=True) as system:
+        yield system
 
 
 @pytest.fixture(scope="module")
-def shop(free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
-    root = tmp_path_factory.mktemp("monitoring")
-    with watched(free_ports(), root, updates="on", cache="valkey", replicas="product:2") as system:
+def shop(free_ports: Callable[[], Ports]) -> Iterator[System]:
+    with watched(free_ports(), updates="on", cache="valkey", replicas="product:2") as system:
         yield system
 
 
@@ -193,9 +186,9 @@ def test_a_component_that_is_away_is_told_and_what_fails_for_it_counts_as_a_faul
 
 @needs_prometheus
 def test_each_sidecar_shows_a_bounded_number_of_series_by_the_component_that_it_stands_beside(
-    free_ports: Callable[[], Ports], tmp_path: Path
+    shop_ports: Ports,
 ) -> None:
-    with watched(free_ports(), tmp_path, mesh="envoy", mtls="on") as meshed:
+    with watched(shop_ports, mesh="envoy", mtls="on") as meshed:
         components = {one.component for one in meshed.workloads}
         up = 'up{job=~".*-sidecar"} == 1'
         until(lambda: len(asked(meshed, "query", query=up)["result"]) == len(components))

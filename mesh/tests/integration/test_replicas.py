@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Self
 
@@ -14,13 +14,11 @@ import httpx
 import pytest
 from stand_ins.stored_spans import stored_spans
 
-from mesh.components.postgres_owner import remove_cluster
 from mesh.description.ports import Ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
 from mesh.errors import PortError
 from mesh.native.system import System
-from mesh.paths import RunFolder
 from mesh.supervisor.process_record import read_record
 
 pytestmark = pytest.mark.integration
@@ -34,15 +32,10 @@ BROKEN_OFF = 0
 
 
 @pytest.fixture(scope="module")
-def shop(free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
-    ports = free_ports()
-    folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("replicas"))
+def shop(shop_ports: Ports) -> Iterator[System]:
     switches = parse_switches(replicas="rest-gateway:2,product:2")
-    try:
-        with System(load_topology("hybrid"), switches, ports, "replicas", folder=folder) as system:
-            yield system
-    finally:
-        remove_cluster(folder)
+    with System(load_topology("hybrid"), switches, shop_ports, "replicas") as system:
+        yield system
 
 
 class Readers:

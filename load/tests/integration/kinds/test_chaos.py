@@ -46,10 +46,10 @@ def said(struck: dict[str, object]) -> list[str]:
 def test_crashes_of_the_saga_lose_and_double_nothing_and_are_seen_by_who_buys(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    free_ports: Callable[[], Ports],
+    shop_ports: Ports,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    struck = ran(tmp_path, monkeypatch, free_ports().base, topologies="hybrid", faults="crash:order")
+    struck = ran(tmp_path, monkeypatch, shop_ports.base, topologies="hybrid", faults="crash:order")
     # Whoever repeats a purchase tells nothing of how far that has come.
     assert len(set(re.findall(r"replay: \d+ of (\d+) journeys", capfd.readouterr().err))) == 1
     crash = struck["crash:order"]
@@ -62,9 +62,9 @@ def test_crashes_of_the_saga_lose_and_double_nothing_and_are_seen_by_who_buys(
 
 
 def test_a_service_that_answers_for_another_one_which_is_away_is_not_taken_for_away_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_ports: Callable[[], Ports]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shop_ports: Ports
 ) -> None:
-    base, fault = free_ports().base, "expire:payment-sidecar"
+    base, fault = shop_ports.base, "expire:payment-sidecar"
     struck = ran(tmp_path, monkeypatch, base, topologies="hybrid", faults=fault, mesh="envoy", mtls="on")
     assert struck[fault]["repeated"] > 10
     assert said(struck[fault])
@@ -100,18 +100,18 @@ def test_a_full_volume_is_said_to_be_a_passing_state_and_takes_nothing_that_cust
 
 
 def test_an_edge_that_is_replaced_under_load_fails_nobody(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_ports: Callable[[], Ports]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shop_ports: Ports
 ) -> None:
-    struck = ran(tmp_path, monkeypatch, free_ports().base, topologies="grpc", faults="rolling:edge")
+    struck = ran(tmp_path, monkeypatch, shop_ports.base, topologies="grpc", faults="rolling:edge")
     assert struck["rolling:edge"]["failed"] == {}
     assert struck["rolling:edge"]["lasted_s"] > 0
 
 
 @pytest.mark.skipif(not TOXIPROXY.is_file(), reason="Toxiproxy is not built: run `make toxiproxy`")
 def test_a_link_that_is_cut_fails_those_who_need_it_and_no_one_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_ports: Callable[[], Ports]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shop_ports: Ports
 ) -> None:
-    struck = ran(tmp_path, monkeypatch, free_ports().base, topologies="grpc", faults="reset:order-payment")
+    struck = ran(tmp_path, monkeypatch, shop_ports.base, topologies="grpc", faults="reset:order-payment")
     reset = struck["reset:order-payment"]
     assert set(reset["failed_journeys"]) == {"checkout"}
     assert reset["failed_journeys"]["checkout"] == reset["repeated"] > 10

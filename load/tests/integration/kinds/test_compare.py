@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import stat
 from collections import Counter
 from pathlib import Path
@@ -20,12 +19,11 @@ from experiment.runner import begin, run_plan
 from experiment.trial.run import run_trial
 from hops.run.documents.summary import Summary
 from hops.run.files import read_run
-from mesh.description.ports import load_ports
+from mesh.description.ports import Ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
 
 WORKLOAD = Path(__file__).resolve().parents[3] / "workloads" / "default.yaml"
-BASE = "21600"
 TINY = Profile("tiny", warmup_s=1, duration_s=5, rate=20.0, parity_samples=1)
 
 pytestmark = [
@@ -39,12 +37,11 @@ class Crash(BaseException):
 
 
 @pytest.fixture(scope="module")
-def experiment(tmp_path_factory: pytest.TempPathFactory) -> tuple[Summary, Path]:
+def experiment(tmp_path_factory: pytest.TempPathFactory, shop_ports: Ports) -> tuple[Summary, Path]:
     """The finished experiment: its summary and its folder."""
     results = tmp_path_factory.mktemp("results")
     arms = arms_of([load_topology(name) for name in ("grpc", "hybrid")], parse_switches(trace=0.5))
     plan = Plan("compare", "compare", arms, 2, TINY, 7, WORKLOAD)
-    ports = load_ports({**os.environ, "SHOP_PORT_BASE": BASE})
     ran: list[str] = []
 
     def crash_in_the_second(system: Any, *arguments: Any, **options: Any) -> Any:
@@ -55,10 +52,10 @@ def experiment(tmp_path_factory: pytest.TempPathFactory) -> tuple[Summary, Path]
         return run_trial(system, *arguments, **options)
 
     with pytest.raises(Crash):
-        run_plan(plan, begin(plan, results), ports, run=crash_in_the_second)
+        run_plan(plan, begin(plan, results), shop_ports, run=crash_in_the_second)
     folder, again = take_up(results, "latest", "compare")
     assert again.trials() == plan.trials()
-    summary, path = run_plan(again, folder, ports)
+    summary, path = run_plan(again, folder, shop_ports)
     return summary, path
 
 

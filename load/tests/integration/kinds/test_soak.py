@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,12 +22,12 @@ pytestmark = [
 
 
 def test_every_component_is_looked_at_and_a_short_load_tells_no_growth(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_ports: Callable[[], Ports]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shop_ports: Ports
 ) -> None:
     monkeypatch.setattr(in_steps, "RESULTS", tmp_path)
     monkeypatch.setattr(soak, "SHORTEST_MIN", 0.1)
     arguments = ["soak", "--topologies", "grpc", "--minutes", "0.2", "--json"]
-    done = CliRunner(env={"SHOP_PORT_BASE": str(free_ports().base)}).invoke(app, arguments)
+    done = CliRunner(env={"SHOP_PORT_BASE": str(shop_ports.base)}).invoke(app, arguments)
     assert done.exit_code == SUSPECT, done.stderr
     (one,) = json.loads(done.stdout)["soaked"]
     assert (one["failed"], one["broken"]) == (0, [])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,12 +22,10 @@ pytestmark = [
 ]
 
 
-def test_arms_are_sent_the_studys_load_and_its_claims_are_judged(
-    tmp_path: Path, free_ports: Callable[[], Ports]
-) -> None:
+def test_arms_are_sent_the_studys_load_and_its_claims_are_judged(tmp_path: Path, shop_ports: Ports) -> None:
     whole = study_plan(read_study(STUDIES / "agrawal.yaml"), PROFILES["smoke"], 1, 1)
     plan = replace(whole, arms=tuple(arm for arm in whole.arms if arm.label in ("rest-small", "grpc-small")))
-    summary, path = run_plan(plan, begin(plan, tmp_path), free_ports())
+    summary, path = run_plan(plan, begin(plan, tmp_path), shop_ports)
     run = read_run(path)
     assert run.tape_of("rest-small") == run.tape_of("grpc-small")
     assert set(run.journeys["mode"]) == {"closed"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,11 +21,11 @@ SHORT = {"topologies": "hybrid", "watchers": "30", "blocks": "1", "duration": "6
 
 
 def test_who_waits_behind_sidecars_is_told_in_both_ways(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_ports: Callable[[], Ports]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shop_ports: Ports
 ) -> None:
     monkeypatch.setattr(in_steps, "RESULTS", tmp_path)
     arguments = [part for name, value in SHORT.items() for part in (f"--{name}", value)]
-    done = CliRunner(env={"SHOP_PORT_BASE": str(free_ports().base)}).invoke(app, ["watch", *arguments, "--json"])
+    done = CliRunner(env={"SHOP_PORT_BASE": str(shop_ports.base)}).invoke(app, ["watch", *arguments, "--json"])
     assert done.exit_code == 0, done.stderr
     waited = json.loads(done.stdout)["waited"]
     assert {(one["way"], one["watchers"], one["protocol"]) for one in waited} == {

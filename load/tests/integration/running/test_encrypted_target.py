@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,12 +13,7 @@ from typer.testing import CliRunner
 from experiment.cli import app
 from experiment.kinds import load
 from hops.run.files import read_run
-from mesh.components.postgres_owner import remove_cluster
-from mesh.description.ports import Ports
-from mesh.description.switches import Switches
-from mesh.description.topology import load_topology
 from mesh.native.system import System
-from mesh.paths import RunFolder
 from shop.stubs.product.v1 import product_pb2
 
 pytestmark = pytest.mark.integration
@@ -51,38 +45,29 @@ def descriptors() -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("topology", "scheme", "steps"), [("hybrid", "https", [REST, GRAPHQL]), ("grpc", "grpcs", [GRPC])]
+    ("shop", "scheme", "steps"),
+    [("hybrid over TLS", "https", [REST, GRAPHQL]), ("grpc over TLS", "grpcs", [GRPC])],
+    indirect=["shop"],
+    scope="package",
 )
 def test_a_target_with_tls(
-    free_ports: Callable[[], Ports],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    topology: str,
-    scheme: str,
-    steps: list[str],
+    shop: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str, steps: list[str]
 ) -> None:
     monkeypatch.setattr(load, "RESULTS", tmp_path / "results")
     monkeypatch.setattr("vl_convert.vegalite_to_svg", lambda *_, **__: "<svg></svg>")  # charts take long
     (tmp_path / "product.pb").write_bytes(descriptors())
-    ports = free_ports()
-    folder = RunFolder.of(ports.base, root=tmp_path)
-    try:
-        with System(load_topology(topology), Switches(tls="on", trace=0.0), ports, "foreign", folder=folder) as shop:
-            assert shop.ca_certificate is not None
-            address = shop.url.partition("://")[2]
-            target = tmp_path / "edge.yaml"
-            target.write_text(
-                f"name: edge\ntargets: {{edge: {{endpoints: {{web: '{scheme}://{address}'}}}}}}\n"
-                f"http: 2\nca_certificate: {shop.ca_certificate}\njourneys:\n  look: {{steps: [{', '.join(steps)}]}}\n",
-                encoding="utf-8",
-            )
-            loading = ["load", str(target), "--rate", "20", "--warmup", "1s", "--duration", "2s", "--json"]
-            done = CliRunner().invoke(app, loading)
-            trusted = target.read_text().replace(str(shop.ca_certificate), str(tmp_path / "product.pb"))
-            target.write_text(trusted)
-            refused = CliRunner().invoke(app, loading)
-    finally:
-        remove_cluster(folder)
+    assert shop.ca_certificate is not None
+    address = shop.url.partition("://")[2]
+    target = tmp_path / "edge.yaml"
+    target.write_text(
+        f"name: edge\ntargets: {{edge: {{endpoints: {{web: '{scheme}://{address}'}}}}}}\n"
+        f"http: 2\nca_certificate: {shop.ca_certificate}\njourneys:\n  look: {{steps: [{', '.join(steps)}]}}\n",
+        encoding="utf-8",
+    )
+    loading = ["load", str(target), "--rate", "20", "--warmup", "1s", "--duration", "2s", "--json"]
+    done = CliRunner().invoke(app, loading)
+    target.write_text(target.read_text().replace(str(shop.ca_certificate), str(tmp_path / "product.pb")))
+    refused = CliRunner().invoke(app, loading)
     assert done.exit_code in (0, 3), done.stderr  # a busy machine makes it SUSPECT
     (one,) = json.loads(done.stdout)["topologies"].values()
     assert one["journeys"]["all"]["count"] == 40

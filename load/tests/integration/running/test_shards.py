@@ -6,7 +6,7 @@ import json
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,18 +18,15 @@ from experiment.errors import GeneratorError
 from experiment.generator.nodes import ShardedReplay, node_arguments
 from experiment.generator.shopload import BINARY, Load, Shopload, Tape, stop
 from hops.run.rows import read_journeys
-from mesh.components.postgres_owner import remove_cluster
-from mesh.description.ports import Ports
-from mesh.description.switches import Switches
-from mesh.description.topology import load_topology
 from mesh.errors import ComponentDiedError
 from mesh.native.system import System
-from mesh.paths import ROOT, RunFolder
+from mesh.paths import ROOT
 from mesh.supervisor.processes import guarded
 
 pytestmark = [
     pytest.mark.integration,
     pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`"),
+    pytest.mark.parametrize("shop", ["grpc"], indirect=True, scope="package"),
 ]
 
 SECONDS = 3.0
@@ -75,19 +72,8 @@ def tape(tmp_path_factory: pytest.TempPathFactory) -> Tape:
     return Shopload(BINARY).tape(workload, out, seed=7, rate=20, duration_s=SECONDS, scale=1)
 
 
-@pytest.fixture(scope="module")
-def running(free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
-    ports = free_ports()
-    folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("run"))
-    try:
-        with System(load_topology("grpc"), Switches(trace=0.0), ports, "shards", folder=folder) as system:
-            yield system
-    finally:
-        remove_cluster(folder)
-
-
 @contextmanager
-def nodes_of(load: Load, running: System, folder: Path, count: int) -> Iterator[list[LocalNode]]:
+def nodes_of(load: Load, shop: System, folder: Path, count: int) -> Iterator[list[LocalNode]]:
     """Load nodes on this machine, which end with the block."""
     with ExitStack() as stack:
         nodes = []
@@ -95,7 +81,7 @@ def nodes_of(load: Load, running: System, folder: Path, count: int) -> Iterator[
             out = folder / f"node-{shard}"
             out.mkdir(parents=True)
             arguments = node_arguments(
-                load, tape=load.tape.path, target=running.target, out=out, shard=shard, shards=count, trace=0.4
+                load, tape=load.tape.path, target=shop.target, out=out, shard=shard, shards=count, trace=0.4
             )
             process = subprocess.Popen(guarded([str(BINARY), *arguments], signal.SIGKILL), stdin=subprocess.DEVNULL)
             stack.callback(stop, process)
@@ -110,11 +96,11 @@ def left_in(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 
 @pytest.fixture(scope="module")
-def alone(running: System, tape: Tape, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def alone(shop: System, tape: Tape, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What one generator leaves."""
     folder = tmp_path_factory.mktemp("alone")
     shopload = Shopload(BINARY)
-    replay = shopload.start_replay(Load(tape, SECONDS), running.target, folder, trace=0.4)
+    replay = shopload.start_replay(Load(tape, SECONDS), shop.target, folder, trace=0.4)
     try:
         shopload.finish_replay(replay)
     finally:
@@ -124,15 +110,15 @@ def alone(running: System, tape: Tape, tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_the_shards_together_are_the_replay_of_one_generator(
-    running: System, tape: Tape, alone: Path, tmp_path: Path, count: int
+    shop: System, tape: Tape, alone: Path, tmp_path: Path, count: int
 ) -> None:
     load = Load(tape, SECONDS)
     out = tmp_path / "merged"
     out.mkdir()
-    with nodes_of(load, running, tmp_path, count) as nodes:
+    with nodes_of(load, shop, tmp_path, count) as nodes:
         replay = ShardedReplay(nodes, load, Shopload(BINARY), start_ahead_s=3, poll_s=0.1)
         replay.get_ready()
-        replay.send(running.check)
+        replay.send(shop.check)
         replay.collect(out)
         for node in nodes:
             assert node.process.wait(timeout=10) == 0
@@ -157,9 +143,9 @@ def first_arrivals(tape: Tape, count: int) -> list[int]:
     return [json.loads(line)["at_ns"] for line in lines[:count]]
 
 
-def test_a_shard_that_is_missing_is_named(tape: Tape, running: System, tmp_path: Path) -> None:
+def test_a_shard_that_is_missing_is_named(tape: Tape, shop: System, tmp_path: Path) -> None:
     load = Load(tape, SECONDS)
-    with nodes_of(load, running, tmp_path, 2) as nodes:
+    with nodes_of(load, shop, tmp_path, 2) as nodes:
         ShardedReplay(nodes, load, Shopload(BINARY)).get_ready()
         nodes[0].write("start", f"{time.time_ns() + 1_000_000_000}\n")
         limit = time.monotonic() + 30
@@ -170,11 +156,11 @@ def test_a_shard_that_is_missing_is_named(tape: Tape, running: System, tmp_path:
     assert not (tmp_path / "merged").exists()
 
 
-def test_a_node_that_dies_is_noticed(tape: Tape, running: System, tmp_path: Path) -> None:
+def test_a_node_that_dies_is_noticed(tape: Tape, shop: System, tmp_path: Path) -> None:
     load = Load(tape, SECONDS)
-    with nodes_of(load, running, tmp_path, 2) as nodes:
+    with nodes_of(load, shop, tmp_path, 2) as nodes:
         replay = ShardedReplay(nodes, load, Shopload(BINARY), start_ahead_s=3, poll_s=0.1)
         replay.get_ready()
         nodes[1].process.kill()
         with pytest.raises(ComponentDiedError, match="load-1 ended"):
-            replay.send(running.check)
+            replay.send(shop.check)

@@ -10,7 +10,7 @@ import struct
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,14 +18,17 @@ from pathlib import Path
 import pytest
 
 from experiment.generator.shopload import BINARY, Load, Shopload, Tape, stop
-from mesh.components.postgres_owner import remove_cluster
-from mesh.description.ports import Ports
-from mesh.description.switches import Switches
-from mesh.description.topology import load_topology
 from mesh.native.system import System
-from mesh.paths import ROOT, RunFolder
+from mesh.paths import ROOT
 
-pytestmark = pytest.mark.integration
+TCPDUMP = shutil.which("tcpdump") or shutil.which("tcpdump", path="/usr/sbin:/sbin") or ""
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(
+        not TCPDUMP,
+        reason="the bytes were not checked against a capture, because there is no tcpdump: apt-get install tcpdump",
+    ),
+]
 
 SECONDS = 3.0
 RATE = 30.0
@@ -34,13 +37,8 @@ QUIET_S = 0.5
 SNAP_BYTES = 160
 """Bytes of a packet that are kept: Ethernet, IPv4 and TCP headers with all their options."""
 CLOSE = 0.01
-RUNS = {
-    "rest": ("rest", Switches(trace=0.0), (2, 1)),
-    "grpc": ("grpc", Switches(trace=0.0), (2,)),
-    "rest over TLS": ("rest", Switches(trace=0.0, tls="on", http=3), (3, 2, 1)),
-    "grpc over TLS": ("grpc", Switches(trace=0.0, tls="on"), (2,)),
-}
-"""What runs, and the versions of HTTP that its clients speak."""
+VERSIONS = {"rest": (2, 1), "grpc": (2,), "hybrid over TLS": (3, 2, 1), "grpc over TLS": (2,)}
+"""The shops, and the versions of HTTP that their clients speak."""
 
 # https://www.tcpdump.org/manpages/pcap-savefile.5.html, in this machine's byte order as libpcap writes it.
 FILE_HEADER = struct.Struct("=IHHiIII")
@@ -181,12 +179,7 @@ def captured(port: int, path: Path) -> Iterator[None]:
 
 def tcpdump() -> list[str]:
     """The command; as root it would else become a user who may not write to the test's folder."""
-    found = shutil.which("tcpdump") or shutil.which("tcpdump", path="/usr/sbin:/sbin")
-    if found is None:
-        pytest.skip(
-            "the bytes were not checked against a capture, because there is no tcpdump: apt-get install tcpdump"
-        )
-    return [found, "-Z", "root"] if os.geteuid() == 0 else [found]
+    return [TCPDUMP, "-Z", "root"] if os.geteuid() == 0 else [TCPDUMP]
 
 
 def until_it_listens(process: subprocess.Popen[str]) -> str:
@@ -215,12 +208,6 @@ def until_it_rests(path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def ports(free_ports: Callable[[], Ports]) -> Ports:
-    """A port base whose ports are all free."""
-    return free_ports()
-
-
-@pytest.fixture(scope="module")
 def tape(tmp_path_factory: pytest.TempPathFactory) -> Tape:
     """Every journey, read from data that no other test changes."""
     out = tmp_path_factory.mktemp("tape") / "tape.jsonl"
@@ -228,28 +215,12 @@ def tape(tmp_path_factory: pytest.TempPathFactory) -> Tape:
     return Shopload(BINARY).tape(workload, out, seed=11, rate=RATE, duration_s=SECONDS, scale=1)
 
 
-@pytest.fixture(scope="module")
-def folder(ports: Ports, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
-    """The folder of both topologies, which have one database."""
-    made = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("run"))
-    yield made
-    remove_cluster(made)
-
-
-@pytest.fixture(scope="module", params=RUNS)
-def running(request: pytest.FixtureRequest, ports: Ports, folder: RunFolder) -> Iterator[tuple[System, Sequence[int]]]:
-    """A topology that is up, and the versions of HTTP that its clients speak."""
-    topology, switches, versions = RUNS[request.param]
-    with System(load_topology(topology), switches, ports, "wire-bytes", folder=folder) as system:
-        yield system, versions
-
-
-def test_every_byte_on_the_wire_is_counted(running: tuple[System, Sequence[int]], tape: Tape, tmp_path: Path) -> None:
-    system, versions = running
+@pytest.mark.parametrize(("shop", "versions"), VERSIONS.items(), indirect=["shop"], scope="package")
+def test_every_byte_on_the_wire_is_counted(shop: System, versions: Sequence[int], tape: Tape, tmp_path: Path) -> None:
     for http in versions:
         folder = tmp_path / f"http-{http}"
         folder.mkdir()
-        check_bytes(system, tape, folder, http)
+        check_bytes(shop, tape, folder, http)
 
 
 def check_bytes(running: System, tape: Tape, folder: Path, http: int) -> None:

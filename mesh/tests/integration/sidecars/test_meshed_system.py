@@ -6,7 +6,7 @@ import contextlib
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Self
 
@@ -15,12 +15,10 @@ import psutil
 import pytest
 from stand_ins import needs_istio
 
-from mesh.components.postgres_owner import remove_cluster
 from mesh.description.ports import Ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
 from mesh.native.system import System
-from mesh.paths import RunFolder
 
 pytestmark = pytest.mark.integration
 
@@ -37,18 +35,11 @@ MARKER = "marker-4f1c9e"
     ],
     ids="-mtls-".join,
 )
-def shop(
-    request: pytest.FixtureRequest, free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[System]:
-    ports = free_ports()
-    folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("meshed"))
+def shop(request: pytest.FixtureRequest, shop_ports: Ports) -> Iterator[System]:
     mesh, mtls = request.param
     switches = parse_switches(mesh=mesh, mtls=mtls)
-    try:
-        with System(load_topology("hybrid"), switches, ports, "meshed", folder=folder) as system:
-            yield system
-    finally:
-        remove_cluster(folder)
+    with System(load_topology("hybrid"), switches, shop_ports, "meshed") as system:
+        yield system
 
 
 def test_only_proxies_database_and_trace_store_listen_on_tcp(shop: System) -> None:

@@ -11,7 +11,7 @@ import itertools
 import re
 import ssl
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,12 +20,10 @@ import httpx
 import pytest
 from stand_ins import needs_istio, needs_kong
 
-from mesh.components.postgres_owner import remove_cluster
 from mesh.description.ports import Ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import EDGE, Protocol, load_topology
 from mesh.native.system import System
-from mesh.paths import RunFolder
 from mesh.sidecars.certificates import Authority, issue
 from mesh.sidecars.workloads import identity
 
@@ -76,18 +74,11 @@ class Operation(NamedTuple):
     ],
     ids="-".join,
 )
-def shop(
-    request: pytest.FixtureRequest, free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[System]:
+def shop(request: pytest.FixtureRequest, shop_ports: Ports) -> Iterator[System]:
     topology, mesh, edge = request.param
-    ports = free_ports()
-    folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("forged"))
     switches = parse_switches(mesh=mesh, mtls="on", edge=edge, trace=0)
-    try:
-        with System(load_topology(topology), switches, ports, "forged", folder=folder) as system:
-            yield system
-    finally:
-        remove_cluster(folder)
+    with System(load_topology(topology), switches, shop_ports, "forged") as system:
+        yield system
 
 
 def test_nobody_is_taken_for_inside(shop: System, tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ the owner or a partner then makes it too, and must get two different answers.
 from __future__ import annotations
 
 import json
-import os
 import uuid
 from collections.abc import Iterator
 from contextlib import closing
@@ -23,7 +22,7 @@ import pytest
 
 from mesh.components.shop_processes import TRIAL_DATABASE
 from mesh.components.trial import as_it_runs
-from mesh.description.ports import Ports, load_ports
+from mesh.description.ports import Ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import Protocol, Topology, entrance_name, load_topology
 from mesh.description.topology import names as topology_names
@@ -38,7 +37,6 @@ from .over_rest import gateway_documents, rest_attempts, service_documents
 from .over_thrift import framed_attempts, http_attempts
 
 pytestmark = pytest.mark.integration
-BASE = "23400"
 # What only the victim's own things say.
 EMAIL, STREET, TOTAL = "victim-marker@example.com", "Victim Lane 1", 1_234_567
 MARKERS = (EMAIL, STREET, str(TOTAL))
@@ -103,19 +101,18 @@ class Shop:
 
 
 @pytest.fixture(params=[name for name in topology_names() if not load_topology(name).programs])
-def shop(request: pytest.FixtureRequest) -> Iterator[Shop]:
+def shop(request: pytest.FixtureRequest, shop_ports: Ports) -> Iterator[Shop]:
     topology = load_topology(request.param)
-    ports = load_ports({**os.environ, "SHOP_PORT_BASE": BASE})
     given = parse_switches(trace=0, cache="valkey")
     with (
-        System(topology, as_it_runs(topology, given), ports, "other-customers") as system,
+        System(topology, as_it_runs(topology, given), shop_ports, "other-customers") as system,
         closing(psycopg.connect(system.database.admin_url_of(TRIAL_DATABASE), autocommit=True)) as database,
         httpx.Client(base_url=system.url, trust_env=False, timeout=10) as http,
-        grpc.insecure_channel(ports.address("edge"), options=[("grpc.enable_http_proxy", 0)]) as channel,
+        grpc.insecure_channel(shop_ports.address("edge"), options=[("grpc.enable_http_proxy", 0)]) as channel,
     ):
         with open(json.loads(system.target.read_text())["jwt_private_key"], "rb") as key:
             signer = TokenSigner(key.read())
-        attempts = list(_attempts(topology, http, channel, ports))
+        attempts = list(_attempts(topology, http, channel, shop_ports))
         graphql = "graphql-gateway" in topology.gateways
         yield Shop(attempts, _add_victim(database), http, signer, database, graphql)
 

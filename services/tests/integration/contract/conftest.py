@@ -41,7 +41,7 @@ START_S, STOP_S = LIMITS.start_s, LIMITS.stop_s
 """How long a component may take to answer, and to end."""
 PRINTED = ".out"
 """Suffix of the file of its standard output."""
-LEFT_S = 1.0
+LEFT_S = 5.0
 """How long what a component has started may outlive it."""
 Start = Callable[..., contextlib.AbstractContextManager["Running"]]
 

@@ -1,0 +1,37 @@
+"""Shops that are up, which the tests of this folder share; none of these tests changes what another one reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mesh.description.ports import Ports
+from mesh.description.switches import Switches
+from mesh.description.topology import load_topology
+from mesh.native.system import System
+
+SHOPS = {
+    "rest": ("rest", Switches(trace=0.0)),
+    "grpc": ("grpc", Switches(trace=0.0)),
+    "hybrid over TLS": ("hybrid", Switches(trace=0.0, tls="on", http=3)),
+    "grpc over TLS": ("grpc", Switches(trace=0.0, tls="on")),
+}
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts the tests of one shop together, so that each shop starts once."""
+    places = [place for place, item in enumerate(items) if item.path.parent == Path(__file__).parent]
+    ours = sorted((items[place] for place in places), key=lambda item: list(SHOPS).index(item.callspec.params["shop"]))
+    for place, item in zip(places, ours, strict=True):
+        items[place] = item
+
+
+@pytest.fixture(scope="package")
+def shop(request: pytest.FixtureRequest, shop_ports: Ports) -> Iterator[System]:
+    """The shop that a test names by `parametrize(..., indirect=["shop"])`."""
+    topology, switches = SHOPS[request.param]
+    with System(load_topology(topology), switches, shop_ports, "running") as system:
+        yield system
