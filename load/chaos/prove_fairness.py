@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from multiprocessing import get_context
@@ -263,7 +264,12 @@ def _sum(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int]:
 
 
 def _largest_mb(pids: Sequence[int]) -> float:
-    return max(psutil.Process(pid).memory_info().rss for pid in pids) / (1 << 20)
+    sizes = [0]
+    for pid in pids:
+        # A database's process for one connection ends with it.
+        with suppress(psutil.NoSuchProcess):
+            sizes.append(psutil.Process(pid).memory_info().rss)
+    return max(sizes) / (1 << 20)
 
 
 def _rest(pids: Sequence[int]) -> float:

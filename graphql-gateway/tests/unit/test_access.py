@@ -12,7 +12,7 @@ from graphql_gateway.app import build_app
 from graphql_gateway.objects.global_id import global_id
 from shop.platform.access.jwt import Principal
 from shop.platform.access.rules import Authenticator, EdgeIdentity
-from shop.platform.admission import ADMISSION, MAX_SLOW, PRIORITY, UNDER_WAY, Admission
+from shop.platform.admission import ADMISSION, MAX_HASHES, PRIORITY, UNDER_WAY, Admission
 from shop.platform.config import EDGE_MARK
 
 USER_1, USER_2, ORDER_1, PAYMENT_1 = (
@@ -208,8 +208,8 @@ async def test_passwords_leave_room_for_what_the_edge_always_admits(shop: Any, v
                 return [error["extensions"] for error in answer.get("errors", [])]
 
             with ExitStack() as others:
-                for _ in range(MAX_SLOW):
-                    others.enter_context(limit.slow.hold())
+                for _ in range(MAX_HASHES):
+                    others.enter_context(limit.hashes.hold())
                 refused = [await errors(login), await errors(sign_up)]
                 served = await errors(read)
             free = [await errors(login), await errors(sign_up)]

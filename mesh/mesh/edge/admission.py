@@ -23,8 +23,6 @@ PRIORITY = "priority"
 UNDER_WAY, CHECKOUT = "u=0", "u=1"
 """Its values for later requests of something under way and for a new checkout; the urgency of others is 3."""
 PERCENTILE, UPDATE_MS = 50, 200
-USER = "user"
-"""The service that hashes passwords."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ class Limit:
         most: Requests that are let in at a time, however quick answers are. With more, a sudden peak would be a
             second's work of two cores before the first answer says so.
         passed_by: Values of the header by which requests pass it by.
-        least: As `Admission.least`, where it is more.
+        least: As `Admission.least`, where it differs.
     """
 
     name: str
@@ -77,24 +75,58 @@ LIMITS = (
     Limit("admission.all", 3, 40, least=16),
 )
 """What is under way finds room beside what is new however slow answers are, or work has been done for nothing."""
-SLOW_LIMIT = Limit("admission.slow", 50, 64, least=8)
-"""The limit of requests that are slow by nature; the median may be 300 ms at a service and 1 s at a gateway."""
-SLOW_PATHS: Mapping[Protocol, Sequence[str]] = {
-    Protocol.REST: ("/v1/sessions", "/v1/users"),
-    Protocol.GRPC: ("/shop.user.v1.UserService/Login", "/shop.user.v1.UserService/CreateUser"),
-}
-"""Paths to which a POST has a password hashed. GraphQL has one path for everything: there the gateway limits such
-requests itself (`shop.platform.admission`), to half of what the edge always admits. Thrift has one for each service."""
+HASHES = Limit("admission.hashes", 50, 64, least=8)
+BULK = Limit("admission.bulk", 50, 16, least=2)
+"""The limits of what is slow by nature; the median may be 300 ms at a service and 1 s at a gateway."""
+
+
+@dataclass(frozen=True)
+class Slow:
+    """Requests that are slow by nature, and pass only one limit.
+
+    Attributes:
+        service: The service that answers them.
+        limit: The limit.
+        paths: Their paths by protocol.
+        method: Their method; empty for any.
+    """
+
+    service: str
+    limit: Limit
+    paths: Mapping[Protocol, Sequence[str]]
+    method: str = ""
+
+
+SLOW = (
+    Slow(
+        "user",
+        HASHES,
+        {
+            Protocol.REST: ("/v1/sessions", "/v1/users"),
+            Protocol.GRPC: ("/shop.user.v1.UserService/Login", "/shop.user.v1.UserService/CreateUser"),
+        },
+        "POST",
+    ),
+    Slow(
+        "order",
+        BULK,
+        {Protocol.REST: ("/v1/order-lines",), Protocol.GRPC: ("/shop.order.v1.OrderService/StreamOrderLines",)},
+    ),
+    Slow(
+        "product",
+        BULK,
+        {Protocol.REST: ("/v1/product-rows",), Protocol.GRPC: ("/shop.product.v1.ProductService/StreamProductRows",)},
+    ),
+)
+"""Requests that hash a password or read thousands of rows. GraphQL has one path for everything: its gateway bounds
+hashes itself (`shop.platform.admission`), and pages are short. Thrift has one path for each service."""
 
 
 def admission_filters(topology: Topology) -> Sequence[Mapping[str, Any]]:
     """Returns Envoy's HTTP filters before a topology, the first ones of its chain; each route enables its own."""
-    slow = {route.component for route in slow_routes(topology)}
-    return [
-        {**_but(limit.passed_by, _filter(limit, component)), "disabled": True}
-        for component in topology.behind_edge
-        for limit in (*LIMITS, *((SLOW_LIMIT,) if component in slow else ()))
-    ]
+    slow = dict.fromkeys((slow.limit, route.component) for route, slow in slow_routes(topology))
+    usual = ((limit, component) for component in topology.behind_edge for limit in LIMITS)
+    return [{**_but(limit.passed_by, _filter(limit, at)), "disabled": True} for limit, at in (*usual, *slow)]
 
 
 def admitted_by(component: str, limits: Sequence[Limit] = LIMITS) -> Mapping[str, Any]:
@@ -103,21 +135,26 @@ def admitted_by(component: str, limits: Sequence[Limit] = LIMITS) -> Mapping[str
     return {limit.of(component): enabled for limit in limits}
 
 
-def slow_routes(topology: Topology) -> list[Route]:
-    """Returns the routes to what is slow by nature, which come before the others and count for POST only."""
+def slow_routes(topology: Topology) -> list[tuple[Route, Slow]]:
+    """Returns the routes to what is slow by nature, which come before the others."""
     return [
-        Route(component, Match.EXACTLY, path)
+        (Route(component, Match.EXACTLY, path), slow)
         for component, protocol in topology.behind_edge.items()
-        if component in (USER, *GATEWAYS)
-        for path in SLOW_PATHS.get(protocol, ())
+        for slow in SLOW
+        if component in (slow.service, *GATEWAYS)
+        for path in slow.paths.get(protocol, ())
     ]
 
 
-def transcoded_routes(topology: Topology) -> list[Route]:
+def transcoded_routes(topology: Topology) -> list[tuple[Route, Sequence[Limit]]]:
     """Returns the routes by which the transcoder's requests find their limits, before they have become gRPC calls."""
     if not topology.transcodes:
         return []
-    return [route for route in OF_SERVICES[Protocol.REST] if route.component in topology.exposed]
+    slow = [
+        (Route(slow.service, Match.EXACTLY, path), (slow.limit,)) for slow in SLOW for path in slow.paths[Protocol.REST]
+    ]
+    usual = [(route, LIMITS) for route in OF_SERVICES[Protocol.REST]]
+    return [(route, limits) for route, limits in (*slow, *usual) if route.component in topology.exposed]
 
 
 def _filter(limit: Limit, component: str) -> Mapping[str, Any]:
@@ -131,7 +168,7 @@ def _filter(limit: Limit, component: str) -> Mapping[str, Any]:
         # Fixed: to measure what is possible, Envoy would let in next to nothing for a while.
         "min_rtt_calc_params": {
             "fixed_value": _ms(limit.times * admission.median_ms),
-            "min_concurrency": max(limit.least, admission.least),
+            "min_concurrency": limit.least or admission.least,
             "buffer": {"value": 0},
         },
     }

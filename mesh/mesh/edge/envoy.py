@@ -12,7 +12,6 @@ from mesh.description.topology import GATEWAYS, Protocol
 from mesh.edge import limits
 from mesh.edge.admission import (
     LIMITS,
-    SLOW_LIMIT,
     Limit,
     admission_filters,
     admitted_by,
@@ -210,16 +209,17 @@ def _refused(status: int) -> dict[str, Any]:
 
 def _first_routes(action: Mapping[str, Any], plan: EdgePlan) -> Iterator[dict[str, Any]]:
     """The routes that tell requests apart for admission only."""
-    for route in slow_routes(plan.topology):
+    for route, slow in slow_routes(plan.topology):
         for upstream in plan.leads_to(route.component):
-            rendered = _route(route, action, upstream, plan, (SLOW_LIMIT,))
-            is_post = {"name": ":method", "string_match": {"exact": "POST"}}
-            rendered["match"] = {**rendered["match"], "headers": [*rendered["match"].get("headers", ()), is_post]}
+            rendered = _route(route, action, upstream, plan, (slow.limit,))
+            if slow.method:
+                method = {"name": ":method", "string_match": {"exact": slow.method}}
+                rendered["match"] = {**rendered["match"], "headers": [*rendered["match"].get("headers", ()), method]}
             yield rendered
-    for route in transcoded_routes(plan.topology):
+    for route, passed in transcoded_routes(plan.topology):
         # The transcoder turns a request into a call, for which Envoy looks up the route again. What it does not turn
         # into one is at no path.
-        admitted = {"typed_per_filter_config": admitted_by(route.component)}
+        admitted = {"typed_per_filter_config": admitted_by(route.component, passed)}
         yield {"match": MATCHES[route.match](route.path), "direct_response": {"status": 404}, **admitted}
 
 

@@ -28,8 +28,8 @@ LEAST_SHARE, MOST_FALL, RISE = 0.02, 0.5, 1.1
 """The smallest share that is let in, to see whether it is over; by what it falls in an interval at most, and rises."""
 
 
-MAX_SLOW = 4
-"""Requests that are slow by nature at a time in a process: half of what the edge admits however long answers take."""
+MAX_HASHES = 4
+"""Passwords that a gateway has hashed at a time: half of what the edge admits to it however long answers take."""
 
 
 class Slots:
@@ -98,13 +98,13 @@ class Admission:
         new: The share of new requests.
         checkouts: The share of new checkouts.
         under_way: The share of those that belong to something under way.
-        slow: Slots of requests that are slow by nature.
+        hashes: Slots of requests that have a password hashed.
     """
 
     def __init__(self) -> None:
         times = (1, CHECKOUT_TIMES, UNDER_WAY_TIMES)
         self.new, self.checkouts, self.under_way = (Share(each * DELAY_S) for each in times)
-        self.slow = Slots(MAX_SLOW, "too many passwords are being checked; try again in a second")
+        self.hashes = Slots(MAX_HASHES, "too many passwords are being hashed; try again in a second")
         self._urgent: dict[str | bytes | None, Share] = {}
         for value, share in ((CHECKOUT, self.checkouts), (UNDER_WAY, self.under_way)):
             self._urgent[value] = self._urgent[value.encode()] = share
@@ -139,8 +139,8 @@ ADMISSION: list[Admission] = []
 
 
 @contextmanager
-def slow_by_nature() -> Iterator[None]:
-    """Bounds work that is slow by nature where the edge cannot tell it from other requests: at one path for everything.
+def hashing() -> Iterator[None]:
+    """Bounds the requests that have a password hashed, where the edge cannot tell them from others by their path.
 
     Raises:
         TooManyRequests: This process does enough of it already.
@@ -148,7 +148,7 @@ def slow_by_nature() -> Iterator[None]:
     if not ADMISSION:
         yield
         return
-    with ADMISSION[0].slow.hold():
+    with ADMISSION[0].hashes.hold():
         yield
 
 

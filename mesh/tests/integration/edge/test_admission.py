@@ -19,7 +19,7 @@ from google.rpc.status_pb2 import Status
 
 from mesh.description.ports import Ports
 from mesh.description.topology import load_topology
-from mesh.edge.admission import CHECKOUT, LIMITS, OF_GATEWAY, PRIORITY, SLOW_LIMIT, UNDER_WAY
+from mesh.edge.admission import CHECKOUT, HASHES, LIMITS, OF_GATEWAY, PRIORITY, UNDER_WAY
 from mesh.edge.component import ACCESS_LOG, edge_component
 from mesh.edge.plan import edge_plan
 from mesh.paths import RunFolder
@@ -32,7 +32,7 @@ CUSTOMERS = 30
 """More than the edge lets in at a time when answers are slow, and fewer than when they are quick."""
 LEARNING_S, LOAD_S = 1.5, 3.0
 SLOW_S = 2 * LIMITS[-1].times * OF_GATEWAY.median_ms / 1_000
-HASH_S = 1.2 * SLOW_LIMIT.times * OF_GATEWAY.median_ms / 1_000
+HASH_S = 1.2 * HASHES.times * OF_GATEWAY.median_ms / 1_000
 ANSWER = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 
 
@@ -72,7 +72,7 @@ class TranscodingRun(EdgeRun):
 
 @asynccontextmanager
 async def gateway(
-    edge: EdgeRun, answers_after_s: float, component: str = "rest-gateway", *, slow: bytes = b""
+    edge: EdgeRun, answers_after_s: float, component: str = "rest-gateway", *, slow: bytes | tuple[bytes, ...] = b""
 ) -> AsyncIterator[None]:
     """A stand-in that answers whatever begins with `slow` after that time, and the rest at once."""
 
@@ -160,18 +160,21 @@ async def test_one_component_s_congestion_refuses_no_request_for_another(edge: E
 
 
 async def test_what_is_slow_by_nature_has_a_limit_and_is_no_congestion(edge: EdgeRun) -> None:
-    async with gateway(edge, HASH_S, slow=b"POST"):
-        logins, reads = await asyncio.gather(
-            statuses(edge, "/v1/sessions", {}, method="POST"), statuses(edge, "/v1/products", {}, OF_GATEWAY.least)
+    async with gateway(edge, HASH_S, slow=(b"POST", b"GET /v1/order-lines")):
+        logins, bulk, reads = await asyncio.gather(
+            statuses(edge, "/v1/sessions", {}, method="POST"),
+            statuses(edge, "/v1/order-lines?page_size=10000", {}),
+            statuses(edge, "/v1/products", {}, OF_GATEWAY.least),
         )
     assert logins[503] > 0 < logins[200]
+    assert bulk[503] > 0 < bulk[200]
     assert set(reads) == {200}
 
 
 async def test_only_a_post_is_slow_by_nature(edge: EdgeRun) -> None:
     async with gateway(edge, HASH_S):
         sign_ups, reads = await asyncio.gather(
-            statuses(edge, "/v1/users", {}, SLOW_LIMIT.least, "POST"), statuses(edge, "/v1/users", {})
+            statuses(edge, "/v1/users", {}, HASHES.least, "POST"), statuses(edge, "/v1/users", {})
         )
     assert set(sign_ups) == {200}
     assert reads[503] > 0
