@@ -15,6 +15,7 @@ def test_every_package_is_under_the_contracts() -> None:
     assert set(PROJECT["tool"]["importlinter"]["root_packages"]) == PACKAGES
 
 
-def test_the_wheel_has_the_packages_that_its_command_starts_in_and_no_other() -> None:
+def test_the_wheel_has_the_packages_that_its_command_takes_and_no_other() -> None:
     built = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
-    assert {Path(name).name for name in built} == {"hops", PROJECT["project"]["scripts"]["hopwise"].partition(".")[0]}
+    command = PROJECT["project"]["scripts"]["hopwise"].partition(".")[0]
+    assert {Path(name).name for name in built} == {"hops", "user_files", command}
