@@ -554,15 +554,22 @@ class TestOverHTTP:
 async def test_a_gateway_that_does_not_keep_up_opens_none(served: Served) -> None:
     limit = Admission()
     limit.new.value = 0.0
-    headers = {**served.authorization(1), "accept": "text/event-stream", EDGE_MARK: "1"}
-    ADMISSION.append(limit)
-    try:
-        refused = await served.http.post("/graphql/stream", json={"query": POSITIONS}, headers=headers)
-        with pytest.raises(InvalidStatus) as denied:
-            async with served.socket(additional_headers={EDGE_MARK: "1"}):
-                pass
-    finally:
-        ADMISSION.remove(limit)
+    outside = {**served.authorization(1), EDGE_MARK: "1"}
+    async with served.socket(additional_headers=outside) as over:
+        await send(over, type="connection_init")
+        await received(over)
+        ADMISSION.append(limit)
+        try:
+            headers = {**outside, "accept": "text/event-stream"}
+            refused = await served.http.post("/graphql/stream", json={"query": POSITIONS}, headers=headers)
+            with pytest.raises(InvalidStatus) as denied:
+                async with served.socket(additional_headers=outside):
+                    pass
+            await send(over, id="1", type="subscribe", payload={"query": POSITIONS})
+            (error,) = (await received(over))["payload"]
+        finally:
+            ADMISSION.remove(limit)
+    assert error["extensions"]["code"] == "UNAVAILABLE"
     for answer in (refused, denied.value.response):
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
 

@@ -163,8 +163,7 @@ class Sockets:
                         if scope["path"] != ROUTE:
                             place = scope["path"][:100]
                             raise InvalidArgument(f"there is no WebSocket at {place}; subscriptions run at {ROUTE}")
-                        if ADMISSION and _MARK in headers:
-                            ADMISSION[0].admit(headers.get(_PRIORITY))
+                        _admit_new(headers)
                         self._open(headers)
                         if b"authorization" in headers:
                             subscriptions.admit()
@@ -197,6 +196,12 @@ class Sockets:
         limit.reschedule(expiry(caller))
 
 
+def _admit_new(headers: dict[bytes, bytes]) -> None:
+    """Admits a WebSocket or a subscription from outside, unless the process does not keep up."""
+    if ADMISSION and _MARK in headers:
+        ADMISSION[0].admit(headers.get(_PRIORITY))
+
+
 def _denial(error: ShopError) -> Response:
     headers = {"retry-after": str(error.retry_after_s)} if error.retry_after_s else None
     body = orjson.dumps({"errors": [shop_error(error)]})
@@ -223,6 +228,7 @@ class _Subscriptions(Socket):
         self.is_admitted = True
 
     async def begin(self, query: str, variables: dict[str, Any] | None, operation_name: str | None) -> RequestContext:
+        _admit_new(self._headers)
         context = self._context()
         async with caller_limit(DEFAULT_S):
             operation = await self._prepare(GraphQLRequest(query, variables or {}, operation_name, None), context)

@@ -14,7 +14,6 @@ import uvicorn
 from shop.platform.config import socket_path, split_address
 from shop.platform.errors import StartError
 from shop.platform.http.body import MOST_BYTES
-from shop.platform.http.sockets import MeteredSocket
 from shop.platform.process.unix_socket import bind_unix, unlink
 from shop.platform.telemetry.metering import metered_app
 
@@ -23,6 +22,8 @@ GRACE_S = 3
 POLL_S = 0.05
 CLOSE = (b"connection", b"close")
 BACKLOG = 2048
+METERED_SOCKET = "shop.platform.http.sockets:MeteredSocket"
+"""The class that speaks WebSockets, by name: only servers that answer them load the library."""
 PING_S = 20
 """A WebSocket is asked so often whether its client is there, which has as long to answer, in seconds."""
 UNREAD_S = 30
@@ -91,7 +92,7 @@ async def http_server(app: Any, listen: str, drain_s: float = 0, *, sockets: boo
             metered_app(app),
             loop="none",
             http="httptools",
-            ws=MeteredSocket if sockets else "none",
+            ws=METERED_SOCKET if sockets else "none",
             ws_max_size=MOST_BYTES,
             # One that is gone is found out by pings.
             ws_ping_interval=PING_S,
