@@ -8,7 +8,7 @@ from graphql_gateway.context import Context
 from graphql_gateway.cost import CostModel
 from graphql_gateway.loaders import BatchedReads, SingleReads
 from graphql_gateway.objects.entities import Reads
-from graphql_gateway.schema import build_schema
+from graphql_gateway.schema import PUBLIC, build_schema
 from shop.clients.ports import Clients
 from shop.platform.access.rules import Authenticator
 from shop.platform.access.streams import Streams
@@ -34,4 +34,4 @@ def build_app(
         authenticator.require_origin(authenticator.origin_of(headers))
         return Context(clients, reads, authenticator, headers.get(b"authorization", b"").decode("latin-1"), held)
 
-    return Traced(Endpoint(schema, context, CostModel, compresses=True), ROUTE)
+    return Traced(Endpoint(schema, context, CostModel, compresses=True, public=PUBLIC), ROUTE)

@@ -16,6 +16,14 @@ from shop.errors import InvalidArgument
 from shop.platform.graphql.field import field
 from shop.platform.graphql.schema import Schema
 
+PUBLIC = frozenset(
+    {
+        *("Query.product", "Query.products", "Query.document"),
+        *("Product", "ProductConnection", "ProductEdge", "PageInfo", "Review", "Money"),
+        *("Document", "DocumentSection", "DocumentRecord"),
+    }
+)
+"""What everyone may see: types with all their fields, and single fields. Everything else is personal."""
 NODES = ("Order", "Payment", "Product", "User")
 
 

@@ -9,8 +9,8 @@ from fastapi import FastAPI
 from rest_gateway.order_related import INCLUDES, Include, get_order_and_payment, with_related
 from shop.clients.ports import Clients, OrderClient
 from shop.platform.access.rules import Access, require_owner, visible
+from shop.platform.http.caching import PERSONAL
 from shop.platform.rest.answers import Answer, ok
-from shop.platform.rest.caching import PERSONAL
 from shop.platform.rest.call import Call
 from shop.platform.rest.operations import reading
 from shop.platform.rest.parameters import (

@@ -6,8 +6,8 @@ from fastapi import FastAPI
 
 from shop.clients.ports import Clients
 from shop.platform.access.rules import Access, may_act_for, visible
+from shop.platform.http.caching import PERSONAL
 from shop.platform.rest.answers import Answer, ok
-from shop.platform.rest.caching import PERSONAL
 from shop.platform.rest.call import Call
 from shop.platform.rest.operations import reading
 from shop.platform.rest.parameters import OrderIdsOfPayments, PaymentId, parse_ids

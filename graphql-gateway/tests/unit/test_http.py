@@ -256,8 +256,57 @@ async def test_large_answers_are_compressed(gateway: Any) -> None:
     assert "content-encoding" not in small.headers
     assert large.headers["content-encoding"] == "gzip"
     assert "content-encoding" not in plain.headers
-    assert large.headers["vary"] == plain.headers["vary"] == "Accept-Encoding"
     assert large.json() == plain.json()
+
+
+PUBLIC = ("public, max-age=60", "accept, accept-encoding")
+PERSONAL = ("private, no-store", "accept, accept-encoding, authorization")
+PRODUCT = 'product(id: "UHJvZHVjdDox")'
+CACHING = [
+    ("{ products(first: 50) { edges { node { title reviews { body } } cursor } pageInfo { endCursor } } }", PUBLIC),
+    ("{ __typename __schema { types { name } } }", PUBLIC),
+    (f"query a {{ ...p }} fragment p on Query {{ {PRODUCT} {{ ... on Product {{ id }} __typename }} }}", PUBLIC),
+    (f"query a {{ ...p }} fragment p on Query {{ {PRODUCT} {{ ... on Node {{ id }} __typename }} }}", PERSONAL),
+    ("{ me { id } }", PERSONAL),
+    (f"{{ {PRODUCT} {{ title }} me {{ id }} }}", PERSONAL),
+    (f"{{ {PRODUCT} {{ reviews {{ author {{ name }} }} }} }}", PERSONAL),
+    ('{ node(id: "UHJvZHVjdDox") { id } }', PERSONAL),
+    ("query a { products { edges { cursor } } } query b { me { id } }", PERSONAL),
+    ("query a { ...p } fragment p on Query { me { id } }", PERSONAL),
+    ('{ product(id: "UHJvZHVjdDo5OTk5") { title } }', PERSONAL),  # there is none
+    ("{ products { edges { cursor } }", PERSONAL),
+    ("{ produkt }", PERSONAL),
+]
+
+
+@pytest.mark.parametrize(("query", "caching"), CACHING, ids=range(len(CACHING)))
+async def test_caches_share_a_get_only_if_all_its_fields_are_public(
+    gateway: Any, query: str, caching: tuple[str, str]
+) -> None:
+    headers = {"authorization": f"Bearer {gateway.token('customer', 3)}"}
+    for accept in ("application/json", RESPONSE_JSON):
+        asked = {"query": query, "operationName": "a" if query.startswith("query a") else ""}
+        read = await gateway.http.get("/graphql", params=asked, headers={**headers, "accept": accept})
+        assert (read.headers["cache-control"], read.headers["vary"]) == caching
+        assert len(read.headers.get_list("vary")) <= 1
+        posted = await gateway.http.post("/graphql", json=asked, headers={**headers, "accept": accept})
+        assert posted.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("GET", "/healthz", b""),
+        ("GET", "/nothing", b""),
+        ("PUT", "/graphql", b""),
+        ("POST", "/graphql", b"{"),
+        ("GET", "/graphql?query=%7B__typename%7D&variables=7", b""),
+        ("GET", "/graphql?query=mutation%7B__typename%7D", b""),
+    ],
+)
+async def test_nobody_keeps_any_other_answer(gateway: Any, method: str, path: str, body: bytes) -> None:
+    answer = await gateway.http.request(method, path, content=body, headers={"content-type": "application/json"})
+    assert answer.headers["cache-control"] == "no-store"
 
 
 @pytest.mark.parametrize("code", list(ErrorCode))

@@ -8,7 +8,7 @@ from graphql import build_schema as parse_schema
 from graphql import validate_schema
 
 from graphql_gateway.__main__ import main
-from graphql_gateway.schema import build_schema
+from graphql_gateway.schema import PUBLIC, build_schema
 from shop.platform.graphql.internals import core_schema
 
 PUBLISHED = Path(__file__).resolve().parents[2] / "schema.graphql"
@@ -22,6 +22,14 @@ def test_the_published_schema_is_the_one_that_is_served() -> None:
 
 def test_the_published_schema_is_valid() -> None:
     assert validate_schema(parse_schema(PUBLISHED.read_text())) == []
+
+
+def test_what_is_public_is_in_the_schema() -> None:
+    types = core_schema(build_schema()).type_map
+    for name in PUBLIC:
+        owner, _, field = name.partition(".")
+        assert owner in types, name
+        assert not field or field in types[owner].fields, name  # type: ignore[attr-defined]
 
 
 def test_everything_but_inputs_and_payloads_is_described() -> None:

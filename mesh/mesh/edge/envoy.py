@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from mesh.description.places import Place
@@ -20,7 +21,7 @@ from mesh.edge.admission import (
 )
 from mesh.edge.plan import EdgePlan, Upstream
 from mesh.edge.plugins import plugins_of
-from mesh.edge.replies import GRAPHQL, GRAPHQL_TYPE, INVALID, REPLIES, Reply
+from mesh.edge.replies import GRAPHQL, GRAPHQL_TYPE, INVALID, METHOD, NOWHERE, REPLIES, Reply
 from mesh.edge.routes import Match, Route, routes
 from mesh.envoy_config import (
     DESCRIPTOR,
@@ -46,6 +47,8 @@ MATCHES: Mapping[Match, Callable[[str], Mapping[str, Any]]] = {
     Match.REGEX: lambda path: {"safe_regex": {"regex": path}},
 }
 """How Envoy calls each way to compare a path."""
+PERSONAL = {"cache-control": "private, no-store", "vary": "authorization"}.items()
+"""What answers say of caches that do not say it themselves."""
 LOCAL_REPLY = "%LOCAL_REPLY_BODY%"
 """Envoy's own message for a request that it refuses, such as the transcoder's."""
 TOO_LARGE = {"start": limits.LARGEST_BODY + 1, "end": 2**63 - 1}
@@ -61,9 +64,12 @@ _CALLS_GRPC = (
     {"header_filter": {"header": {"name": "x-envoy-original-method", "present_match": False}}},
 )
 
-_ASKS_GRAPHQL = (
-    {"header_filter": {"header": {"name": ":path", "string_match": {"safe_regex": {"regex": f"{GRAPHQL}([/?].*)?"}}}}},
-)
+
+def _path(regex: str) -> dict[str, Any]:
+    return {"header_filter": {"header": {"name": ":path", "string_match": {"safe_regex": {"regex": regex}}}}}
+
+
+_ASKS_GRAPHQL = (_path(f"{GRAPHQL}([/?].*)?"),)
 _ACCEPTS_GRAPHQL = {"header_filter": {"header": {"name": "accept", "string_match": {"contains": GRAPHQL_TYPE}}}}
 
 
@@ -86,9 +92,9 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     manager["access_log"][0]["typed_config"]["path"] = str(plan.access_log)
     if plan.sampling < 100:
         manager["tracing"]["random_sampling"] = {"value": plan.sampling}
-    manager["local_reply_config"] = {"mappers": _mappers(transcodes=topology.transcodes)}
+    manager["local_reply_config"] = {"mappers": _mappers(table, transcodes=topology.transcodes)}
     (host,) = manager["route_config"]["virtual_hosts"]
-    host["request_headers_to_add"] = [{"header": {"key": limits.MARK, "value": "1"}, "append_action": OVERWRITE}]
+    host["request_headers_to_add"] = [_header(limits.MARK, "1")]
     action = {**host.pop("upstream_action"), "timeout": f"{limits.ANSWER_S}s"}
     host["routes"] += [
         {"match": {"connect_matcher": {}}, **_refused(400)},
@@ -249,10 +255,12 @@ def _route(
         rendered["route"]["retry_policy"] = {**unsent, **ON_ANOTHER_INSTANCE}
     if upstream.authority is not None:
         rendered["route"]["host_rewrite_literal"] = upstream.authority
+    if upstream.protocol is Protocol.GRPC and plan.topology.transcodes:
+        # The transcoder's clients read calls by GET, and calls say nothing of caches.
+        rendered["response_headers_to_add"] = [_header(name, value, "ADD_IF_ABSENT") for name, value in PERSONAL]
     if upstream.protocol is Protocol.GRPC:
         # gRPC resets a call without it, which would be UNAVAILABLE to the client.
-        trailers = {"header": {"key": "te", "value": "trailers"}, "append_action": OVERWRITE}
-        rendered["request_headers_to_add"] = [trailers]
+        rendered["request_headers_to_add"] = [_header("te", "trailers")]
     if plan.topology.transcodes and route.component in GATEWAYS:
         # A gateway compresses its own answers, as it does where there is no transcoder.
         per_route = "envoy.extensions.filters.http.compressor.v3.CompressorPerRoute"
@@ -298,35 +306,35 @@ def _address(place: Place) -> dict[str, Any]:
     return tcp_address(place.host, place.port)
 
 
-def _mappers(*, transcodes: bool) -> list[dict[str, Any]]:
+def _mappers(table: Sequence[Route], *, transcodes: bool) -> list[dict[str, Any]]:
     """Envoy's `local_reply_config.mappers` of all replies."""
     told = [replace(reply, detail=LOCAL_REPLY) if reply is INVALID and transcodes else reply for reply in REPLIES]
-    return [{**mapper, **_given(reply)} for reply in told for mapper in _mappers_of(reply)]
-
-
-def _given(reply: Reply) -> dict[str, Any]:
-    return {"status_code": reply.status} if reply.status else {}
+    return [mapper for reply in told for mapper in (_mappers_of(reply) if reply is not METHOD else _allowing(table))]
 
 
 def _mappers_of(reply: Reply) -> Iterator[dict[str, Any]]:
-    within = [_status("GE", reply.least), _status("LE", reply.most)]
-    status = {"header": {"key": "grpc-status", "value": str(reply.grpc_status)}}
-    yield {
-        "filter": {"and_filter": {"filters": [*_CALLS_GRPC, *within]}},
-        "headers_to_add": [{**header, "append_action": OVERWRITE} for header in (status, *_again_over_grpc(reply))],
-        "body_format_override": {"text_format_source": {"inline_string": reply.detail}},
-    }
-    again = {"headers_to_add": _again(reply)} if reply.retry_after_s else {}
-    error = {"message": reply.detail, "extensions": reply.extensions}
-    for media_type, filters in (
-        (GRAPHQL_TYPE, [*_ASKS_GRAPHQL, _ACCEPTS_GRAPHQL]),
-        ("application/json", _ASKS_GRAPHQL),
-    ):
-        yield {
-            "filter": {"and_filter": {"filters": [*filters, *within]}},
-            "body_format_override": {"content_type": media_type, "json_format": {"errors": [error]}},
-            **again,
-        }
+    yield _of_call(reply)
+    for asked, body in _shapes(reply):
+        yield _mapper(reply, asked, body)
+
+
+def _allowing(table: Sequence[Route]) -> Iterator[dict[str, Any]]:
+    """The mappers of a refused method, each with the methods that its route has."""
+    yield _of_call(METHOD)
+    shapes = list(_shapes(METHOD))
+    for route in table:
+        allow = _header("allow", ", ".join(route.methods))
+        for asked, body in shapes:
+            if bool(asked) == route.path.startswith(GRAPHQL):
+                yield _mapper(METHOD, [_path(f"{route.pattern}([?].*)?"), *asked], body, allow)
+    yield from _mappers_of(replace(NOWHERE, least=METHOD.least, most=METHOD.most, status=NOWHERE.least))
+
+
+def _shapes(reply: Reply) -> Iterator[tuple[Sequence[Mapping[str, Any]], dict[str, Any]]]:
+    """The body for each kind of client over HTTP, with the filters by which Envoy knows the client."""
+    errors = {"errors": [{"message": reply.detail, "extensions": reply.extensions}]}
+    yield [*_ASKS_GRAPHQL, _ACCEPTS_GRAPHQL], {"content_type": GRAPHQL_TYPE, "json_format": errors}
+    yield _ASKS_GRAPHQL, {"content_type": "application/json", "json_format": errors}
     problem = {
         "type": reply.type,
         "title": reply.title,
@@ -335,24 +343,45 @@ def _mappers_of(reply: Reply) -> Iterator[dict[str, Any]]:
         "instance": "%PATH(NQ)%",
         "code": reply.code,
     }
-    yield {
-        "filter": {"and_filter": {"filters": within}},
-        "body_format_override": {
-            "content_type": "application/problem+json",
-            "json_format": problem,
-            "omit_empty_values": True,
-        },
-        **again,
+    yield (), {"content_type": "application/problem+json", "json_format": problem, "omit_empty_values": True}
+
+
+def _mapper(
+    reply: Reply, asked: Sequence[Mapping[str, Any]], body: Mapping[str, Any], *headers: Mapping[str, Any]
+) -> dict[str, Any]:
+    again = [_header("retry-after", str(reply.retry_after_s))] if reply.retry_after_s else []
+    return {
+        "filter": {"and_filter": {"filters": [*asked, *_within(reply)]}},
+        "body_format_override": body,
+        "headers_to_add": [_NO_STORE, *again, *headers],
+        **_given(reply),
     }
 
 
-def _again(reply: Reply) -> list[dict[str, Any]]:
-    header = {"key": "retry-after", "value": str(reply.retry_after_s)}
-    return [{"header": header, "append_action": OVERWRITE}]
+def _of_call(reply: Reply) -> dict[str, Any]:
+    again = [_header(DETAILS, reply.grpc_details)] if reply.grpc_details else []
+    return {
+        "filter": {"and_filter": {"filters": [*_CALLS_GRPC, *_within(reply)]}},
+        "headers_to_add": [_header("grpc-status", str(reply.grpc_status)), *again],
+        "body_format_override": {"text_format_source": {"inline_string": reply.detail}},
+        **_given(reply),
+    }
 
 
-def _again_over_grpc(reply: Reply) -> list[dict[str, Any]]:
-    return [{"header": {"key": DETAILS, "value": reply.grpc_details}}] if reply.retry_after_s else []
+def _given(reply: Reply) -> dict[str, Any]:
+    return {"status_code": reply.status} if reply.status else {}
+
+
+@cache
+def _within(reply: Reply) -> Sequence[Mapping[str, Any]]:
+    return [_status("GE", reply.least), _status("LE", reply.most)]
+
+
+def _header(name: str, value: str, action: str = OVERWRITE) -> dict[str, Any]:
+    return {"header": {"key": name, "value": value}, "append_action": action}
+
+
+_NO_STORE = _header("cache-control", "no-store")
 
 
 def _status(op: str, value: int) -> dict[str, Any]:

@@ -256,6 +256,7 @@ def _edge_lua(table: list[Route]) -> str:
         "most_headers": limits.MOST_HEADERS,
         "sockets": [pattern(route) for route in table if route.sockets],
         "checked": [asdict(checked) for checked in limits.CHECKED],
+        "routes": [{"pattern": route.pattern, "allow": ", ".join(route.methods)} for route in table],
         "graphql": GRAPHQL,
         "graphql_type": GRAPHQL_TYPE,
         "replies": [{name: value for name, value in _reply(reply).items() if value is not None} for reply in REPLIES],

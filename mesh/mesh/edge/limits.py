@@ -46,7 +46,7 @@ REMOVED_PATTERN = ".*[^0-9a-z_.:-].*"
 """Names that HTTP allows and gRPC does not: it fails the call with INTERNAL. Kong's nginx removes them by itself."""
 REMOVED = ("grpc-previous-rpc-attempts", "grpc-retry-pushback-ms", "grpc-status", "grpc-internal-encoding-request")
 VALID_METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
-"""The others are refused, whatever is behind the edge."""
+"""The edge refuses the others, with the methods of the route in `Allow` (`mesh.edge.routes`)."""
 CALLS = "/shop."
 """What the paths of gRPC calls begin with."""
 
@@ -84,6 +84,8 @@ CHECKED: Sequence[Checked] = (
         CALLS,
     ),
     Checked(":method", VALID_METHODS.replace(", ", "|"), 405, ""),
+    # gRPC answers another method by a reset, which would be UNAVAILABLE to the client.
+    Checked(":method", "POST", 405, "", CALLS),
     # Envoy joins two of a kind with a comma.
     Checked(":authority", r"[A-Za-z0-9._~%!$&'()*+;=:\[\]-]+", 462, "there must be one host, with a valid name"),
     Checked("authorization", "[^,]*", 463, "there must be one authorization header at most, without a comma"),

@@ -10,7 +10,7 @@ from base64 import b64encode
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mesh.edge.limits import CHECKED, VALID_METHODS
+from mesh.edge.limits import CHECKED
 
 GRAPHQL = "/graphql"
 """The path at and below which errors have GraphQL's shape."""
@@ -80,9 +80,11 @@ _INVALID = (*("INVALID_ARGUMENT", "Invalid argument"), 3)
 _VERSION = "this version of HTTP is not spoken here; use HTTP/1.1 or HTTP/2"
 INVALID = Reply(400, 499, *_INVALID, "the request is not valid HTTP")
 """What no other row is for; a transcoder says more about a request that it refuses."""
+NOWHERE = Reply(404, 404, "NOT_FOUND", "Not found", 12, "there is nothing at this path")
+METHOD = Reply(405, 405, *_INVALID, "the method is not possible here; the header Allow names those that are")
 REPLIES = (
-    Reply(404, 404, "NOT_FOUND", "Not found", 12, "there is nothing at this path"),
-    Reply(405, 405, *_INVALID, f"the method is unknown; valid: {VALID_METHODS}"),
+    NOWHERE,
+    METHOD,
     Reply(408, 408, "DEADLINE_EXCEEDED", "Deadline exceeded", 4, "the request did not arrive in time; send it faster"),
     Reply(413, 413, *_TOO_LARGE, "the body is too large"),
     Reply(414, 414, *_TOO_LARGE, "the headers are too large", status=431),

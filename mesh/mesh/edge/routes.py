@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -29,6 +30,7 @@ class Route:
         component: The gateway or service.
         match: How the path is compared.
         path: The path, or the regular expression.
+        methods: Methods that some path of the route has; empty for a part of another route, which has them.
         streams: Whether answers last: as long as something comes now and then, however long they take.
         sockets: Whether requests may become WebSockets.
     """
@@ -36,38 +38,58 @@ class Route:
     component: str
     match: Match
     path: str
+    methods: Sequence[str] = ()
     streams: bool = False
     sockets: bool = False
 
+    @property
+    def pattern(self) -> str:
+        """A regular expression that matches the whole path of a request that the route leads."""
+        return {
+            Match.EXACTLY: re.escape(self.path),
+            Match.BELOW: f"{re.escape(self.path)}(/.*)?",
+            Match.PREFIX: f"{re.escape(self.path)}.*",
+            Match.REGEX: self.path,
+        }[self.match]
+
+
+READS = ("GET", "HEAD")
+QUERIES = ("GET", "POST")
+CALLS = ("POST",)
+EVERY = (*READS, "POST", "PATCH", "DELETE")
 
 OF_GATEWAYS: Sequence[Route] = (
-    Route("graphql-gateway", Match.BELOW, "/graphql"),
-    Route("rest-gateway", Match.BELOW, "/v1"),
-    Route("rest-gateway", Match.BELOW, "/docs"),
-    Route("rest-gateway", Match.EXACTLY, "/openapi.json"),
+    Route("graphql-gateway", Match.BELOW, "/graphql", QUERIES),
+    Route("rest-gateway", Match.BELOW, "/v1", EVERY),
+    Route("rest-gateway", Match.BELOW, "/docs", READS),
+    Route("rest-gateway", Match.EXACTLY, "/openapi.json", READS),
 )
 OF_SERVICES: Mapping[Protocol, Sequence[Route]] = {
     Protocol.REST: (
         # A user's orders and notifications are other services'; so these come before the users.
-        Route("order", Match.REGEX, "/v1/users/[^/]+/orders"),
-        Route("notification", Match.REGEX, "/v1/users/[^/]+/notifications(:markRead)?"),
-        Route("product", Match.BELOW, "/v1/products"),
-        Route("product", Match.BELOW, "/v1/reviews"),
-        Route("product", Match.BELOW, "/v1/product-rows"),
-        Route("product", Match.BELOW, "/v1/documents"),
-        Route("user", Match.BELOW, "/v1/users"),
-        Route("user", Match.EXACTLY, "/v1/sessions"),
+        Route("order", Match.REGEX, "/v1/users/[^/]+/orders", READS),
+        Route("notification", Match.REGEX, "/v1/users/[^/]+/notifications(:markRead)?", (*READS, "POST")),
+        Route("product", Match.BELOW, "/v1/products", EVERY),
+        Route("product", Match.BELOW, "/v1/reviews", READS),
+        Route("product", Match.BELOW, "/v1/product-rows", READS),
+        Route("product", Match.BELOW, "/v1/documents", READS),
+        Route("user", Match.BELOW, "/v1/users", EVERY),
+        Route("user", Match.EXACTLY, "/v1/sessions", CALLS),
         # Also `/v1/orders/17:cancel`, which is below it.
-        Route("order", Match.BELOW, "/v1/orders"),
-        Route("order", Match.BELOW, "/v1/order-lines"),
-        Route("payment", Match.BELOW, "/v1/payments"),
+        Route("order", Match.BELOW, "/v1/orders", (*READS, "POST", "PATCH")),
+        Route("order", Match.BELOW, "/v1/order-lines", READS),
+        Route("payment", Match.BELOW, "/v1/payments", (*READS, "POST", "PUT")),
     ),
     # The services refuse what only services may call: the edge marks its requests.
     Protocol.GRPC: [
-        Route(service, Match.PREFIX, f"/shop.{service}.v1.{service.capitalize()}Service/") for service in SERVICES
+        Route(service, Match.PREFIX, f"/shop.{service}.v1.{service.capitalize()}Service/", CALLS)
+        for service in SERVICES
     ],
-    Protocol.THRIFT_JSON: [Route(service, Match.EXACTLY, f"/thrift/{service}") for service in SERVICES],
+    Protocol.THRIFT_JSON: [Route(service, Match.EXACTLY, f"/thrift/{service}", CALLS) for service in SERVICES],
 }
+
+
+_STREAMING = {Protocol.REST: READS, Protocol.GRAPHQL: QUERIES, Protocol.GRPC: CALLS}
 
 
 def routes(topology: Topology) -> list[Route]:
@@ -77,7 +99,7 @@ def routes(topology: Topology) -> list[Route]:
     to_services = [route for protocol in protocols for route in OF_SERVICES.get(protocol, ())]
     behind = topology.behind_edge
     streams = [
-        Route(component, Match.REGEX, path, streams=True, sockets=protocol is Protocol.GRAPHQL)
+        Route(component, Match.REGEX, path, _STREAMING[protocol], streams=True, sockets=protocol is Protocol.GRAPHQL)
         for component, lasting in LASTING.items()
         for protocol, paths in lasting.items()
         if behind.get(component) is protocol

@@ -9,9 +9,9 @@ from fastapi import FastAPI
 
 from shop.order.service import OrderService
 from shop.platform.access.rules import Access, Authenticator, require_owner, visible
+from shop.platform.http.caching import PERSONAL
 from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.rest.answers import Answer, ok
-from shop.platform.rest.caching import PERSONAL
 from shop.platform.rest.call import Call
 from shop.platform.rest.docs_page import add_docs
 from shop.platform.rest.operations import reading

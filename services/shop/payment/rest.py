@@ -7,8 +7,8 @@ from fastapi import FastAPI
 from shop.money import Money
 from shop.payment.service import PaymentService
 from shop.platform.access.rules import Access, Authenticator, is_internal, may_act_for, visible
+from shop.platform.http.caching import PERSONAL
 from shop.platform.rest.answers import Answer, changed, ok
-from shop.platform.rest.caching import PERSONAL
 from shop.platform.rest.call import Call
 from shop.platform.rest.docs_page import add_docs
 from shop.platform.rest.operations import changing, reading

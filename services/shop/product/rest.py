@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from shop.platform.access.rules import Access, Authenticator
+from shop.platform.http.caching import PUBLIC
 from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.rest.answers import Answer, changed, ok
-from shop.platform.rest.caching import PUBLIC
 from shop.platform.rest.call import Call
 from shop.platform.rest.docs_page import add_docs
 from shop.platform.rest.operations import changing, reading

@@ -8,8 +8,8 @@ from fastapi import FastAPI
 
 from shop.clients.ports import Notifications
 from shop.platform.access.rules import Access, require_owner
+from shop.platform.http.caching import PERSONAL
 from shop.platform.rest.answers import Answer, changed, ok
-from shop.platform.rest.caching import PERSONAL
 from shop.platform.rest.call import Call
 from shop.platform.rest.events import Event, EventStream, LastEventId, event_stream
 from shop.platform.rest.operations import changing, reading, streaming

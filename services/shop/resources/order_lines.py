@@ -8,8 +8,8 @@ from typing import Protocol
 from fastapi import FastAPI
 
 from shop.platform.access.rules import Access
+from shop.platform.http.caching import PERSONAL
 from shop.platform.rest.answers import Answer, ok
-from shop.platform.rest.caching import PERSONAL
 from shop.platform.rest.call import Call
 from shop.platform.rest.operations import reading
 from shop.platform.rest.parameters import AfterLineId, PageSize10000, PageToken

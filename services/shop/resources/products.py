@@ -11,9 +11,10 @@ from shop.clients.ports import Catalogue
 from shop.errors import NotFound
 from shop.money import Money
 from shop.platform.access.rules import Access
+from shop.platform.http.caching import PUBLIC
 from shop.platform.parallel import both
 from shop.platform.rest.answers import Answer, changed, content_of, created, ok, removed
-from shop.platform.rest.caching import PUBLIC, check_if_match
+from shop.platform.rest.caching import check_if_match
 from shop.platform.rest.call import Call
 from shop.platform.rest.operations import changing, creating, reading, removing
 from shop.platform.rest.parameters import (

@@ -8,8 +8,9 @@ from fastapi import FastAPI
 
 from shop.clients.ports import UserClient
 from shop.platform.access.rules import Access, require_owner
+from shop.platform.http.caching import NO_STORE, PERSONAL
 from shop.platform.rest.answers import Answer, changed, content_of, created, encode, ok, removed
-from shop.platform.rest.caching import NO_STORE, PERSONAL, check_if_match
+from shop.platform.rest.caching import check_if_match
 from shop.platform.rest.call import Call
 from shop.platform.rest.operations import changing, creating, reading, removing
 from shop.platform.rest.parameters import Ids, IfMatch, PageSize1000, PageToken, UserId, check_alone, parse_ids

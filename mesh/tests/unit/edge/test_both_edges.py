@@ -244,7 +244,7 @@ def test_header_rules_are_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    "status", [400, 403, 404, 405, 408, 413, 414, 415, 426, 429, 431, 460, 463, 500, 501, 502, 503, 504]
+    "status", [400, 403, 404, 408, 413, 414, 415, 426, 429, 431, 460, 463, 500, 501, 502, 503, 504]
 )
 def test_errors_have_the_same_shape(status: int) -> None:
     told = next(reply for reply in lua_table(KONGS["rest"])["replies"] if reply["least"] <= status <= reply["most"])
@@ -269,7 +269,7 @@ def test_errors_have_the_same_shape(status: int) -> None:
         }
     again = [header["header"] for header in problem.get("headers_to_add", [])]
     assert {header["key"]: header["value"] for header in again} == (
-        {"retry-after": str(told["retry_after_s"])} if "retry_after_s" in told else {}
+        {"cache-control": "no-store"} | ({"retry-after": str(told["retry_after_s"])} if "retry_after_s" in told else {})
     )
     assert accepted.get("headers_to_add", []) == graphql.get("headers_to_add", []) == problem.get("headers_to_add", [])
     assert [header["header"]["value"] for header in call["headers_to_add"][1:]] == [
@@ -279,6 +279,18 @@ def test_errors_have_the_same_shape(status: int) -> None:
     assert (shape["type"], shape["title"], shape["code"]) == (told["type"], told["title"], told["code"])
     assert shape["detail"] == told["detail"]
     assert {one.get("status_code", 0) for one in (call, accepted, graphql, problem)} == {told["status"]}
+
+
+@pytest.mark.parametrize("name", TOPOLOGIES)
+def test_a_refused_method_is_answered_with_those_of_its_route(name: str) -> None:
+    allowed = {}
+    for mapper in manager(ENVOYS[name])["local_reply_config"]["mappers"]:
+        added = {one["header"]["key"]: one["header"]["value"] for one in mapper["headers_to_add"]}
+        if "allow" in added:
+            path = mapper["filter"]["and_filter"]["filters"][0]["header_filter"]["header"]
+            allowed[path["string_match"]["safe_regex"]["regex"]] = added["allow"]
+    told = lua_table(KONGS[name])["routes"]
+    assert list(allowed.items()) == [(f"{route['pattern']}([?].*)?", route["allow"]) for route in told]
 
 
 def test_a_transcoder_says_itself_what_it_refuses() -> None:

@@ -39,26 +39,32 @@ var validation = func() *rules.Rules {
 	return all
 }()
 
+// document is one that can be executed.
+type document struct {
+	*ast.QueryDocument
+	isPublic bool // whether everyone gets the same answer
+}
+
 // documents turns what clients send into documents that can be executed. Those sent by text and those persisted by hash
 // are kept apart, so that no flood of texts drives out the latter.
 type documents struct {
 	schema         *ast.Schema
 	tracer         trace.Tracer
-	byText, byHash *lru.Cache[string, *ast.QueryDocument]
+	byText, byHash *lru.Cache[string, *document]
 	turn           chan struct{} // has its one element while no document is prepared
 	restsUntil     time.Time
 }
 
 func newDocuments(schema *ast.Schema, tracer trace.Tracer) *documents {
-	byText, _ := lru.New[string, *ast.QueryDocument](mostDocuments) // fails for a size below 1
-	byHash, _ := lru.New[string, *ast.QueryDocument](mostDocuments)
+	byText, _ := lru.New[string, *document](mostDocuments) // fails for a size below 1
+	byHash, _ := lru.New[string, *document](mostDocuments)
 	d := &documents{schema: schema, tracer: tracer, byText: byText, byHash: byHash, turn: make(chan struct{}, 1)}
 	d.turn <- struct{}{}
 	return d
 }
 
 // find returns the document of a request: its text, or the SHA-256 of one that came before, or both to have it persisted.
-func (d *documents) find(ctx context.Context, text, hash *string) (*ast.QueryDocument, error) {
+func (d *documents) find(ctx context.Context, text, hash *string) (*document, error) {
 	if hash == nil {
 		if text == nil {
 			return nil, shoperr.New(shoperr.InvalidArgument, "query", "query is missing; send the GraphQL document as its text")
@@ -79,14 +85,14 @@ func (d *documents) find(ctx context.Context, text, hash *string) (*ast.QueryDoc
 	if isKnown {
 		return known, nil
 	}
-	document, err := d.ofText(ctx, *text)
+	made, err := d.ofText(ctx, *text)
 	if err == nil {
-		d.byHash.Add(*hash, document)
+		d.byHash.Add(*hash, made)
 	}
-	return document, err
+	return made, err
 }
 
-func (d *documents) ofText(ctx context.Context, text string) (*ast.QueryDocument, error) {
+func (d *documents) ofText(ctx context.Context, text string) (*document, error) {
 	if known, isKnown := d.byText.Get(text); isKnown {
 		return known, nil
 	}
@@ -105,21 +111,21 @@ func (d *documents) ofText(ctx context.Context, text string) (*ast.QueryDocument
 		return nil, ctx.Err()
 	}
 	began := time.Now()
-	document, err := d.prepare(ctx, text)
+	made, err := d.prepare(ctx, text)
 	d.restsUntil = time.Now().Add(rest * time.Since(began))
 	if err == nil {
-		d.byText.Add(text, document)
+		d.byText.Add(text, made)
 	}
-	return document, err
+	return made, err
 }
 
-func (d *documents) prepare(ctx context.Context, text string) (*ast.QueryDocument, error) {
-	document, err := d.parse(ctx, text)
+func (d *documents) prepare(ctx context.Context, text string) (*document, error) {
+	parsed, err := d.parse(ctx, text)
 	if err != nil {
 		return nil, err
 	}
 	_, span := d.tracer.Start(ctx, "graphql.validate")
-	mistakes := validator.ValidateWithRules(d.schema, document, validation)
+	mistakes := validator.ValidateWithRules(d.schema, parsed, validation)
 	span.End()
 	if len(mistakes) > mostErrors {
 		mistakes = append(mistakes[:mostErrors],
@@ -131,10 +137,10 @@ func (d *documents) prepare(ctx context.Context, text string) (*ast.QueryDocumen
 	if len(mistakes) > 0 {
 		return nil, mistakes
 	}
-	if len(document.Operations) == 0 {
+	if len(parsed.Operations) == 0 {
 		return nil, shoperr.New(shoperr.InvalidArgument, "query", "the document has no operation; add a query or a mutation")
 	}
-	return document, nil
+	return &document{parsed, isPublic(parsed)}, nil
 }
 
 func (d *documents) parse(ctx context.Context, text string) (*ast.QueryDocument, error) {

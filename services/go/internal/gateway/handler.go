@@ -127,11 +127,12 @@ func (g *Gateway) answer(ctx context.Context, w http.ResponseWriter, r *http.Req
 		err = g.originOf(r)
 	}
 	var data []byte
+	isPublic := false
 	if err == nil {
 		limited, cancel := guard.Limited(ctx, wait)
 		defer cancel()
 		err = guard.Recovering(func() (err error) {
-			data, err = g.run(limited, asked, r)
+			data, isPublic, err = g.run(limited, asked, r)
 			return err
 		})
 	}
@@ -141,7 +142,12 @@ func (g *Gateway) answer(ctx context.Context, w http.ResponseWriter, r *http.Req
 		made.code, _ = errs[0].Extensions["code"].(shoperr.Code)
 	}
 	made.body = body(data, errs...)
-	if refusal := new(refusal); errors.As(err, &refusal) {
+	refusal := new(refusal)
+	isRefused := errors.As(err, &refusal)
+	if r.Method == http.MethodGet && !isRefused {
+		made.headers = append(made.headers, caching(isPublic && err == nil)...)
+	}
+	if isRefused {
 		if refusal.header[0] != "" {
 			made.headers = append(made.headers, refusal.header)
 		}
@@ -149,6 +155,14 @@ func (g *Gateway) answer(ctx context.Context, w http.ResponseWriter, r *http.Req
 		made.status = http.StatusOK // which its clients expect for whatever was a GraphQL request
 	}
 	return made
+}
+
+// caching says who may keep an answer to GET. Its media type depends on Accept.
+func caching(isPublic bool) [][2]string {
+	if isPublic {
+		return [][2]string{{"Cache-Control", "public, max-age=60"}, {"Vary", "accept, accept-encoding"}}
+	}
+	return [][2]string{{"Cache-Control", "private, no-store"}, {"Vary", "accept, accept-encoding, authorization"}}
 }
 
 // originOf refuses a request of which it is not known where it comes from.
@@ -191,28 +205,28 @@ func outcome(ctx context.Context, data []byte, err error) (int, gqlerror.List) {
 	return http.StatusBadRequest, gqlerror.List{shown(failure)}
 }
 
-// run executes a request, and returns its data as JSON; nil if it did not even begin.
-func (g *Gateway) run(ctx context.Context, asked *request, r *http.Request) ([]byte, error) {
+// run executes a request, and returns its data as JSON, nil if it did not even begin, and whether its document is public.
+func (g *Gateway) run(ctx context.Context, asked *request, r *http.Request) (data []byte, isPublic bool, err error) {
 	authenticate := func() (access.Caller, error) { return g.authenticator.Authenticate(r.Header.Get("Authorization")) }
 	ctx = graph.WithRequest(ctx, g.services, authenticate)
 	document, err := g.documents.find(ctx, asked.query, asked.sha256)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	operation, err := operationOf(document, asked.operationName)
+	operation, err := operationOf(document.QueryDocument, asked.operationName)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	variables, mistakes := coerced(g.schema, operation, asked.variables)
 	if len(mistakes) > 0 {
-		return nil, mistakes
+		return nil, false, mistakes
 	}
 	cost := costOf(g.schema, operation, variables)
 	if err := checkCost(ctx, operation, cost); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if r.Method == http.MethodGet && operation.Operation == ast.Mutation {
-		return nil, badMethod("mutations need POST", http.MethodPost)
+		return nil, false, badMethod("mutations need POST", http.MethodPost)
 	}
 	if span := trace.SpanFromContext(ctx); span.IsRecording() {
 		span.SetAttributes(attribute.String("graphql.operation.type", string(operation.Operation)))
@@ -223,16 +237,16 @@ func (g *Gateway) run(ctx context.Context, asked *request, r *http.Request) ([]b
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	counted := newExecution(cost, end)
-	data, err := g.execute(ctx, &graphql.OperationContext{
-		OperationName: asked.operationName, Variables: variables, Doc: document, Operation: operation,
+	data, err = g.execute(ctx, &graphql.OperationContext{
+		OperationName: asked.operationName, Variables: variables, Doc: document.QueryDocument, Operation: operation,
 		RecoverFunc:            recovered,
 		ResolverMiddleware:     counted.resolve,
 		RootResolverMiddleware: func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler { return next(ctx) },
 	})
 	if counted.isCut.Load() {
-		return nil, context.Cause(ctx)
+		return nil, false, context.Cause(ctx)
 	}
-	return data, err
+	return data, document.isPublic, err
 }
 
 func (g *Gateway) execute(ctx context.Context, operation *graphql.OperationContext) ([]byte, error) {
@@ -282,6 +296,7 @@ func body(data []byte, errs ...*gqlerror.Error) []byte {
 func (a answer) send(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", a.media)
 	w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
+	w.Header().Set("Cache-Control", "no-store")
 	for _, header := range a.headers {
 		w.Header().Set(header[0], header[1])
 	}

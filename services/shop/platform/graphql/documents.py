@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeAlias, TypeVar
@@ -34,6 +34,7 @@ from shop.platform.graphql.limits import (
     nested_too_deeply,
     operations_of,
 )
+from shop.platform.graphql.public import is_public
 from shop.platform.telemetry.tracing import child_span
 
 # A document of 500 tokens takes about a quarter of a megabyte, so each of the two stores stays below 32.
@@ -70,12 +71,14 @@ class Prepared:
         operations: Its operations by name; the empty name if it has none.
         cost: Cost of the document; None where costs are not limited.
         fields: What `Execution` remembers of the document.
+        is_public: Whether everyone gets the same answer.
     """
 
     document: DocumentNode
     operations: Mapping[str, OperationDefinitionNode]
     cost: Cost | None
     fields: dict[int, int] = field(default_factory=dict)
+    is_public: bool = False
 
     def operation(self, name: str | None) -> OperationDefinitionNode:
         """Returns the operation to run.
@@ -137,11 +140,19 @@ class Documents:
         schema: Schema that documents are validated against.
         measure: Works out the cost of a document; None where costs are not limited.
         capacity: How many documents of each kind to keep.
+        public: What everyone may see, as in `is_public`.
     """
 
-    def __init__(self, schema: GraphQLSchema, measure: Measure | None = None, capacity: int = MOST_DOCUMENTS) -> None:
+    def __init__(
+        self,
+        schema: GraphQLSchema,
+        measure: Measure | None = None,
+        capacity: int = MOST_DOCUMENTS,
+        public: Set[str] = frozenset(),
+    ) -> None:
         self._schema = schema
         self._measure = measure
+        self._public = public
         self._turn = asyncio.Lock()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="documents")
         self._rests_until = 0.0
@@ -196,7 +207,7 @@ class Documents:
         with child_span("graphql.parse"):
             document = await self._beside(lambda: parsed(text))
         with child_span("graphql.validate"):
-            return await self._beside(lambda: validated(self._schema, document, self._measure))
+            return await self._beside(lambda: validated(self._schema, document, self._measure, self._public))
 
     async def _beside(self, work: Callable[[], V]) -> V:
         def timed() -> V:
@@ -240,8 +251,10 @@ def parsed(text: str) -> DocumentNode:
     return document
 
 
-def validated(schema: GraphQLSchema, document: DocumentNode, measure: Measure | None) -> Prepared:
-    """Returns a parsed document ready to be executed; arguments and errors as of `prepare`."""
+def validated(
+    schema: GraphQLSchema, document: DocumentNode, measure: Measure | None, public: Set[str] = frozenset()
+) -> Prepared:
+    """Returns a parsed document ready to be executed; arguments and errors as of `prepare` and `is_public`."""
     try:
         # Suggestions would cost more than all the rest, and fail with texts whose lower case is longer: "\u0130".
         errors = validate(schema, document, max_errors=MOST_ERRORS, hide_suggestions=True)
@@ -252,7 +265,8 @@ def validated(schema: GraphQLSchema, document: DocumentNode, measure: Measure | 
     operations = {name_of(node): node for node in operations_of(document)}
     if not operations:
         raise InvalidArgument("the document has no operation; add a query or a mutation", field="query")
-    return Prepared(document, operations, measure(schema, document) if measure is not None else None)
+    cost = measure(schema, document) if measure is not None else None
+    return Prepared(document, operations, cost, is_public=is_public(schema, document, public))
 
 
 def is_mutation(operation: OperationDefinitionNode) -> bool:

@@ -7,7 +7,7 @@ so that nearly all of it would be overridden; what is done here ends where Straw
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from contextlib import nullcontext
 from typing import Any, TypeAlias
 
@@ -30,6 +30,7 @@ from shop.platform.graphql.limits import first_field, name_of
 from shop.platform.graphql.request import GraphQLRequest, from_json, from_query_string, read_body
 from shop.platform.graphql.schema import RequestContext, Schema
 from shop.platform.graphql.tracing import Receive, Scope, Send, name_operation, note_error
+from shop.platform.http.caching import NO_STORE, PERSONAL_QUERY, PUBLIC_QUERY, Header
 from shop.platform.http.compression import SMALLEST_BYTES, accepts_gzip, gzip
 from shop.platform.telemetry.metering import METERS, tell
 from shop.platform.telemetry.tracing import child_span
@@ -41,9 +42,8 @@ _DEADLINE, _MARK, _PRIORITY = DEADLINE_HEADER.encode(), EDGE_MARK.encode(), PRIO
 _JSON = b"application/json"
 _EVENTS = b"text/event-stream"
 _RESPONSE_JSON = b"application/graphql-response+json"
-_VARY = (b"vary", b"Accept-Encoding")
 
-Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
+Headers: TypeAlias = tuple[Header, ...]
 
 
 class Endpoint:
@@ -54,6 +54,7 @@ class Endpoint:
         context: Makes the context of a request from its headers; raises a ShopError to refuse the request.
         measure: Works out the cost of a document; None where costs are not limited.
         compresses: Whether large answers are compressed for those who take that.
+        public: What everyone may see, as in `shop.platform.graphql.public.is_public`.
     """
 
     def __init__(
@@ -63,10 +64,11 @@ class Endpoint:
         measure: Measure | None = None,
         *,
         compresses: bool = False,
+        public: Set[str] = frozenset(),
     ) -> None:
         self._schema = schema
         self._context = context
-        self._documents = Documents(core_schema(schema), measure)
+        self._documents = Documents(core_schema(schema), measure, public=public)
         self._compresses = compresses
         self._sockets = streams.Sockets(schema, context, self._prepare)
 
@@ -94,13 +96,17 @@ class Endpoint:
             if ADMISSION and _MARK in headers:
                 _admit(headers)
             request = await _received(scope, headers, receive)
-            status, body = await self._answer(request, self._context(headers), headers, scope["method"], receive)
+            context = self._context(headers)
+            status, body, is_public = await self._answer(request, context, headers, scope["method"], receive)
         except Exception as error:
             await _refuse(send, error, media_type)
             return
+        caching: Headers = (NO_STORE,)
+        if scope["method"] == "GET":
+            caching = PUBLIC_QUERY if is_public else PERSONAL_QUERY
         body, encoding = self._encoded(body, headers)
         # Of application/json, clients expect 200 for whatever was a GraphQL request.
-        await respond(send, status if media_type == _RESPONSE_JSON else 200, body, media_type, encoding)
+        await respond(send, status if media_type == _RESPONSE_JSON else 200, body, media_type, encoding, caching)
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
@@ -130,7 +136,7 @@ class Endpoint:
         if prepared.cost is not None:
             cost = prepared.cost.of(operation, request.variables)
             context.check_cost(cost, operation)
-        context.document = prepared.document
+        context.document, context.is_public = prepared.document, prepared.is_public
         context.execution = Execution(prepared.fields, cost)
         return operation
 
@@ -138,8 +144,8 @@ class Endpoint:
         if not self._compresses or len(body) < SMALLEST_BYTES:
             return body, ()
         if not accepts_gzip(headers.get(b"accept-encoding", b"").decode("latin-1")):
-            return body, (_VARY,)
-        return gzip(body), (_VARY, (b"content-encoding", b"gzip"))
+            return body, ()
+        return gzip(body), ((b"content-encoding", b"gzip"),)
 
     async def _answer(
         self,
@@ -148,7 +154,8 @@ class Endpoint:
         headers: dict[bytes, bytes],
         method: str,
         receive: Receive,
-    ) -> tuple[int, bytes]:
+    ) -> tuple[int, bytes, bool]:
+        """Returns the status, the body, and whether everyone would get the same."""
         try:
             async with caller_limit(_waits(headers)):
                 operation = await self._prepare(request, context)
@@ -167,14 +174,14 @@ class Endpoint:
                 if context.execution.error is not None:
                     raise context.execution.error
         except (PersistedQueryNotFound, RequestError, ShopError) as error:
-            return _unprepared(error)
+            return *_unprepared(error), False
         if not result.errors:
-            return 200, orjson.dumps({"data": result.data})
+            return 200, orjson.dumps({"data": result.data}), context.is_public
         errors = graphql_errors(result.errors)
         note_error(errors[0]["extensions"]["code"])
         # Without a path, the operation did not even begin: a variable is missing, or of the wrong type.
         begun = result.data is not None or any(error.path is not None for error in result.errors)
-        return 200 if begun else 400, orjson.dumps({"errors": errors, "data": result.data})
+        return 200 if begun else 400, orjson.dumps({"errors": errors, "data": result.data}), False
 
 
 def _unprepared(error: PersistedQueryNotFound | RequestError | ShopError) -> tuple[int, bytes]:
@@ -233,14 +240,16 @@ def _errors(errors: Sequence[dict[str, Any]]) -> bytes:
     return orjson.dumps({"errors": errors})
 
 
-async def respond(send: Send, status: int, body: bytes, content_type: bytes, headers: Headers = ()) -> None:
-    """Sends a whole answer."""
+async def respond(
+    send: Send, status: int, body: bytes, content_type: bytes, headers: Headers = (), caching: Headers = (NO_STORE,)
+) -> None:
+    """Sends a whole answer; unless `caching` says otherwise, no cache keeps it."""
     length = (b"content-length", str(len(body)).encode())
     await send(
         {
             "type": "http.response.start",
             "status": status,
-            "headers": [(b"content-type", content_type), length, *headers],
+            "headers": [(b"content-type", content_type), length, *caching, *headers],
         }
     )
     await send({"type": "http.response.body", "body": body})

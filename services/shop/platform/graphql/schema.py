@@ -30,12 +30,14 @@ class RequestContext:
     Attributes:
         document: What the request asks for, parsed and validated; set by the endpoint.
         execution: How far its execution may go; set by the endpoint.
+        is_public: Whether everyone gets the same answer; set by the endpoint.
     """
 
-    __slots__ = ("document", "execution")
+    __slots__ = ("document", "execution", "is_public")
 
     document: DocumentNode
     execution: Execution
+    is_public: bool
 
     @property
     def caller(self) -> Caller:

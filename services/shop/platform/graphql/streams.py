@@ -83,7 +83,7 @@ def event_stream(schema: Schema, request: GraphQLRequest, context: RequestContex
                 yield _SSE.encode_next(process_result(cast(ExecutionResult, result)), _encoded)
         yield _SSE.encode_complete()
 
-    return StreamingResponse(events(), headers=dict(_SSE.headers))
+    return StreamingResponse(events(), headers={**_SSE.headers, "Cache-Control": "no-store, no-transform"})
 
 
 class _Payload(msgspec.Struct):
@@ -203,7 +203,9 @@ def _admit_new(headers: dict[bytes, bytes]) -> None:
 
 
 def _denial(error: ShopError) -> Response:
-    headers = {"retry-after": str(error.retry_after_s)} if error.retry_after_s else None
+    headers = {"cache-control": "no-store"}
+    if error.retry_after_s:
+        headers["retry-after"] = str(error.retry_after_s)
     body = orjson.dumps({"errors": [shop_error(error)]})
     return Response(body, row(error).http, headers, media_type="application/json")
 

@@ -8,8 +8,9 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from starlette.responses import Response
 
+from shop.platform.http.caching import NO_STORE, Policy
 from shop.platform.http.compression import SMALLEST_BYTES, accepts_gzip, gzip
-from shop.platform.rest.caching import NO_STORE, Policy, content_hash, entity_tag, not_modified
+from shop.platform.rest.caching import content_hash, entity_tag, not_modified
 from shop.platform.rest.call import Call, headers_of
 
 T = TypeVar("T")
@@ -52,11 +53,7 @@ def representation(call: Call, body: bytes, policy: Policy, media_type: bytes) -
     """Returns the answer to a GET whose content is encoded already."""
     content = content_hash(body)
     packed = len(body) >= SMALLEST_BYTES and accepts_gzip(call.header(b"accept-encoding"))
-    headers = [
-        (b"etag", entity_tag(content, gzip=packed).encode()),
-        policy.cache_control,
-        policy.vary,
-    ]
+    headers = [(b"etag", entity_tag(content, gzip=packed).encode()), *policy]
     if b"if-none-match" in headers_of(call.scope) and not_modified(call.header(b"if-none-match"), content):
         return Answer(304, b"", headers, b"")
     if packed:

@@ -1,12 +1,4 @@
-"""Who may keep an answer for how long, and how clients find out that it has not changed.
-
-| answer                               | Cache-Control         | why                                       |
-|--------------------------------------|-----------------------|-------------------------------------------|
-| catalogue (`/v1/products`)           | `public, max-age=60`  | the same for all, good a minute later    |
-| users, orders, order lines, payments | `private, no-cache`   | personal: kept by its reader, asked again |
-| answers to POST, PATCH and DELETE    | `no-store`            | what was done once answers nothing else   |
-| sessions, problems, `/healthz`       | `no-store`            | secret, or true for a moment only         |
-| `/openapi.json`, `/docs`             | `public, max-age=300` | change with a release only                |
+"""How clients find out that an answer has not changed: entity tags and conditional requests.
 
 Every GET carries a strong entity tag made of the body's content. A compressed body is another representation, so its
 tag differs (`"…-gzip"`); both forms are recognised when they come back.
@@ -14,33 +6,11 @@ tag differs (`"…-gzip"`); both forms are recognised when they come back.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import xxhash
 
 from shop.errors import PreconditionFailed
 
 GZIP_SUFFIX = "-gzip"
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """How one kind of answer may be cached.
-
-    Attributes:
-        cache_control: The Cache-Control header.
-        vary: The request headers on which the answer depends.
-    """
-
-    cache_control: tuple[bytes, bytes]
-    vary: tuple[bytes, bytes]
-
-
-PUBLIC = Policy((b"cache-control", b"public, max-age=60"), (b"vary", b"accept-encoding"))
-PERSONAL = Policy((b"cache-control", b"private, no-cache"), (b"vary", b"accept-encoding, authorization"))
-RELEASE = Policy((b"cache-control", b"public, max-age=300"), (b"vary", b"accept-encoding"))
-NO_STORE = (b"cache-control", b"no-store")
-
 
 content_hash = xxhash.xxh3_128_hexdigest
 """Returns a hash of a body: equal bodies have equal ones, in every process.

@@ -12,8 +12,8 @@ from fastapi import FastAPI
 from fastapi.openapi.docs import get_swagger_ui_html
 from starlette.responses import Response
 
+from shop.platform.http.caching import RELEASE
 from shop.platform.rest.answers import JSON, representation
-from shop.platform.rest.caching import RELEASE
 from shop.platform.rest.call import Call
 from shop.platform.rest.openapi import as_text, document
 

@@ -14,8 +14,8 @@ from starlette.responses import Response
 
 from shop.errors import Internal, NotFound, ShopError, Unauthenticated
 from shop.platform.errors import PROBLEM_TYPES, BodyTimeout, row
+from shop.platform.http.caching import NO_STORE
 from shop.platform.rest.answers import Answer
-from shop.platform.rest.caching import NO_STORE
 from shop.platform.rest.errors import HttpProblem, InvalidRequest, method_not_allowed
 from shop.platform.rest.problem_model import FieldError, Problem
 

@@ -9,9 +9,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from shop.platform.admission import ADMISSION, PRIORITY
 from shop.platform.config import EDGE_MARK
 from shop.platform.deadline import DEADLINE_HEADER, DEFAULT_S, caller_limit, caller_timeout_s
+from shop.platform.http.caching import NO_STORE
 from shop.platform.process.injected_delay import INJECTED, pause
 from shop.platform.rest.answers import Answer
-from shop.platform.rest.caching import NO_STORE
 from shop.platform.rest.call import headers_of
 from shop.platform.rest.problems import IS_HEAD, problem_answer
 from shop.platform.rest.tracing import server_span

@@ -15,7 +15,9 @@ from starlette.routing import Route
 
 from shop.errors import ShopError
 from shop.platform.access.rules import Authenticator
+from shop.platform.http.caching import NO_STORE
 from shop.platform.http.compression import SMALLEST_BYTES, accepts_gzip, gzip
+from shop.platform.rest.answers import Answer
 from shop.platform.rest.call import Call as HttpCall
 from shop.platform.rest.problems import answer_http_error, answer_shop_error
 from shop.platform.rest.serving import Serving
@@ -65,6 +67,8 @@ def http_app(service: str, processor: Processor, authenticator: Authenticator) -
 
 
 def _response(call: HttpCall, message: bytes) -> Response:
+    headers = [NO_STORE]
     if len(message) >= SMALLEST_BYTES and accepts_gzip(call.header(b"accept-encoding")):
-        return Response(gzip(message), media_type=MEDIA_TYPE, headers={"content-encoding": "gzip"})
-    return Response(message, media_type=MEDIA_TYPE)
+        headers.append((b"content-encoding", b"gzip"))
+        message = gzip(message)
+    return Answer(200, message, headers, MEDIA_TYPE.encode())

@@ -1,4 +1,4 @@
-"""Every method on every route ends, and leaves the connection behind the edge to the next request."""
+"""What every method gets on every route: an answer that ends, and a policy for caches."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ import pytest
 import yaml
 
 from mesh.description.topology import GATEWAYS, Protocol
-from mesh.edge.kong import pattern
-from mesh.edge.routes import Match, routes
+from mesh.edge.routes import Match, Route, routes
 
 pytestmark = pytest.mark.integration
 
 SAFE = ("GET", "HEAD", "OPTIONS")
 METHODS = (*SAFE, "POST", "PUT", "PATCH", "DELETE", "TRACE", "BREW")
+POLICIES = (
+    *("public, max-age=60", "public, max-age=300", "private, no-cache", "private, no-store"),
+    *("no-store", "no-store, no-transform"),
+)
 STREAM = "text/event-stream"
 QUERIES = {
     "/graphql": "{ __typename }",
@@ -46,35 +49,65 @@ async def paths_of(shop: Any) -> dict[str, list[str]]:
     return paths
 
 
-async def answered(client: httpx.AsyncClient, method: str, path: str, token: str) -> tuple[int, str]:
-    """The status and the media type of an answer; of a stream only the headers are awaited."""
-    headers = {"authorization": token, "accept": f"{STREAM}, application/json"}
+async def answered(client: httpx.AsyncClient, method: str, path: str, token: str = "") -> httpx.Response:
+    """The answer; of a stream only the headers."""
+    headers = {"accept": f"{STREAM}, application/json", **({"authorization": token} if token else {})}
     async with client.stream(method, path, headers=headers) as answer:
-        media_type = answer.headers.get("content-type", "").partition(";")[0]
-        if media_type != STREAM or method == "HEAD":
+        if method == "HEAD" or not is_stream(answer):
             await answer.aread()
-        return answer.status_code, media_type
+        return answer
 
 
-@pytest.mark.parametrize("shop", ["rest", "hybrid", "rest@kong", "hybrid@kong"], indirect=True)
+def is_stream(answer: httpx.Response) -> bool:
+    """Whether it is an open stream of events."""
+    return answer.status_code == 200 and answer.headers["content-type"].startswith(STREAM)
+
+
+async def misled_cache(client: httpx.AsyncClient, path: str, answer: httpx.Response) -> str:
+    """What an answer to a partner makes caches do wrong; empty for nothing."""
+    policy, vary = answer.headers.get("cache-control"), answer.headers.get_list("vary")
+    if policy not in POLICIES or len(vary) > 1:
+        return f"Cache-Control is {policy}, Vary {vary}"
+    if "private" in policy and "authorization" not in "".join(vary).lower():
+        return f"{policy} does not vary with Authorization"
+    if "public" in policy and (await answered(client, "GET", path)).content != answer.content:
+        return f"{policy}, but others get another answer"
+    return ""
+
+
+@pytest.mark.parametrize("shop", ["rest", "hybrid", "hybrid-transcoded", "rest@kong", "hybrid@kong"], indirect=True)
 async def test_every_method_on_every_route_ends(shop: Any) -> None:
-    paths = await paths_of(shop)
+    paths, table = await paths_of(shop), routes(shop.system.topology)
     # A partner may read everything, and this customer may change nothing.
     partner, customer = shop.token("partner", 1), shop.token("customer", 10**15)
-    wrong, opened = {}, {method: set() for method in METHODS}
+    wrong: dict[tuple[str, str], str] = {}
+    opened: dict[str, set[str]] = {method: set() for method in METHODS}
+    possible: dict[Route, set[str]] = {route: set() for route in table}
+    allowed: dict[Route, set[str]] = {}
     async with shop.client(limits=httpx.Limits(max_connections=1)) as client:
         for known in paths.values():
             usual = await answered(client, "GET", known[0], partner)
             for path in known:
+                whole = path.partition("?")[0]
+                route = next((route for route in table if re.fullmatch(route.pattern, whole)), None)
                 for method in METHODS:
-                    status, media_type = await answered(client, method, path, partner if method in SAFE else customer)
+                    answer = await answered(client, method, path, partner if method in SAFE else customer)
                     after = await answered(client, "GET", known[0], partner)
-                    if status >= 500 or after != usual:
-                        wrong[method, path] = status, after
-                    if (status, media_type) == (200, STREAM):
-                        opened[method].add(path.partition("?")[0])
+                    if answer.status_code >= 500 or (after.status_code, after.content) != (
+                        usual.status_code,
+                        usual.content,
+                    ):
+                        wrong[method, path] = f"{answer}, then {after}"
+                    elif fault := await misled_cache(client, path, answer) if method == "GET" else "":
+                        wrong[method, path] = fault
+                    if is_stream(answer):
+                        opened[method].add(whole)
+                    if route is not None and method == "BREW":
+                        assert answer.status_code == 405, route
+                        allowed[route] = set(answer.headers["allow"].split(", "))
+                    elif route is not None and answer.status_code not in (404, 405):
+                        possible[route].add(method)
     assert wrong == {}
-    for route in routes(shop.system.topology):
-        walked = {path.partition("?")[0] for path in paths[route.component]}
-        assert any(re.match(pattern(route), path) for path in (opened["GET"] if route.streams else walked)), route
+    assert allowed == possible
     assert opened["HEAD"] == opened["GET"] - set(QUERIES)
+    assert all(any(re.fullmatch(one.pattern, path) for path in opened["GET"]) for one in table if one.streams)

@@ -95,13 +95,24 @@ local function malformed(headers, is_http2)
   return headers["upgrade"] and is_refused_upgrade(headers) and 403
 end
 
+-- The status for a method that is refused: 405 with the methods of the route, or 404 where no route leads.
+local function refused_method()
+  for _, route in ipairs(EDGE.routes) do
+    if ngx.re.find(path(), "^(?:" .. route.pattern .. ")$", "joD") then
+      ngx.ctx.edge_allow = route.allow
+      return 405
+    end
+  end
+  return 404
+end
+
 local function refusal(headers)
   for _, checked in ipairs(EDGE.checked) do
     local value = checked.name == ":method" and ngx.var.request_method
       or headers[checked.name == ":authority" and "host" or checked.name]
     if value and not ngx.re.find(joined(value), "^(?:" .. checked.pattern .. ")$", "joD")
       and starts_with(ngx.var.uri, checked.below) then
-      return checked.answer
+      return checked.answer == 405 and refused_method() or checked.answer
     end
   end
 end
@@ -195,6 +206,8 @@ function phases.header_filter()
     ngx.header["content-type"] = "application/problem+json"
   end
   if not is_call() then
+    ngx.header["cache-control"] = "no-store"
+    ngx.header["allow"] = ctx.edge_allow
     ngx.header["retry-after"] = reply.retry_after_s
   end
 end

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from shop.platform.graphql.endpoint import ROUTE, respond
 from shop.platform.graphql.tracing import App, Receive, Scope, Send
+from shop.platform.http.caching import GRAPHIQL, NO_STORE
 
 FETCHED = ("graphiql.css", "graphiql.js", "react.js", "react-dom.js")
 """The files that `make setup` fetches."""
@@ -42,8 +43,8 @@ class GraphiQL:
         if file is None:
             await self._app(scope, receive, send)
         else:
-            status = 503 if file.name == "missing.html" else 200
-            await respond(send, status, file.read_bytes(), _TYPES[file.suffix], _HEADERS)
+            status, caching = (503, (NO_STORE,)) if file.name == "missing.html" else (200, GRAPHIQL)
+            await respond(send, status, file.read_bytes(), _TYPES[file.suffix], _HEADERS, caching)
 
     def _file(self, scope: Scope) -> Path | None:
         path: str = scope["path"]
