@@ -14,6 +14,7 @@ from shop.errors import InvalidArgument
 from shop.platform.graphql.field import field
 from shop.platform.graphql.money import MoneyInput
 from shop.platform.graphql.scalars import Long
+from shop.values import product as values
 
 MOST_PRODUCTS = 100
 MOST_PER_PAGE = 1000
@@ -31,10 +32,28 @@ class CreateProductInput:
 
 
 @strawberry.input
+class ExpectedProductInput:
+    """A product as the caller read it; PRECONDITION_FAILED if it has changed since."""
+
+    title: str
+    description: str
+    category: str
+    price: MoneyInput
+    stock: Long
+
+    def to_shop(self, number: int) -> values.Product:
+        """Returns the product with its number."""
+        return values.Product(number, self.title, self.description, self.category, self.price.to_shop(), self.stock)
+
+
+@strawberry.input
 class UpdateProductInput:
     """What changes of a product; whatever is left out stays."""
 
     id: strawberry.ID
+    expected: ExpectedProductInput | None = strawberry.field(
+        default=None, description="Needed to change `stock`, which customers change, too."
+    )
     title: str | None = None
     description: str | None = None
     category: str | None = None
@@ -47,6 +66,7 @@ class DeleteProductInput:
     """Which product to remove."""
 
     id: strawberry.ID
+    expected: ExpectedProductInput | None = None
 
 
 @strawberry.type
@@ -131,6 +151,7 @@ class ProductMutation:
             )
         changed = await info.context.clients.product.update_product(
             number,
+            expected=input.expected.to_shop(number) if input.expected else None,
             title=input.title,
             description=input.description,
             category=input.category,
@@ -142,5 +163,7 @@ class ProductMutation:
     @field(description="Removes a product and its reviews. Partners only.")
     async def delete_product(self, info: GatewayInfo, input: DeleteProductInput) -> DeleteProductPayload:  # noqa: A002
         info.context.caller.require_partner()
-        await info.context.clients.product.delete_product(number_of(input.id, "Product", "input.id"))
+        number = number_of(input.id, "Product", "input.id")
+        expected = input.expected.to_shop(number) if input.expected else None
+        await info.context.clients.product.delete_product(number, expected=expected)
         return DeleteProductPayload(deleted_id=input.id)

@@ -13,6 +13,7 @@ from graphql_gateway.objects.selection import asks_only
 from shop.errors import InvalidArgument
 from shop.platform.admission import hashing
 from shop.platform.graphql.field import field, later
+from shop.values import user as values
 
 MOST_USERS = 100
 MOST_USERS_PER_PAGE = 1000
@@ -37,9 +38,23 @@ class CreateUserInput:
 
 
 @strawberry.input
+class ExpectedUserInput:
+    """A user as the caller read it; PRECONDITION_FAILED if it has changed since."""
+
+    email: str
+    name: str
+    address: AddressInput
+
+    def to_shop(self, number: int) -> values.User:
+        """Returns the user with its number."""
+        return values.User(number, self.email, self.name, self.address.to_shop())
+
+
+@strawberry.input
 class UpdateProfileInput:
     """What changes of the profile; whatever is left out stays."""
 
+    expected: ExpectedUserInput | None = None
     name: str | None = None
     address: AddressInput | None = None
 
@@ -49,6 +64,7 @@ class DeleteUserInput:
     """Which user to remove."""
 
     id: strawberry.ID
+    expected: ExpectedUserInput | None = None
 
 
 @strawberry.type
@@ -127,7 +143,10 @@ class UserMutation:
         if input.name is None and input.address is None:
             raise InvalidArgument("nothing to change; give at least one of name, address", field="input")
         changed = await info.context.clients.user.update_user(
-            number, name=input.name, address=input.address.to_shop() if input.address else None
+            number,
+            name=input.name,
+            address=input.address.to_shop() if input.address else None,
+            expected=input.expected.to_shop(number) if input.expected else None,
         )
         return UserPayload(user=User.of(changed))
 
@@ -135,5 +154,6 @@ class UserMutation:
     async def delete_user(self, info: GatewayInfo, input: DeleteUserInput) -> DeleteUserPayload:  # noqa: A002
         number = number_of(input.id, "User", "input.id")
         info.context.caller.require_owner(number)
-        await info.context.clients.user.delete_user(number)
+        expected = input.expected.to_shop(number) if input.expected else None
+        await info.context.clients.user.delete_user(number, expected=expected)
         return DeleteUserPayload(deleted_id=input.id)

@@ -1,6 +1,6 @@
 """Writers against readers of the same products behind a cache that is killed and frozen meanwhile.
 
-A product's stock counts its changes, so that what a reader gets says which of them it has seen. A read that began after
+A product's price counts its changes, so that what a reader gets says which of them it has seen. A read that began after
 a change was acknowledged, and has not seen it, is stale by the time in between.
 """
 
@@ -21,6 +21,7 @@ from mesh.components.valkey import VALKEY
 from shop.clients.connect import connect
 from shop.clients.ports import ProductClient
 from shop.errors import ShopError
+from shop.money import Money
 from shop.platform.deadline import deadline
 
 PRODUCT = "product"
@@ -160,7 +161,7 @@ class _Crowd:
         await asyncio.sleep(after_s)
         try:
             with deadline(CALL_LIMIT_S):
-                await product.update_product(id_, stock=len(self._acknowledged[id_]))
+                await product.update_product(id_, price=Money(1 + len(self._acknowledged[id_]), "EUR"))
         except ShopError as error:
             self._outcome.failed.append(f"a change: {error}")
         # A change that failed may have been made: what did not see it is not stale.
@@ -176,7 +177,7 @@ class _Crowd:
             self._outcome.failed.append(f"a read: {error}")
             return
         self._outcome.reads += 1
-        following = self._acknowledged[id_][read.stock + 1 : read.stock + 2]
+        following = self._acknowledged[id_][read.price.amount_minor : read.price.amount_minor + 1]
         if following and following[0] < began:
             self._outcome.missed.append(following[0])
             self._outcome.longest_stale_s = max(self._outcome.longest_stale_s, began - following[0])

@@ -264,10 +264,12 @@ struct CreateProductRequest {
 struct UpdateProductRequest {
   1: optional Product product
   2: optional list<string> update_mask
+  3: optional Product expected
 }
 
 struct DeleteProductRequest {
   1: i64 id
+  2: optional Product expected
 }
 
 struct BatchListReviewsRequest {
@@ -324,10 +326,12 @@ struct CreateUserRequest {
 struct UpdateUserRequest {
   1: optional User user
   2: optional list<string> update_mask
+  3: optional User expected
 }
 
 struct DeleteUserRequest {
   1: i64 id
+  2: optional User expected
 }
 
 struct CheckoutLine {

@@ -25,7 +25,7 @@ The shop for partners, and for everybody who prefers resources to queries.
 - **Pages**: give `next_page_token` as `page_token`, with the same filter, until it is empty.
 - **Batches**: `ids=1,2,3` reads up to 1,000 things in one request. **`include=`** adds what belongs to a thing.
 - **Caching**: every GET has an `ETag`; send it as `If-None-Match` and get 304 if nothing has changed, or as
-  `If-Match` with a PATCH and get 412 if something has.
+  `If-Match` with a PATCH or DELETE and get 412 if something has. A PATCH of `stock` needs it (428).
 - **Idempotency**: `POST /v1/orders` needs an `Idempotency-Key`; repeat it with the same key and body
   as often as needed.
 - **Errors** are problem details (RFC 9457) with a stable `code`, and say what to change.

@@ -12,7 +12,8 @@
     │   ├── PaymentDeclined    the bank said no
     │   └── IdempotencyKeyReused   the key came before, with another body
     ├── Conflict               another call is at it; try again later
-    ├── PreconditionFailed     an If-Match that does not match
+    ├── PreconditionFailed     the thing has changed since the caller read it
+    ├── PreconditionRequired   a change that needs to say what the caller read
     ├── PositionGone           what comes behind a position of a stream is not kept any more
     ├── ResourceExhausted      a limit of the server (depth, cost, size) is passed
     │   └── TooManyRequests    the same was tried too often; try again later
@@ -44,6 +45,7 @@ class ErrorCode(StrEnum):
     IDEMPOTENCY_KEY_REUSED = "IDEMPOTENCY_KEY_REUSED"
     CONFLICT = "CONFLICT"
     PRECONDITION_FAILED = "PRECONDITION_FAILED"
+    PRECONDITION_REQUIRED = "PRECONDITION_REQUIRED"
     POSITION_GONE = "POSITION_GONE"
     RESOURCE_EXHAUSTED = "RESOURCE_EXHAUSTED"
     TOO_MANY_REQUESTS = "TOO_MANY_REQUESTS"
@@ -154,6 +156,22 @@ class PreconditionFailed(ShopError):  # noqa: N818
     """The thing has changed since the caller read it."""
 
     code = ErrorCode.PRECONDITION_FAILED
+
+
+def changed_since(kind: str, number: int) -> PreconditionFailed:
+    """Returns the error for a change of something that is not as the caller read it.
+
+    Args:
+        kind: Kind of the resource: "order".
+        number: Its id.
+    """
+    return PreconditionFailed(f"{kind} {number} has changed since it was read; read it again", field="expected")
+
+
+class PreconditionRequired(ShopError):  # noqa: N818
+    """Others may have changed the thing, so the caller has to say what it read."""
+
+    code = ErrorCode.PRECONDITION_REQUIRED
 
 
 class PositionGone(ShopError):  # noqa: N818

@@ -44,7 +44,7 @@ PARTNERS = [
     "{ users { edges { cursor } } }",
     "{ orderLines { edges { cursor } } }",
     f"mutation {{ createProduct(input: {NEW_PRODUCT}) {{ product {{ id }} }} }}",
-    f'mutation {{ updateProduct(input: {{id: "{global_id("Product", 1)}", stock: 1}}) {{ product {{ id }} }} }}',
+    f'mutation {{ updateProduct(input: {{id: "{global_id("Product", 1)}", title: "T"}}) {{ product {{ id }} }} }}',
     f'mutation {{ deleteProduct(input: {{id: "{global_id("Product", 1)}"}}) {{ deletedId }} }}',
     f'mutation {{ updateOrderStatus(input: {{id: "{global_id("Order", 4)}", status: SHIPPED}}) {{ order {{ id }} }} }}',
 ]

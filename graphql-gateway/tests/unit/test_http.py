@@ -410,7 +410,7 @@ async def test_one_request_does_not_see_what_another_read(gateway: Any) -> None:
     query = '{ product(id: "UHJvZHVjdDox") { stock } }'
 
     assert (await gateway.data(query))["product"]["stock"] == 1001
-    await gateway.shop.products.change(1, ProductChange(stock=5))
+    await gateway.shop.products.change(1, ProductChange(stock=5), None)
     assert (await gateway.data(query))["product"]["stock"] == 5
 
 

@@ -35,10 +35,17 @@ async def test_a_product_is_created_changed_and_deleted(gateway: Any) -> None:
     update = (
         "mutation ($input: UpdateProductInput!) { updateProduct(input: $input) { product { title stock category } } }"
     )
-    changed = await gateway.data(update, {"input": {"id": made["id"], "stock": 0}}, partner=True)
+    change = {"id": made["id"], "stock": 0}
+    assert (await gateway.error(update, {"input": change}, partner=True))[0] == "PRECONDITION_REQUIRED"
+    read = {**new, "description": "", "price": made["price"]}
+    changed = await gateway.data(update, {"input": {**change, "expected": read}}, partner=True)
     assert changed["updateProduct"]["product"] == {"title": "Lamp", "stock": 0, "category": "c0001"}
+    late = {"id": made["id"], "title": "Late", "expected": read}
+    assert (await gateway.error(update, {"input": late}, partner=True))[0] == "PRECONDITION_FAILED"
 
     delete = "mutation ($input: DeleteProductInput!) { deleteProduct(input: $input) { deletedId } }"
+    late = {"id": made["id"], "expected": read}
+    assert (await gateway.error(delete, {"input": late}, partner=True))[0] == "PRECONDITION_FAILED"
     deleted = await gateway.data(delete, {"input": {"id": made["id"]}}, partner=True)
     assert deleted["deleteProduct"]["deletedId"] == made["id"]
     assert (await gateway.error(delete, {"input": {"id": made["id"]}}, partner=True))[0] == "NOT_FOUND"
@@ -56,7 +63,15 @@ async def test_a_user_signs_up_logs_in_and_leaves(gateway: Any) -> None:
     credentials = {"input": {"email": "new@example.com", "password": "correct horse"}}
     assert (await gateway.data(login, credentials))["login"]["user"]["email"] == "new@example.com"
 
+    change = "mutation ($input: UpdateProfileInput!) { updateProfile(input: $input) { user { name } } }"
+    read = {"email": "new@example.com", "name": "New", "address": ADDRESS}
+    await gateway.data(change, {"input": {"name": "Newer", "expected": read}}, user=21)
+    late = {"name": "Late", "expected": read}
+    assert (await gateway.error(change, {"input": late}, user=21))[0] == "PRECONDITION_FAILED"
+
     delete = "mutation ($input: DeleteUserInput!) { deleteUser(input: $input) { deletedId } }"
+    late = {"id": made["id"], "expected": read}
+    assert (await gateway.error(delete, {"input": late}, user=21))[0] == "PRECONDITION_FAILED"
     assert (await gateway.error(delete, {"input": {"id": made["id"]}}, user=2))[0] == "PERMISSION_DENIED"
     await gateway.data(delete, {"input": {"id": made["id"]}}, user=21)
     assert (await gateway.error(login, credentials))[0] == "UNAUTHENTICATED"
@@ -111,7 +126,7 @@ BAD_PURCHASES = [
 
 @pytest.mark.parametrize(("changes", "code", "field"), BAD_PURCHASES, ids=[str(case[0]) for case in BAD_PURCHASES])
 async def test_a_purchase_that_cannot_be(gateway: Any, changes: dict[str, Any], code: str, field: str) -> None:
-    await gateway.shop.products.change(3, ProductChange(stock=3))
+    await gateway.shop.products.change(3, ProductChange(stock=3), None)
     assert (await gateway.error(CHECKOUT, purchase(**changes), user=1))[:2] == (code, field)
 
 

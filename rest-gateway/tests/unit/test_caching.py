@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 import httpx
 import pytest
 
+from memory_shop import MemoryShop
 from shop.platform.rest.caching import content_hash, not_modified
+from shop.values.order import OrderStatus
 
 Headers = dict[str, str]
 
@@ -48,7 +51,7 @@ async def test_every_read_says_how_long_it_may_be_kept(
 
 async def test_the_tag_follows_the_content(api: httpx.AsyncClient, partner: Headers) -> None:
     before = (await api.get("/v1/products/3")).headers["etag"]
-    await api.patch("/v1/products/3", json={"stock": 7}, headers=partner)
+    await api.patch("/v1/products/3", json={"title": "New"}, headers=partner)
     after = await api.get("/v1/products/3", headers={"if-none-match": before})
 
     assert after.status_code == 200
@@ -92,6 +95,21 @@ async def test_if_match_lets_the_reader_of_the_last_state_change_it(api: httpx.A
     assert third.status_code == 200
 
 
+@pytest.mark.parametrize(("path", "field"), [("/v1/products/3", "title"), ("/v1/users/3", "name")])
+async def test_of_changes_with_one_tag_side_by_side_one_is_made(
+    api: httpx.AsyncClient, shop: MemoryShop, partner: Headers, path: str, field: str
+) -> None:
+    async def let_rivals_read(_method: str) -> None:
+        await asyncio.sleep(0.005)
+
+    tag = (await api.get(path, headers=partner)).headers["etag"]
+    shop.record.on_call = let_rivals_read
+    sent = (api.patch(path, json={field: f"N{rival}"}, headers={**partner, "if-match": tag}) for rival in range(4))
+    answers = await asyncio.gather(*sent)
+
+    assert sorted(answer.status_code for answer in answers) == [200, 412, 412, 412]
+
+
 async def test_if_match_holds_for_users_and_orders(
     api: httpx.AsyncClient, customer: Callable[[int], Headers], partner: Headers
 ) -> None:
@@ -109,11 +127,50 @@ async def test_if_match_holds_for_users_and_orders(
         assert good.status_code == 200
 
 
+@pytest.mark.parametrize("headers", [{}, {"if-match": "*"}])
+async def test_a_change_of_stock_says_which_state_it_is_of(
+    api: httpx.AsyncClient, partner: Headers, headers: Headers
+) -> None:
+    refused = await api.patch("/v1/products/3", json={"stock": 7}, headers={**partner, **headers})
+
+    assert (refused.status_code, refused.json()["code"]) == (428, "PRECONDITION_REQUIRED")
+    assert "If-Match" in refused.json()["detail"]
+
+
+async def test_if_match_holds_for_deleting(
+    api: httpx.AsyncClient, customer: Callable[[int], Headers], partner: Headers
+) -> None:
+    for path, who in (("/v1/products/3", partner), ("/v1/users/3", customer(3))):
+        tag = (await api.get(path, headers=who)).headers["etag"]
+        stale = await api.delete(path, headers={**who, "if-match": '"stale"'})
+        assert stale.status_code == 412
+        assert (await api.delete(path, headers={**who, "if-match": tag})).status_code == 204
+
+
+async def test_of_an_order_that_moves_between_check_and_change_the_reader_is_told(
+    api: httpx.AsyncClient, shop: MemoryShop, partner: Headers
+) -> None:
+    tag = (await api.get("/v1/orders/4", headers=partner)).headers["etag"]
+    first = {"status": "SHIPPED"}
+    skipped = await api.patch("/v1/orders/4", json={"status": "DELIVERED"}, headers={**partner, "if-match": tag})
+    assert skipped.status_code == 409
+
+    async def rival(method: str) -> None:
+        if method == "update_order_status":
+            await shop.orders.move(4, current=OrderStatus.CONFIRMED, wanted=OrderStatus.SHIPPED)
+
+    shop.record.on_call = rival
+    late = await api.patch("/v1/orders/4", json=first, headers={**partner, "if-match": tag})
+
+    assert (late.status_code, late.json()["code"]) == (412, "PRECONDITION_FAILED")
+
+
 async def test_if_match_takes_the_star_and_no_weak_tag(api: httpx.AsyncClient, partner: Headers) -> None:
     tag = (await api.get("/v1/products/3")).headers["etag"]
-    weak = await api.patch("/v1/products/3", json={"stock": 7}, headers={**partner, "if-match": f"W/{tag}"})
-    star = await api.patch("/v1/products/3", json={"stock": 7}, headers={**partner, "if-match": "*"})
-    gone = await api.patch("/v1/products/999", json={"stock": 7}, headers={**partner, "if-match": "*"})
+    change = {"title": "New"}
+    weak = await api.patch("/v1/products/3", json=change, headers={**partner, "if-match": f"W/{tag}"})
+    star = await api.patch("/v1/products/3", json=change, headers={**partner, "if-match": "*"})
+    gone = await api.patch("/v1/products/999", json=change, headers={**partner, "if-match": "*"})
 
     assert (weak.status_code, star.status_code, gone.status_code) == (412, 200, 404)
 

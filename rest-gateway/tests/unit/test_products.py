@@ -91,12 +91,15 @@ async def test_a_partner_adds_changes_and_removes_a_product(api: httpx.AsyncClie
     assert added.json() == {"id": 201, **NEW}
     path = added.headers["location"]
 
-    changed = await api.patch(path, json={"stock": 9, "price": {"amount_minor": 1, "currency": "USD"}}, headers=partner)
+    tag = {"if-match": added.headers["etag"]}
+    change = {"stock": 9, "price": {"amount_minor": 1, "currency": "USD"}}
+    changed = await api.patch(path, json=change, headers={**partner, **tag})
     assert changed.status_code == 200
     expected = {"id": 201, **NEW, "stock": 9, "price": {"amount_minor": 1, "currency": "USD"}}
     assert changed.json() == expected
     assert (await api.get(path)).json() == expected
 
+    assert (await api.delete(path, headers={**partner, **tag})).status_code == 412
     removed = await api.delete(path, headers=partner)
     assert removed.status_code == 204
     assert removed.content == b""

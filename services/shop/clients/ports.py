@@ -44,11 +44,13 @@ class Catalogue(Protocol):
     async def create_product(self, *, title: str, description: str, category: str, price: Money, stock: int) -> Product:
         """Adds a product to the catalogue."""
 
-    async def update_product(self, product_id: int, **change: Unpack[ProductFields]) -> Product:
-        """Changes the fields that are given."""
+    async def update_product(
+        self, product_id: int, *, expected: Product | None = None, **change: Unpack[ProductFields]
+    ) -> Product:
+        """Changes the fields that are given, if the product is still as expected; `stock` needs `expected`."""
 
-    async def delete_product(self, product_id: int) -> None:
-        """Removes a product and its reviews; not possible while stock of it is reserved."""
+    async def delete_product(self, product_id: int, *, expected: Product | None = None) -> None:
+        """Removes a product and its reviews, if it is still as expected; not possible while stock of it is reserved."""
 
     async def batch_list_reviews(self, product_ids: Sequence[int], *, limit: int = 0) -> Mapping[int, Sequence[Review]]:
         """Returns the first reviews of each product by ascending id, in the order of the ids."""
@@ -91,11 +93,18 @@ class UserClient(Protocol):
     async def create_user(self, *, email: str, name: str, address: Address, password: str) -> User:
         """Adds a user."""
 
-    async def update_user(self, user_id: int, *, name: str | None = None, address: Address | None = None) -> User:
-        """Changes the fields that are given; None leaves a field as it is."""
+    async def update_user(
+        self,
+        user_id: int,
+        *,
+        name: str | None = None,
+        address: Address | None = None,
+        expected: User | None = None,
+    ) -> User:
+        """Changes the fields that are given, if the user is still as expected; None leaves a field as it is."""
 
-    async def delete_user(self, user_id: int) -> None:
-        """Removes a user; the user's orders stay."""
+    async def delete_user(self, user_id: int, *, expected: User | None = None) -> None:
+        """Removes a user, if it is still as expected; the user's orders stay."""
 
 
 class Orders(Protocol):

@@ -151,7 +151,7 @@ class SeededShop:
             ),
             self._table(
                 "shop_product.product",
-                ("id", "title", "description", "category", *money, "stock", "sold"),
+                ("id", "title", "description", "category", *money, "stock", "sold", "stocked"),
                 self.product_ids,
                 self._products(),
             ),
@@ -237,7 +237,7 @@ class SeededShop:
                 f"it serves {other[at]} as well. Two years of warranty."
             )
             category = f"c{(product - 1) // PRODUCTS_PER_CATEGORY:04d}"
-            yield (product, title, about, category, price, CURRENCY, stock, sold)
+            yield (product, title, about, category, price, CURRENCY, stock, sold, stock + sold)
 
     def _reviews(self) -> Iterator[tuple[object, ...]]:
         ids = self.review_ids

@@ -90,8 +90,6 @@ def _build(admin: psycopg.Connection, admin_url: str, name: str, *, building: st
             _say(f"  {table.count:>9,} rows in {table.name}, {time.monotonic() - started:.1f} s")
         _advance_sequences(connection)
         # What the audit compares a trial with.
-        connection.execute("CREATE TABLE shop_audit.baseline AS SELECT id, stock, sold FROM shop_product.product")
-        connection.execute("ALTER TABLE shop_audit.baseline ADD PRIMARY KEY (id)")
         connection.execute("CREATE TABLE shop_audit.seeded AS SELECT max(id) AS last_order_id FROM shop_order.orders")
         connection.execute(
             "CREATE TABLE shop_audit.told AS SELECT user_id, last_position FROM shop_notification.mailbox"

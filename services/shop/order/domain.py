@@ -7,10 +7,7 @@ from dataclasses import dataclass
 
 from shop.errors import FailedPrecondition, InvalidArgument
 from shop.money import Money
-from shop.values.order import CheckoutLine, OrderStatus
-
-STATUS_BEFORE = {OrderStatus.SHIPPED: OrderStatus.CONFIRMED, OrderStatus.DELIVERED: OrderStatus.SHIPPED}
-"""The status that an order must have to get a status by UpdateOrderStatus. Cancelling is a saga of its own."""
+from shop.values.order import STATUS_BEFORE, CheckoutLine, OrderStatus
 
 
 def status_before(status: OrderStatus) -> OrderStatus:
@@ -23,13 +20,6 @@ def status_before(status: OrderStatus) -> OrderStatus:
     if before is None:
         raise InvalidArgument(f"status must be one of: {', '.join(STATUS_BEFORE)}", field="status")
     return before
-
-
-def refused_move(order_id: int, current: OrderStatus, wanted: OrderStatus) -> FailedPrecondition:
-    """Returns the error that says why an order cannot move to a status."""
-    return FailedPrecondition(
-        f"order {order_id} is {current}; it must be {status_before(wanted)} to become {wanted}", field="status"
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ from shop.clients.ports import Page
 from shop.errors import no_such
 from shop.fields import LARGEST_ID
 from shop.order.background import Background
-from shop.order.domain import refused_move, status_before
+from shop.order.domain import status_before
 from shop.order.ports import OrderStore
 from shop.order.sagas.cancellation import CancellationSaga
 from shop.order.sagas.checkout import CheckoutRequest, CheckoutSaga
 from shop.platform import page_token as page_tokens
 from shop.platform import validation
-from shop.values.order import MAX_LINES, CheckoutLine, JoinedOrderLine, Order, OrderStatus
+from shop.values.order import MAX_LINES, CheckoutLine, JoinedOrderLine, Order, OrderStatus, refused_move
 
 MOST_PIECES = 1_000
 DEFAULT_PAGE, LARGEST_PAGE = 10, 100

@@ -86,6 +86,7 @@ _ROWS = (
     Row(StatusCode.FAILED_PRECONDITION, 422, "Idempotency key used again", errors.IdempotencyKeyReused),
     Row(StatusCode.ABORTED, 409, "Conflict with another call", errors.Conflict),
     Row(StatusCode.FAILED_PRECONDITION, 412, "Changed since it was read", errors.PreconditionFailed),
+    Row(StatusCode.FAILED_PRECONDITION, 428, "Condition required", errors.PreconditionRequired),
     Row(StatusCode.OUT_OF_RANGE, 410, "No longer kept", errors.PositionGone),
     Row(StatusCode.RESOURCE_EXHAUSTED, 413, "Request too large", errors.ResourceExhausted),
     Row(StatusCode.RESOURCE_EXHAUSTED, 429, "Too many requests", errors.TooManyRequests),

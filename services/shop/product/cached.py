@@ -35,9 +35,9 @@ class CachedProductStore:
     async def batch_get(self, ids: Sequence[int]) -> list[Product]:
         return await self._products.read(ids, self._store.batch_get)
 
-    async def change(self, product_id: int, change: ProductChange) -> Product | None:
+    async def change(self, product_id: int, change: ProductChange, expected: Product | None) -> Product | None:
         try:
-            return await self._store.change(product_id, change)
+            return await self._store.change(product_id, change, expected)
         finally:
             # A change that failed for the caller may have been committed all the same.
             await self._products.remove([product_id])

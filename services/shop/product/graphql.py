@@ -147,6 +147,15 @@ class ProductChangeInput:
 
 
 @strawberry.input
+class ExpectedProductInput(NewProductInput):
+    """A product as the caller read it."""
+
+    def to_value(self, product_id: int) -> values.Product:
+        """Returns the product with its id."""
+        return values.Product(product_id, self.title, self.description, self.category, self.price.to_shop(), self.stock)
+
+
+@strawberry.input
 class StockLineInput:
     """One product to reserve."""
 
@@ -208,10 +217,13 @@ class Mutation:
         )
         return cast(Product, made)
 
-    @field(description="Changes the fields that are given.")
-    async def update_product(self, info: Info, product: ProductChangeInput) -> Product:
+    @field(description="Changes the fields that are given; PRECONDITION_FAILED if the product is not as expected.")
+    async def update_product(
+        self, info: Info, product: ProductChangeInput, expected: ExpectedProductInput | None = None
+    ) -> Product:
         changed = await info.context.service.update_product(
             product.id,
+            expected=expected.to_value(product.id) if expected is not None else None,
             title=product.title,
             description=product.description,
             category=product.category,
@@ -220,9 +232,14 @@ class Mutation:
         )
         return cast(Product, changed)
 
-    @field(description="Removes a product.")
-    async def delete_product(self, info: Info, id: Long) -> bool:  # noqa: A002
-        await info.context.service.delete_product(id)
+    @field(description="Removes a product; PRECONDITION_FAILED if it is not as expected.")
+    async def delete_product(
+        self,
+        info: Info,
+        id: Long,  # noqa: A002
+        expected: ExpectedProductInput | None = None,
+    ) -> bool:
+        await info.context.service.delete_product(id, expected=expected.to_value(id) if expected is not None else None)
         return True
 
     @field(description="Takes stock until it is confirmed or released; idempotent.")

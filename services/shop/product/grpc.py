@@ -14,6 +14,7 @@ from google.protobuf.empty_pb2 import Empty
 from shop.messages.product import (
     change_from,
     document_message,
+    product_from,
     product_message,
     reservation_message,
     review_message,
@@ -67,11 +68,13 @@ class ProductServicer(product_pb2_grpc.ProductServiceServicer):
     @admits(Access.PARTNER)
     async def UpdateProduct(self, request: pb.UpdateProductRequest, context: Any) -> pb.Product:
         change = change_from(request.product, request.update_mask.paths)
-        return product_message(await self._service.update_product(request.product.id, **change))
+        expected = product_from(request.expected) if request.HasField("expected") else None
+        return product_message(await self._service.update_product(request.product.id, expected=expected, **change))
 
     @admits(Access.PARTNER)
     async def DeleteProduct(self, request: pb.DeleteProductRequest, context: Any) -> Empty:
-        await self._service.delete_product(request.id)
+        expected = product_from(request.expected) if request.HasField("expected") else None
+        await self._service.delete_product(request.id, expected=expected)
         return Empty()
 
     @admits(Access.EVERYBODY)

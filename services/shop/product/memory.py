@@ -100,10 +100,10 @@ class MemoryProductStore:
         self._insert(added)
         return added
 
-    async def change(self, product_id: int, change: ProductChange) -> Product | None:
+    async def change(self, product_id: int, change: ProductChange, expected: Product | None) -> Product | None:
         async with self._lock:
             before = self._products.get(product_id)
-            if before is None:
+            if before is None or expected not in (None, before):
                 return None
             after = Product(
                 before.id,

@@ -57,8 +57,8 @@ class ProductStore(Protocol):
     async def add(self, product: NewProduct) -> Product:
         """Adds a product."""
 
-    async def change(self, product_id: int, change: ProductChange) -> Product | None:
-        """Changes a product; None if there is none."""
+    async def change(self, product_id: int, change: ProductChange, expected: Product | None) -> Product | None:
+        """Changes a product; None if there is none, or another one than `expected` if that is given."""
 
     async def reviews(self, product_ids: Sequence[int], limit: int) -> list[Review]:
         """Returns up to `limit` reviews of each product, by ascending id, by one query."""

@@ -35,14 +35,19 @@ BATCH_GET = f"SELECT {_COLUMNS} FROM product WHERE id = ANY($1::bigint[])"
 PAGE = f"SELECT {_COLUMNS} FROM product WHERE id > $1 ORDER BY id LIMIT $2"
 PAGE_OF_CATEGORY = f"SELECT {_COLUMNS} FROM product WHERE category = $3 AND id > $1 ORDER BY id LIMIT $2"
 ADD = f"""
-    INSERT INTO product (title, description, category, price_minor, currency, stock)
-    VALUES ($1, $2, $3, $4, $5, $6)
+    INSERT INTO product (title, description, category, price_minor, currency, stock, stocked)
+    VALUES ($1, $2, $3, $4, $5, $6, $6)
     RETURNING {_COLUMNS}"""
+# `stocked` grows by what the caller meant to put in, so that the audit sees a change that was made to other stock.
 CHANGE = f"""
     UPDATE product
     SET title = coalesce($2, title), description = coalesce($3, description), category = coalesce($4, category),
-        price_minor = coalesce($5, price_minor), currency = coalesce($6, currency), stock = coalesce($7, stock)
-    WHERE id = $1
+        price_minor = coalesce($5, price_minor), currency = coalesce($6, currency), stock = coalesce($7, stock),
+        stocked = stocked + coalesce($7 - $13, 0)
+    WHERE id = $1 AND (
+        $8::text IS NULL
+        OR (title, description, category, price_minor, currency, stock) = ($8, $9, $10, $11, $12, $13::bigint)
+    )
     RETURNING {_COLUMNS}"""
 REVIEWS = """
     SELECT first.id, first.product_id, first.user_id, first.rating, first.title, first.body
@@ -179,17 +184,12 @@ class PostgresProductStore:
         assert row is not None, "INSERT RETURNING gives a row"
         return product_of(row)
 
-    async def change(self, product_id: int, change: ProductChange) -> Product | None:
-        price = change.price
+    async def change(self, product_id: int, change: ProductChange, expected: Product | None) -> Product | None:
         row = await self._database.fetchrow(
             CHANGE,
             product_id,
-            change.title,
-            change.description,
-            change.category,
-            price.amount_minor if price is not None else None,
-            price.currency if price is not None else None,
-            change.stock,
+            *_values(change),
+            *_values(expected or ProductChange()),
         )
         return product_of(row) if row is not None else None
 
@@ -215,6 +215,12 @@ def product_of(row: asyncpg.Record) -> Product:
     """Returns the product of a row of `_COLUMNS`."""
     id_, title, description, category, price_minor, currency, stock = row
     return Product(id_, title, description, category, Money(price_minor, currency), stock)
+
+
+def _values(fields: ProductChange | Product) -> tuple[str | int | None, ...]:
+    """Returns the columns of a product behind its id; None for fields that are None."""
+    money = (None, None) if fields.price is None else (fields.price.amount_minor, fields.price.currency)
+    return (fields.title, fields.description, fields.category, *money, fields.stock)
 
 
 def document_of(document_id: int, rows: Iterable[asyncpg.Record]) -> Document:

@@ -7,7 +7,14 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Unpack
 
 from shop.clients.ports import Page
-from shop.errors import FailedPrecondition, InvalidArgument, NotFound, no_such
+from shop.errors import (
+    FailedPrecondition,
+    InvalidArgument,
+    NotFound,
+    PreconditionRequired,
+    changed_since,
+    no_such,
+)
 from shop.fields import LARGEST_ID
 from shop.money import Money
 from shop.platform import page_token as page_tokens
@@ -88,7 +95,9 @@ class ProductService:
         _check_fields(title, description, category, price, stock)
         return await self._store.add(NewProduct(title, description, category, price, stock))
 
-    async def update_product(self, product_id: int, **fields: Unpack[ProductFields]) -> Product:
+    async def update_product(
+        self, product_id: int, *, expected: Product | None = None, **fields: Unpack[ProductFields]
+    ) -> Product:
         identifier(product_id, "product.id")
         change = ProductChange(**fields)
         if change.is_empty:
@@ -97,16 +106,30 @@ class ProductService:
                 field="update_mask",
             )
         _check_fields(change.title, change.description, change.category, change.price, change.stock)
-        product = await self._store.change(product_id, change)
+        if expected is not None:
+            _check_expected(expected, product_id)
+        elif change.stock is not None:
+            raise PreconditionRequired(
+                "customers change the stock, too: say what you read, in REST by If-Match, else by expected",
+                field="expected",
+            )
+        product = await self._store.change(product_id, change, expected)
         if product is None:
+            if expected is not None and await self._store.get(product_id) is not None:
+                raise changed_since("product", product_id)
             raise no_such("product", product_id)
         return product
 
-    async def delete_product(self, product_id: int) -> None:
+    async def delete_product(self, product_id: int, *, expected: Product | None = None) -> None:
         identifier(product_id, "id")
+        if expected is not None:
+            _check_expected(expected, product_id)
         async with self._store.transaction() as stock:
-            if not await stock.products_locked([product_id]):
+            locked = await stock.products_locked([product_id])
+            if not locked:
                 raise no_such("product", product_id)
+            if expected not in (None, locked[0]):
+                raise changed_since("product", product_id)
             if await stock.is_held(product_id):
                 raise FailedPrecondition(f"product {product_id} has reserved stock; delete it later", field="id")
             await stock.delete(product_id)
@@ -198,6 +221,18 @@ def _check_fields(
         positive_money(price, "product.price", most=LARGEST_PRICE_MINOR)
     if stock is not None:
         between(stock, "product.stock", 0, MOST_STOCK)
+
+
+def _check_expected(expected: Product, product_id: int) -> None:
+    """Checks that an expected product can be compared with the row."""
+    between(expected.id, "expected.id", product_id, product_id)
+    for field, value in (
+        ("title", expected.title),
+        ("description", expected.description),
+        ("category", expected.category),
+        ("price.currency", expected.price.currency),
+    ):
+        text(value, f"expected.{field}", 0, 4_000)
 
 
 def _check_lines(lines: Sequence[StockLine]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shop.messages.product import change_from, stock_line_from
+from shop.messages.product import change_from, product_from, stock_line_from
 from shop.messages.shared import money_from
 from shop.messages.structs import document_struct, product_struct, reservation_struct, reviews_struct, row_struct
 from shop.platform.access.rules import Access
@@ -29,7 +29,11 @@ def processor(service: ProductService) -> Processor:
         )
 
     async def update(request: Any) -> Product:
-        return await service.update_product(request.product.id, **change_from(request.product, request.update_mask))
+        change = change_from(request.product, request.update_mask)
+        return await service.update_product(request.product.id, expected=_decode_expected(request), **change)
+
+    async def delete(request: Any) -> None:
+        await service.delete_product(request.id, expected=_decode_expected(request))
 
     return Processor(
         ProductServiceStubs,
@@ -47,7 +51,7 @@ def processor(service: ProductService) -> Processor:
             ),
             "CreateProduct": Method(Access.PARTNER, create, product_struct),
             "UpdateProduct": Method(Access.PARTNER, update, product_struct),
-            "DeleteProduct": Method(Access.PARTNER, lambda r: service.delete_product(r.id)),
+            "DeleteProduct": Method(Access.PARTNER, delete),
             "BatchListReviews": Method(
                 Access.EVERYBODY,
                 lambda r: service.batch_list_reviews(r.product_ids, limit=r.limit),
@@ -74,3 +78,8 @@ def processor(service: ProductService) -> Processor:
             ),
         },
     )
+
+
+def _decode_expected(request: Any) -> Product | None:
+    # An absent struct arrives as an empty one; no product has the id 0.
+    return product_from(request.expected) if request.expected.id else None

@@ -5,14 +5,14 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from shop.clients.ports import Orders
+from shop.errors import FailedPrecondition, changed_since
 from shop.platform.access.rules import Access, is_privileged, require_owner, visible
-from shop.platform.rest.answers import Answer, changed, content_of, created
-from shop.platform.rest.caching import check_if_match
+from shop.platform.rest.answers import Answer, as_read, changed, created
 from shop.platform.rest.operations import changing, creating
 from shop.platform.rest.parameters import IdempotencyKey, IfMatch, OrderId
 from shop.resources.documents import OrderDocument, order_document
 from shop.resources.received import NewOrder, OrderChange
-from shop.values.order import CheckoutLine, OrderStatus
+from shop.values.order import STATUS_BEFORE, CheckoutLine, OrderStatus, refused_move
 
 
 def add_order_changes(api: FastAPI, orders: Orders) -> None:
@@ -41,9 +41,17 @@ def add_order_changes(api: FastAPI, orders: Orders) -> None:
     @api.patch("/v1/orders/{order_id:name}", **changing("orders", access=Access.PARTNER, problems=[409, 412]))
     async def update_order(order_id: OrderId, change: OrderChange, if_match: IfMatch = None) -> Answer[OrderDocument]:
         """Moves an order one step along CONFIRMED, SHIPPED, DELIVERED; for partners."""
-        if if_match is not None:
-            check_if_match(if_match, content_of(order_document(await orders.get_order(order_id))))
-        return changed(order_document(await orders.update_order_status(order_id, OrderStatus(change.status))))
+        wanted = OrderStatus(change.status)
+        expected = await as_read(if_match, lambda: orders.get_order(order_id), order_document)
+        if expected is None:
+            return changed(order_document(await orders.update_order_status(order_id, wanted)))
+        # Nothing of an order changes but its status, and the statement moves an order from one status alone.
+        if expected.status is not STATUS_BEFORE[wanted]:
+            raise refused_move(order_id, expected.status, wanted)
+        try:
+            return changed(order_document(await orders.update_order_status(order_id, wanted)))
+        except FailedPrecondition as error:
+            raise changed_since("order", order_id) from error
 
     @api.post(
         "/v1/orders/{order_id:name}:cancel",

@@ -13,8 +13,7 @@ from shop.money import Money
 from shop.platform.access.rules import Access
 from shop.platform.http.caching import PUBLIC
 from shop.platform.parallel import both
-from shop.platform.rest.answers import Answer, changed, content_of, created, ok, removed
-from shop.platform.rest.caching import check_if_match
+from shop.platform.rest.answers import Answer, as_read, changed, created, ok, removed
 from shop.platform.rest.call import Call
 from shop.platform.rest.operations import changing, creating, reading, removing
 from shop.platform.rest.parameters import (
@@ -108,16 +107,16 @@ def add_products(api: FastAPI, catalogue: Catalogue) -> None:
         )
         return created(product_document(made), f"/v1/products/{made.id}")
 
-    @api.patch("/v1/products/{product_id}", **changing("products", access=Access.PARTNER, problems=[412]))
+    @api.patch("/v1/products/{product_id}", **changing("products", access=Access.PARTNER, problems=[412, 428]))
     async def update_product(
         product_id: ProductId, change: received.ProductChange, if_match: IfMatch = None
     ) -> Answer[ProductDocument]:
         """Changes the fields of a product that the body names."""
-        if if_match is not None:
-            check_if_match(if_match, content_of(product_document(await catalogue.get_product(product_id))))
+        expected = await as_read(if_match, lambda: catalogue.get_product(product_id), product_document)
         given = change.model_fields_set
         made = await catalogue.update_product(
             product_id,
+            expected=expected,
             title=change.title,
             description=change.description,
             category=change.category,
@@ -126,10 +125,11 @@ def add_products(api: FastAPI, catalogue: Catalogue) -> None:
         )
         return changed(product_document(made))
 
-    @api.delete("/v1/products/{product_id}", **removing("products", access=Access.PARTNER, problems=[409]))
-    async def delete_product(product_id: ProductId) -> Answer[None]:
+    @api.delete("/v1/products/{product_id}", **removing("products", access=Access.PARTNER, problems=[409, 412]))
+    async def delete_product(product_id: ProductId, if_match: IfMatch = None) -> Answer[None]:
         """Removes a product and its reviews; not possible while stock of it is reserved."""
-        await catalogue.delete_product(product_id)
+        expected = await as_read(if_match, lambda: catalogue.get_product(product_id), product_document)
+        await catalogue.delete_product(product_id, expected=expected)
         return removed()
 
     @api.get("/v1/documents/{document_id}", **reading("products", access=Access.EVERYBODY, problems=[404]))

@@ -9,8 +9,7 @@ from fastapi import FastAPI
 from shop.clients.ports import UserClient
 from shop.platform.access.rules import Access, require_owner
 from shop.platform.http.caching import NO_STORE, PERSONAL
-from shop.platform.rest.answers import Answer, changed, content_of, created, encode, ok, removed
-from shop.platform.rest.caching import check_if_match
+from shop.platform.rest.answers import Answer, as_read, changed, created, encode, ok, removed
 from shop.platform.rest.call import Call
 from shop.platform.rest.operations import changing, creating, reading, removing
 from shop.platform.rest.parameters import Ids, IfMatch, PageSize1000, PageToken, UserId, check_alone, parse_ids
@@ -60,16 +59,16 @@ def add_users(api: FastAPI, users: UserClient) -> None:
     async def update_user(user_id: UserId, change: received.UserChange, if_match: IfMatch = None) -> Answer[User]:
         """Changes the fields of a user that the body names: a customer's own, any for partners."""
         require_owner(user_id)
-        if if_match is not None:
-            check_if_match(if_match, content_of(await users.get_user(user_id)))
+        expected = await as_read(if_match, lambda: users.get_user(user_id), lambda user: user)
         address = _address(change.address) if "address" in change.model_fields_set else None
-        return changed(await users.update_user(user_id, name=change.name, address=address))
+        return changed(await users.update_user(user_id, name=change.name, address=address, expected=expected))
 
-    @api.delete("/v1/users/{user_id}", **removing("users", access=Access.CALLER))
-    async def delete_user(user_id: UserId) -> Answer[None]:
+    @api.delete("/v1/users/{user_id}", **removing("users", access=Access.CALLER, problems=[412]))
+    async def delete_user(user_id: UserId, if_match: IfMatch = None) -> Answer[None]:
         """Removes a user: a customer's own account, any for partners. The orders stay."""
         require_owner(user_id)
-        await users.delete_user(user_id)
+        expected = await as_read(if_match, lambda: users.get_user(user_id), lambda user: user)
+        await users.delete_user(user_id, expected=expected)
         return removed()
 
     @api.post(

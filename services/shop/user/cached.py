@@ -34,16 +34,16 @@ class CachedUserStore:
     async def batch_get(self, ids: Sequence[int]) -> list[User]:
         return await self._users.read(ids, self._store.batch_get)
 
-    async def change(self, user_id: int, change: UserChange) -> User | None:
+    async def change(self, user_id: int, change: UserChange, expected: User | None) -> User | None:
         try:
-            return await self._store.change(user_id, change)
+            return await self._store.change(user_id, change, expected)
         finally:
             # A change that failed for the caller may have been committed all the same.
             await self._users.remove([user_id])
 
-    async def delete(self, user_id: int) -> bool:
+    async def delete(self, user_id: int, expected: User | None) -> bool:
         try:
-            return await self._store.delete(user_id)
+            return await self._store.delete(user_id, expected)
         finally:
             await self._users.remove([user_id])
 

@@ -90,6 +90,15 @@ class UserChangeInput:
     address: AddressInput | None = None
 
 
+@strawberry.input
+class ExpectedUserInput(NewUserInput):
+    """A user as the caller read it."""
+
+    def to_value(self, user_id: int) -> values.User:
+        """Returns the user with its id."""
+        return values.User(user_id, self.email, self.name, self.address.to_value())
+
+
 @strawberry.type
 class Query:
     """What can be read."""
@@ -123,14 +132,24 @@ class Mutation:
         )
         return cast(User, made)
 
-    @field(description="Changes the fields that are given.")
-    async def update_user(self, info: Info, user: UserChangeInput) -> User:
-        address = user.address.to_value() if user.address is not None else None
-        return cast(User, await info.context.service.update_user(user.id, name=user.name, address=address))
+    @field(description="Changes the fields that are given; PRECONDITION_FAILED if the user is not as expected.")
+    async def update_user(self, info: Info, user: UserChangeInput, expected: ExpectedUserInput | None = None) -> User:
+        changed = await info.context.service.update_user(
+            user.id,
+            name=user.name,
+            address=user.address.to_value() if user.address is not None else None,
+            expected=expected.to_value(user.id) if expected is not None else None,
+        )
+        return cast(User, changed)
 
-    @field(description="Removes a user.")
-    async def delete_user(self, info: Info, id: Long) -> bool:  # noqa: A002
-        await info.context.service.delete_user(id)
+    @field(description="Removes a user; PRECONDITION_FAILED if it is not as expected.")
+    async def delete_user(
+        self,
+        info: Info,
+        id: Long,  # noqa: A002
+        expected: ExpectedUserInput | None = None,
+    ) -> bool:
+        await info.context.service.delete_user(id, expected=expected.to_value(id) if expected is not None else None)
         return True
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import grpc.aio
 from google.protobuf.empty_pb2 import Empty
 
-from shop.messages.user import address_from, change_from, login_message, user_message
+from shop.messages.user import address_from, change_from, login_message, user_from, user_message
 from shop.platform.access.rules import Access, admits, require_owner
 from shop.stubs import user_pb2 as pb
 from shop.stubs import user_pb2_grpc
@@ -56,12 +56,14 @@ class UserServicer(user_pb2_grpc.UserServiceServicer):
     async def UpdateUser(self, request: pb.UpdateUserRequest, context: Any) -> pb.User:
         require_owner(request.user.id)
         change = change_from(request.user, request.update_mask.paths)
-        return user_message(await self._service.update_user(request.user.id, **change))
+        expected = user_from(request.expected) if request.HasField("expected") else None
+        return user_message(await self._service.update_user(request.user.id, expected=expected, **change))
 
     @admits(Access.CALLER)
     async def DeleteUser(self, request: pb.DeleteUserRequest, context: Any) -> Empty:
         require_owner(request.id)
-        await self._service.delete_user(request.id)
+        expected = user_from(request.expected) if request.HasField("expected") else None
+        await self._service.delete_user(request.id, expected=expected)
         return Empty()
 
 

@@ -98,19 +98,20 @@ class MemoryUserStore:
         self._ids.append(added.id)
         return added
 
-    async def change(self, user_id: int, change: UserChange) -> User | None:
+    async def change(self, user_id: int, change: UserChange, expected: User | None) -> User | None:
         user = self._users.get(user_id)
-        if user is None:
+        if user is None or expected not in (None, user):
             return None
         name = user.name if change.name is None else change.name
         address = user.address if change.address is None else change.address
         self._users[user_id] = changed = User(user.id, user.email, name, address)
         return changed
 
-    async def delete(self, user_id: int) -> bool:
-        user = self._users.pop(user_id, None)
-        if user is None:
+    async def delete(self, user_id: int, expected: User | None) -> bool:
+        user = self._users.get(user_id)
+        if user is None or expected not in (None, user):
             return False
+        del self._users[user_id]
         del self._hashes[user_id], self._of_email[user.email], self._ids[bisect_left(self._ids, user_id)]
         return True
 

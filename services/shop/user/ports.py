@@ -33,11 +33,11 @@ class UserStore(Protocol):
     async def add(self, user: NewUser, password_hash: str) -> User | None:
         """Adds a user; None if the e-mail address is taken."""
 
-    async def change(self, user_id: int, change: UserChange) -> User | None:
-        """Changes a user; None if there is none."""
+    async def change(self, user_id: int, change: UserChange, expected: User | None) -> User | None:
+        """Changes a user; None if there is none, or another one than `expected` if that is given."""
 
-    async def delete(self, user_id: int) -> bool:
-        """Removes a user, and notes the id as deleted; False if there is none."""
+    async def delete(self, user_id: int, expected: User | None) -> bool:
+        """Removes a user, and notes the id as deleted; False if there is none, or another one than `expected`."""
 
 
 class PasswordHasher(Protocol):

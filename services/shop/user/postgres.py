@@ -24,20 +24,27 @@ ADD = f"""
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
     ON CONFLICT (email) DO NOTHING
     RETURNING {COLUMNS}"""
+_AS_EXPECTED = """(
+        ${0}::text IS NULL
+        OR (email, name, recipient, street, city, postal_code, country_code)
+            = (${0}, ${1}, ${2}, ${3}, ${4}, ${5}, ${6})
+    )"""
 CHANGE = f"""
     UPDATE account
     SET name = coalesce($2, name), recipient = coalesce($3, recipient), street = coalesce($4, street),
         city = coalesce($5, city), postal_code = coalesce($6, postal_code),
         country_code = coalesce($7, country_code)
-    WHERE id = $1
+    WHERE id = $1 AND {_AS_EXPECTED.format(*range(8, 15))}
     RETURNING {COLUMNS}"""
 # The tombstone, in the same statement: from here on the account's tokens reach neither orders nor payments. The
 # notification service hears of it, and ends the account's streams.
-DELETE = """
-    WITH tombstone AS (
-        INSERT INTO shop_shared.deleted_user SELECT id FROM account WHERE id = $1 ON CONFLICT DO NOTHING
+DELETE = f"""
+    WITH gone AS (
+        DELETE FROM account WHERE id = $1 AND {_AS_EXPECTED.format(*range(2, 9))} RETURNING id
+    ), tombstone AS (
+        INSERT INTO shop_shared.deleted_user SELECT id FROM gone ON CONFLICT DO NOTHING
     )
-    DELETE FROM account WHERE id = $1 RETURNING id, pg_notify('shop_notification', id::text)"""
+    SELECT id, pg_notify('shop_notification', id::text) FROM gone"""
 CREDENTIALS = f"""
     SELECT {COLUMNS}, password_hash, failures
     FROM account RIGHT JOIN (VALUES (1)) AS always ON email = $1
@@ -101,12 +108,14 @@ class PostgresUserStore:
         row = await self._database.fetchrow(ADD, user.email, user.name, *_parts(user.address), password_hash)
         return user_of(row) if row is not None else None
 
-    async def change(self, user_id: int, change: UserChange) -> User | None:
-        row = await self._database.fetchrow(CHANGE, user_id, change.name, *_parts(change.address))
+    async def change(self, user_id: int, change: UserChange, expected: User | None) -> User | None:
+        row = await self._database.fetchrow(
+            CHANGE, user_id, change.name, *_parts(change.address), *_columns_of(expected)
+        )
         return user_of(row) if row is not None else None
 
-    async def delete(self, user_id: int) -> bool:
-        return await self._database.fetchrow(DELETE, user_id) is not None
+    async def delete(self, user_id: int, expected: User | None) -> bool:
+        return await self._database.fetchrow(DELETE, user_id, *_columns_of(expected)) is not None
 
 
 def user_of(row: asyncpg.Record) -> User:
@@ -117,6 +126,10 @@ def user_of(row: asyncpg.Record) -> User:
 def email_digest(email: str) -> bytes:
     """Returns what failed logins of an e-mail address are counted by."""
     return hashlib.sha256(email.encode()).digest()
+
+
+def _columns_of(user: User | None) -> tuple[str | None, ...]:
+    return (None,) * 7 if user is None else (user.email, user.name, *_parts(user.address))
 
 
 def _parts(address: Address | None) -> tuple[str | None, ...]:

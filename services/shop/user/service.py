@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from shop.clients.ports import Page
-from shop.errors import AlreadyExists, InvalidArgument, TooManyRequests, Unauthenticated, no_such
+from shop.errors import (
+    AlreadyExists,
+    InvalidArgument,
+    ShopError,
+    TooManyRequests,
+    Unauthenticated,
+    changed_since,
+    no_such,
+)
 from shop.platform import page_token as page_tokens
 from shop.platform.access.jwt import Principal, TokenSigner
-from shop.platform.validation import identifier, identifiers, line, matching, size, text
+from shop.platform.validation import between, identifier, identifiers, line, matching, size, text
 from shop.user.domain import NewUser, UserChange, canonical_email
 from shop.user.named_locks import NamedLocks
 from shop.user.ports import PasswordHasher, UserStore
@@ -90,7 +99,14 @@ class UserService:
             raise AlreadyExists("a user with this e-mail address exists already", field="user.email")
         return added
 
-    async def update_user(self, user_id: int, *, name: str | None = None, address: Address | None = None) -> User:
+    async def update_user(
+        self,
+        user_id: int,
+        *,
+        name: str | None = None,
+        address: Address | None = None,
+        expected: User | None = None,
+    ) -> User:
         identifier(user_id, "user.id")
         change = UserChange(name, address)
         if change.is_empty:
@@ -99,14 +115,24 @@ class UserService:
             line(name, "user.name", 1, 100)
         if address is not None:
             _check_address(address)
-        user = await self._store.change(user_id, change)
+        if expected is not None:
+            _check_expected(expected, user_id)
+        user = await self._store.change(user_id, change, expected)
         if user is None:
-            raise no_such("user", user_id)
+            raise await self._explain_no_row(user_id, expected)
         return user
 
-    async def delete_user(self, user_id: int) -> None:
-        if not await self._store.delete(identifier(user_id, "id")):
-            raise no_such("user", user_id)
+    async def delete_user(self, user_id: int, *, expected: User | None = None) -> None:
+        identifier(user_id, "id")
+        if expected is not None:
+            _check_expected(expected, user_id)
+        if not await self._store.delete(user_id, expected):
+            raise await self._explain_no_row(user_id, expected)
+
+    async def _explain_no_row(self, user_id: int, expected: User | None) -> ShopError:
+        if expected is not None and await self._store.get(user_id) is not None:
+            return changed_since("user", user_id)
+        return no_such("user", user_id)
 
 
 def _too_many() -> TooManyRequests:
@@ -114,6 +140,14 @@ def _too_many() -> TooManyRequests:
         f"{MOST_FAILURES} logins with this e-mail address have failed; "
         f"try again in {TooManyRequests.retry_after_s // 60} minutes"
     )
+
+
+def _check_expected(expected: User, user_id: int) -> None:
+    """Checks that an expected user can be compared with the row."""
+    between(expected.id, "expected.id", user_id, user_id)
+    address = {f"address.{name}": value for name, value in asdict(expected.address).items()}
+    for field, value in {"email": expected.email, "name": expected.name, **address}.items():
+        text(value, f"expected.{field}", 0, 1_000)
 
 
 def _check_address(address: Address) -> None:

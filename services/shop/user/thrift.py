@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shop.messages.structs import login_struct, user_struct
-from shop.messages.user import address_from, change_from
+from shop.messages.user import address_from, change_from, user_from
 from shop.platform.access.rules import Access, require_owner
 from shop.platform.thrift.processor import Method, Processor
 from shop.stubs.thrift import UserService as UserServiceStubs
@@ -29,11 +29,12 @@ def processor(service: UserService) -> Processor:
 
     async def update(request: Any) -> User:
         require_owner(request.user.id)
-        return await service.update_user(request.user.id, **change_from(request.user, request.update_mask))
+        change = change_from(request.user, request.update_mask)
+        return await service.update_user(request.user.id, expected=_decode_expected(request), **change)
 
     async def delete(request: Any) -> None:
         require_owner(request.id)
-        await service.delete_user(request.id)
+        await service.delete_user(request.id, expected=_decode_expected(request))
 
     return Processor(
         UserServiceStubs,
@@ -55,3 +56,8 @@ def processor(service: UserService) -> Processor:
             "DeleteUser": Method(Access.CALLER, delete),
         },
     )
+
+
+def _decode_expected(request: Any) -> User | None:
+    # An absent struct arrives as an empty one; no user has the id 0.
+    return user_from(request.expected) if request.expected.id else None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
+from shop.errors import FailedPrecondition
 from shop.fields import Id, Instant, Pieces, documented
 from shop.money import Money
 
@@ -26,6 +27,17 @@ class OrderStatus(StrEnum):
     DELIVERED = "DELIVERED"
     CANCELLED = "CANCELLED"
     FAILED = "FAILED"
+
+
+STATUS_BEFORE = {OrderStatus.SHIPPED: OrderStatus.CONFIRMED, OrderStatus.DELIVERED: OrderStatus.SHIPPED}
+"""The status that an order must have to get a status by UpdateOrderStatus. Cancelling is a separate saga."""
+
+
+def refused_move(order_id: int, current: OrderStatus, wanted: OrderStatus) -> FailedPrecondition:
+    """Returns the error that says why an order cannot move to a status of `STATUS_BEFORE`."""
+    return FailedPrecondition(
+        f"order {order_id} is {current}; it must be {STATUS_BEFORE[wanted]} to become {wanted}", field="status"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ import pytest
 from opentelemetry.trace import SpanKind
 from valkey.asyncio import Valkey as Client
 
+from shop.errors import PreconditionFailed
 from shop.money import Money
 from shop.platform.cache.account import CacheAccount
 from shop.platform.cache.connections import CacheConnections
@@ -23,7 +24,7 @@ from shop.platform.config import ServiceConfig
 from shop.platform.database.pool import connect_database
 from shop.product.bootstrap import bootstrap
 from shop.product.cached import CachedProductStore
-from shop.product.domain import NewProduct
+from shop.product.domain import NewProduct, ProductChange
 from shop.product.postgres import PostgresProductStore
 from shop.product.service import ProductService
 from shop.values.product import Product, StockLine
@@ -125,7 +126,7 @@ async def test_every_change_is_seen_by_the_next_reader(start: Start, change: str
     product = await one.tables.add(TEA)
     reservation = str(uuid.uuid4())
     changes = {
-        "update": lambda: one.service.update_product(product.id, stock=7),
+        "update": lambda: one.service.update_product(product.id, stock=7, expected=product),
         "reserve": lambda: one.service.reserve_stock(reservation, [StockLine(product.id, 3)]),
         "release": lambda: one.service.release_reservation(reservation),
         "delete": lambda: one.service.delete_product(product.id),
@@ -144,11 +145,22 @@ async def test_a_row_that_was_read_before_a_commit_is_not_stored_after_it(start:
 
     async def read_then_changed(ids: Sequence[int]) -> list[Product]:
         rows = await reader.tables.batch_get(ids)
-        await writer.service.update_product(product.id, stock=1)
+        await writer.service.update_product(product.id, stock=1, expected=product)
         return rows
 
     assert [row.stock for row in await reader.entries.read([product.id], read_then_changed)] == [10]
     assert await writer.stock(product.id) == await reader.stock(product.id) == 1
+
+
+async def test_a_condition_is_compared_with_the_row_and_not_with_a_stale_entry(start: Start):
+    replica = await start()
+    product = await replica.tables.add(TEA)
+    stale = await replica.service.get_product(product.id)
+    await replica.tables.change(product.id, ProductChange(stock=7), product)
+    assert await replica.stock(product.id) == 10
+    with pytest.raises(PreconditionFailed):
+        await replica.service.update_product(product.id, stock=11, expected=stale)
+    assert await replica.stock(product.id) == 7
 
 
 async def test_an_entry_ends_by_itself_within_the_bound_of_its_row_being_read(start: Start, client: Client):
@@ -181,13 +193,14 @@ async def test_garbage_and_another_product_count_as_not_there(start: Start, clie
 
 async def test_a_frozen_cache_fails_nobody_and_its_old_rows_are_gone_before_it_is_read_again(start: Start, valkey):
     replica = await start(limit_s=0.2)
-    ids = [(await replica.tables.add(TEA)).id for _ in range(2)]
+    made = [await replica.tables.add(TEA) for _ in range(2)]
+    ids = [product.id for product in made]
     await replica.service.batch_get_products(ids)
     with frozen(valkey):
         # The second removal is not even tried: the cache is out of use.
-        for id_ in ids:
-            await replica.service.update_product(id_, stock=3)
-            assert await replica.stock(id_) == 3
+        for product in made:
+            await replica.service.update_product(product.id, stock=3, expected=product)
+            assert await replica.stock(product.id) == 3
     await until_asked(replica)
     assert [await replica.stock(id_) for id_ in ids] == [3, 3]
 
@@ -197,7 +210,7 @@ async def test_a_killed_cache_fails_nobody_and_is_used_again_once_it_is_back(sta
     product = await replica.tables.add(TEA)
     valkey.supervisor.kill("valkey")
     for stock in (5, 6):
-        await replica.service.update_product(product.id, stock=stock)
+        product = await replica.service.update_product(product.id, stock=stock, expected=product)
         assert await replica.stock(product.id) == stock
     valkey.supervisor.restart("valkey")
     await until_asked(replica)
@@ -210,7 +223,7 @@ async def test_each_question_is_a_span_of_the_cache(start: Start, traces):
     product = await replica.tables.add(TEA)
     with traces.journey() as root:
         await replica.stock(product.id)
-        await replica.service.update_product(product.id, stock=3)
+        await replica.service.update_product(product.id, stock=3, expected=product)
     spans = [span for span in traces.of(root) if span.attributes.get("db.system.name") == "valkey"]
     assert [(span.name, span.kind) for span in spans] == [
         (name, SpanKind.CLIENT) for name in ("GET product", "SET product", "DEL product")
@@ -242,7 +255,7 @@ async def test_a_full_cache_fails_nobody(start: Start, client: Client):
     await client.config_set("maxmemory-policy", "noeviction")
     await client.config_set("maxmemory", 1)
     try:
-        await replica.service.update_product(product.id, stock=2)
+        await replica.service.update_product(product.id, stock=2, expected=product)
         assert [await replica.stock(product.id) for _ in range(2)] == [2, 2]
         assert replica.tables.reads == 2
     finally:
@@ -254,5 +267,5 @@ async def test_a_service_starts_without_its_cache(start: Start):
     replica = await start("valkey://127.0.0.1:9")
     product = await replica.tables.add(TEA)
     assert await replica.service.get_product(product.id) == product
-    await replica.service.update_product(product.id, stock=1)
+    await replica.service.update_product(product.id, stock=1, expected=product)
     assert await replica.stock(product.id) == 1

@@ -13,7 +13,14 @@ import pytest
 from conforming import words
 from shop.clients.ports import ProductClient
 from shop.database.documents import documents
-from shop.errors import FailedPrecondition, InvalidArgument, InvalidPageToken, NotFound
+from shop.errors import (
+    FailedPrecondition,
+    InvalidArgument,
+    InvalidPageToken,
+    NotFound,
+    PreconditionFailed,
+    PreconditionRequired,
+)
 from shop.money import Money
 from shop.values.product import Product, StockLine
 
@@ -108,7 +115,7 @@ async def test_update_changes_the_named_fields_only(
     product: ProductClient, make_product: Make, change: dict[str, Any]
 ) -> None:
     made = await make_product()
-    changed = await product.update_product(made.id, **change)
+    changed = await product.update_product(made.id, expected=made, **change)
     for name in ("id", "title", "description", "category", "price", "stock"):
         assert getattr(changed, name) == change.get(name, getattr(made, name))
     assert await product.get_product(made.id) == changed
@@ -119,6 +126,49 @@ async def test_update_of_nothing_is_refused(product: ProductClient, make_product
     with pytest.raises(InvalidArgument) as refusal:
         await product.update_product(made.id)
     assert refusal.value.field == "update_mask"
+
+
+async def test_a_change_is_made_to_what_the_caller_read_or_not_at_all(
+    product: ProductClient, make_product: Make
+) -> None:
+    made = await make_product()
+    changed = await product.update_product(made.id, title="New", expected=made)
+    for call in (
+        product.update_product(made.id, title="Late", expected=made),
+        product.delete_product(made.id, expected=made),
+    ):
+        with pytest.raises(PreconditionFailed, match=words("read it again")) as refusal:
+            await call
+        assert refusal.value.field == "expected"
+    assert await product.get_product(made.id) == changed
+    await product.delete_product(made.id, expected=changed)
+    for call in (
+        product.update_product(made.id, title="Late", expected=changed),
+        product.delete_product(made.id, expected=changed),
+    ):
+        with pytest.raises(NotFound):
+            await call
+
+
+async def test_stock_is_changed_only_by_a_caller_that_says_what_it_read(
+    product: ProductClient, make_product: Make
+) -> None:
+    made = await make_product()
+    with pytest.raises(PreconditionRequired) as refusal:
+        await product.update_product(made.id, stock=1)
+    assert refusal.value.field == "expected"
+    assert await product.get_product(made.id) == made
+
+
+async def test_of_four_changes_of_one_state_one_is_made(product: ProductClient, make_product: Make) -> None:
+    now = await make_product()
+    for round_ in range(40):
+        outcomes = await asyncio.gather(
+            *(product.update_product(now.id, title=f"{round_}/{rival}", expected=now) for rival in range(4)),
+            return_exceptions=True,
+        )
+        (now,) = [outcome for outcome in outcomes if isinstance(outcome, Product)]
+        assert sum(isinstance(outcome, PreconditionFailed) for outcome in outcomes) == 3
 
 
 async def test_deleted_product_is_gone_with_its_reviews(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import uuid
 from collections.abc import Awaitable, Callable
@@ -13,7 +14,7 @@ import pytest
 
 from conforming import words
 from shop.clients.ports import ProductClient
-from shop.errors import FailedPrecondition, InvalidArgument, NotFound, OutOfStock
+from shop.errors import FailedPrecondition, InvalidArgument, NotFound, OutOfStock, PreconditionFailed
 from shop.money import Money
 from shop.product.service import MOST_STOCK
 from shop.values.product import Product, ReservationState, ReservedLine, StockLine
@@ -171,6 +172,34 @@ async def test_rivals_over_the_same_products_in_any_order_never_wait_for_each_ot
     assert sum(sold(admin, item) for item in products) == bought
 
 
+async def test_pieces_that_are_put_in_while_customers_buy_are_sold_once(
+    product: ProductClient, make_product: Make, admin: psycopg.Connection
+) -> None:
+    tea = await make_product(stock=20)
+
+    async def restock(pieces: int) -> None:
+        while True:
+            read = await product.get_product(tea.id)
+            with contextlib.suppress(PreconditionFailed):
+                await product.update_product(tea.id, stock=read.stock + pieces, expected=read)
+                return
+
+    async def buy() -> bool:
+        key = new_id()
+        try:
+            await product.reserve_stock(key, [StockLine(tea.id, 1)])
+        except OutOfStock:
+            return False
+        await product.confirm_reservation(key)
+        return True
+
+    bought, *_ = await asyncio.gather(asyncio.gather(*(buy() for _ in range(60))), *(restock(5) for _ in range(8)))
+    left = (await product.get_product(tea.id)).stock
+    assert sum(bought) + left == 20 + 8 * 5
+    row = admin.execute("SELECT sold, stocked FROM shop_product.product WHERE id = %s", [tea.id]).fetchone()
+    assert row == (sum(bought), 60)
+
+
 async def test_confirm_and_release_at_once_leave_one_outcome(
     product: ProductClient, make_product: Make, admin: psycopg.Connection
 ) -> None:
@@ -228,7 +257,8 @@ async def test_stock_is_bounded_so_that_what_was_reserved_fits_in_again(
     await product.reserve_stock(key, [StockLine(made.id, 5)])
     await product.confirm_reservation(key)
     # The most that can be set while pieces are out: giving them back goes beyond it, and works.
-    await product.update_product(made.id, stock=MOST_STOCK)
+    left = await product.get_product(made.id)
+    await product.update_product(made.id, stock=MOST_STOCK, expected=left)
     await product.release_reservation(key)
     assert (await product.get_product(made.id)).stock == MOST_STOCK + 5
 

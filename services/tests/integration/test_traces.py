@@ -196,9 +196,9 @@ async def test_cancelled_and_late_calls_end_their_spans(
     with admin.transaction():
         admin.execute("SELECT FROM shop_product.product WHERE id = %s FOR UPDATE", [tea.id])
         with traces.journey() as late, pytest.raises(DeadlineExceeded), deadline(0.15):
-            await product.update_product(tea.id, stock=1)
+            await product.update_product(tea.id, title="Late")
         with traces.journey() as cancelled:
-            work = asyncio.ensure_future(product.update_product(tea.id, stock=1))
+            work = asyncio.ensure_future(product.update_product(tea.id, title="Cancelled"))
             await asyncio.sleep(0.15)
             work.cancel()
             with pytest.raises(asyncio.CancelledError):

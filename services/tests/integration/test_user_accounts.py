@@ -12,8 +12,16 @@ from typing import Any
 import psycopg
 import pytest
 
+from conforming import words
 from shop.clients.ports import UserClient
-from shop.errors import AlreadyExists, InvalidArgument, InvalidPageToken, NotFound, Unauthenticated
+from shop.errors import (
+    AlreadyExists,
+    InvalidArgument,
+    InvalidPageToken,
+    NotFound,
+    PreconditionFailed,
+    Unauthenticated,
+)
 from shop.platform.access.jwt import Principal, TokenVerifier
 from shop.values.user import Address, User
 
@@ -141,6 +149,31 @@ async def test_update_of_nothing_is_refused(user: UserClient, make_user: Make) -
     with pytest.raises(InvalidArgument) as refusal:
         await user.update_user(made.id)
     assert refusal.value.field == "update_mask"
+
+
+async def test_a_change_is_made_to_what_the_caller_read_or_not_at_all(user: UserClient, make_user: Make) -> None:
+    made = await make_user()
+    changed = await user.update_user(made.id, name="Countess", expected=made)
+    for call in (user.update_user(made.id, name="Late", expected=made), user.delete_user(made.id, expected=made)):
+        with pytest.raises(PreconditionFailed, match=words("read it again")) as refusal:
+            await call
+        assert refusal.value.field == "expected"
+    assert await user.get_user(made.id) == changed
+    await user.delete_user(made.id, expected=changed)
+    for call in (user.update_user(made.id, name="Late", expected=changed), user.delete_user(made.id, expected=changed)):
+        with pytest.raises(NotFound):
+            await call
+
+
+async def test_of_four_changes_of_one_state_one_is_made(user: UserClient, make_user: Make) -> None:
+    now = await make_user()
+    for round_ in range(40):
+        outcomes = await asyncio.gather(
+            *(user.update_user(now.id, name=f"{round_}/{rival}", expected=now) for rival in range(4)),
+            return_exceptions=True,
+        )
+        (now,) = [outcome for outcome in outcomes if isinstance(outcome, User)]
+        assert sum(isinstance(outcome, PreconditionFailed) for outcome in outcomes) == 3
 
 
 async def test_deleted_user_is_gone(user: UserClient, make_user: Make) -> None:

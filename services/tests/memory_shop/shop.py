@@ -174,7 +174,7 @@ class MemoryShop:
 
     async def delete_user(self, user_id: int) -> None:
         """Removes an account, as its own call would: what belonged to it is nobody's."""
-        await self.users.delete(user_id)
+        await self.users.delete(user_id, None)
         self._gone.add(user_id)
         self.notifications.watchers.wake(user_id)
 

@@ -12,7 +12,7 @@ from typing import cast
 
 import pytest
 
-from shop.errors import ErrorCode, NotFound, OutOfStock
+from shop.errors import ErrorCode, InvalidArgument, NotFound, OutOfStock
 from shop.money import Money
 from shop.order.domain import PricedLine, Purchase
 from shop.order.errors import TakenOver
@@ -264,3 +264,22 @@ async def test_failed_logins_are_forgotten_in_time() -> None:
     clock.now += 1_000
     await store.note_failure("new@example.com", 300)
     assert len(store._failures) == 1, "those that have expired take no room"
+
+
+@pytest.mark.parametrize(
+    ("field", "expected"),
+    [
+        ("expected.id", Product(2, "", "", "", EUR, 1)),
+        ("expected.title", Product(1, "nul \x00", "", "", EUR, 1)),
+        ("expected.price.currency", Product(1, "", "", "", Money(1, "\ud800"), 1)),
+    ],
+)
+async def test_what_is_expected_of_a_product_can_be_compared(field: str, expected: Product) -> None:
+    service = ProductService(MemoryProductStore())
+    for call in (
+        service.update_product(1, title="x", expected=expected),
+        service.delete_product(1, expected=expected),
+    ):
+        with pytest.raises(InvalidArgument) as refusal:
+            await call
+        assert refusal.value.field == field

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from shop.errors import FailedPrecondition, InvalidArgument
 from shop.money import Money
-from shop.order.domain import purchase, refused_move, status_before
-from shop.values.order import CheckoutLine, OrderStatus
+from shop.order.domain import purchase, status_before
+from shop.values.order import CheckoutLine, OrderStatus, refused_move
 
 
 def test_statuses_that_are_set_by_hand() -> None:

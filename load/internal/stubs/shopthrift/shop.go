@@ -7438,9 +7438,11 @@ func (p *CreateProductRequest) String() string {
 // Attributes:
 //   - Product
 //   - UpdateMask
+//   - Expected
 type UpdateProductRequest struct {
 	Product    *Product `thrift:"product,1" db:"product" json:"product,omitempty"`
 	UpdateMask []string `thrift:"update_mask,2" db:"update_mask" json:"update_mask,omitempty"`
+	Expected   *Product `thrift:"expected,3" db:"expected" json:"expected,omitempty"`
 }
 
 func NewUpdateProductRequest() *UpdateProductRequest {
@@ -7461,12 +7463,25 @@ var UpdateProductRequest_UpdateMask_DEFAULT []string
 func (p *UpdateProductRequest) GetUpdateMask() []string {
 	return p.UpdateMask
 }
+
+var UpdateProductRequest_Expected_DEFAULT *Product
+
+func (p *UpdateProductRequest) GetExpected() *Product {
+	if !p.IsSetExpected() {
+		return UpdateProductRequest_Expected_DEFAULT
+	}
+	return p.Expected
+}
 func (p *UpdateProductRequest) IsSetProduct() bool {
 	return p.Product != nil
 }
 
 func (p *UpdateProductRequest) IsSetUpdateMask() bool {
 	return p.UpdateMask != nil
+}
+
+func (p *UpdateProductRequest) IsSetExpected() bool {
+	return p.Expected != nil
 }
 
 func (p *UpdateProductRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -7496,6 +7511,16 @@ func (p *UpdateProductRequest) Read(ctx context.Context, iprot thrift.TProtocol)
 		case 2:
 			if fieldTypeId == thrift.LIST {
 				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField3(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -7548,6 +7573,14 @@ func (p *UpdateProductRequest) ReadField2(ctx context.Context, iprot thrift.TPro
 	return nil
 }
 
+func (p *UpdateProductRequest) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Expected = &Product{}
+	if err := p.Expected.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Expected), err)
+	}
+	return nil
+}
+
 func (p *UpdateProductRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "UpdateProductRequest"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -7557,6 +7590,9 @@ func (p *UpdateProductRequest) Write(ctx context.Context, oprot thrift.TProtocol
 			return err
 		}
 		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -7607,6 +7643,21 @@ func (p *UpdateProductRequest) writeField2(ctx context.Context, oprot thrift.TPr
 	return err
 }
 
+func (p *UpdateProductRequest) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetExpected() {
+		if err := oprot.WriteFieldBegin(ctx, "expected", thrift.STRUCT, 3); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:expected: ", p), err)
+		}
+		if err := p.Expected.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Expected), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 3:expected: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *UpdateProductRequest) Equals(other *UpdateProductRequest) bool {
 	if p == other {
 		return true
@@ -7625,6 +7676,9 @@ func (p *UpdateProductRequest) Equals(other *UpdateProductRequest) bool {
 			return false
 		}
 	}
+	if !p.Expected.Equals(other.Expected) {
+		return false
+	}
 	return true
 }
 
@@ -7637,8 +7691,10 @@ func (p *UpdateProductRequest) String() string {
 
 // Attributes:
 //   - ID
+//   - Expected
 type DeleteProductRequest struct {
-	ID int64 `thrift:"id,1" db:"id" json:"id"`
+	ID       int64    `thrift:"id,1" db:"id" json:"id"`
+	Expected *Product `thrift:"expected,2" db:"expected" json:"expected,omitempty"`
 }
 
 func NewDeleteProductRequest() *DeleteProductRequest {
@@ -7648,6 +7704,19 @@ func NewDeleteProductRequest() *DeleteProductRequest {
 func (p *DeleteProductRequest) GetID() int64 {
 	return p.ID
 }
+
+var DeleteProductRequest_Expected_DEFAULT *Product
+
+func (p *DeleteProductRequest) GetExpected() *Product {
+	if !p.IsSetExpected() {
+		return DeleteProductRequest_Expected_DEFAULT
+	}
+	return p.Expected
+}
+func (p *DeleteProductRequest) IsSetExpected() bool {
+	return p.Expected != nil
+}
+
 func (p *DeleteProductRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
 	if _, err := iprot.ReadStructBegin(ctx); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
@@ -7665,6 +7734,16 @@ func (p *DeleteProductRequest) Read(ctx context.Context, iprot thrift.TProtocol)
 		case 1:
 			if fieldTypeId == thrift.I64 {
 				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -7696,12 +7775,23 @@ func (p *DeleteProductRequest) ReadField1(ctx context.Context, iprot thrift.TPro
 	return nil
 }
 
+func (p *DeleteProductRequest) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Expected = &Product{}
+	if err := p.Expected.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Expected), err)
+	}
+	return nil
+}
+
 func (p *DeleteProductRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "DeleteProductRequest"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
 	}
 	if p != nil {
 		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -7727,6 +7817,21 @@ func (p *DeleteProductRequest) writeField1(ctx context.Context, oprot thrift.TPr
 	return err
 }
 
+func (p *DeleteProductRequest) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetExpected() {
+		if err := oprot.WriteFieldBegin(ctx, "expected", thrift.STRUCT, 2); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:expected: ", p), err)
+		}
+		if err := p.Expected.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Expected), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:expected: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *DeleteProductRequest) Equals(other *DeleteProductRequest) bool {
 	if p == other {
 		return true
@@ -7734,6 +7839,9 @@ func (p *DeleteProductRequest) Equals(other *DeleteProductRequest) bool {
 		return false
 	}
 	if p.ID != other.ID {
+		return false
+	}
+	if !p.Expected.Equals(other.Expected) {
 		return false
 	}
 	return true
@@ -9391,9 +9499,11 @@ func (p *CreateUserRequest) String() string {
 // Attributes:
 //   - User
 //   - UpdateMask
+//   - Expected
 type UpdateUserRequest struct {
 	User       *User    `thrift:"user,1" db:"user" json:"user,omitempty"`
 	UpdateMask []string `thrift:"update_mask,2" db:"update_mask" json:"update_mask,omitempty"`
+	Expected   *User    `thrift:"expected,3" db:"expected" json:"expected,omitempty"`
 }
 
 func NewUpdateUserRequest() *UpdateUserRequest {
@@ -9414,12 +9524,25 @@ var UpdateUserRequest_UpdateMask_DEFAULT []string
 func (p *UpdateUserRequest) GetUpdateMask() []string {
 	return p.UpdateMask
 }
+
+var UpdateUserRequest_Expected_DEFAULT *User
+
+func (p *UpdateUserRequest) GetExpected() *User {
+	if !p.IsSetExpected() {
+		return UpdateUserRequest_Expected_DEFAULT
+	}
+	return p.Expected
+}
 func (p *UpdateUserRequest) IsSetUser() bool {
 	return p.User != nil
 }
 
 func (p *UpdateUserRequest) IsSetUpdateMask() bool {
 	return p.UpdateMask != nil
+}
+
+func (p *UpdateUserRequest) IsSetExpected() bool {
+	return p.Expected != nil
 }
 
 func (p *UpdateUserRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
@@ -9449,6 +9572,16 @@ func (p *UpdateUserRequest) Read(ctx context.Context, iprot thrift.TProtocol) er
 		case 2:
 			if fieldTypeId == thrift.LIST {
 				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField3(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -9501,6 +9634,14 @@ func (p *UpdateUserRequest) ReadField2(ctx context.Context, iprot thrift.TProtoc
 	return nil
 }
 
+func (p *UpdateUserRequest) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Expected = &User{}
+	if err := p.Expected.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Expected), err)
+	}
+	return nil
+}
+
 func (p *UpdateUserRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "UpdateUserRequest"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
@@ -9510,6 +9651,9 @@ func (p *UpdateUserRequest) Write(ctx context.Context, oprot thrift.TProtocol) e
 			return err
 		}
 		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -9560,6 +9704,21 @@ func (p *UpdateUserRequest) writeField2(ctx context.Context, oprot thrift.TProto
 	return err
 }
 
+func (p *UpdateUserRequest) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetExpected() {
+		if err := oprot.WriteFieldBegin(ctx, "expected", thrift.STRUCT, 3); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:expected: ", p), err)
+		}
+		if err := p.Expected.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Expected), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 3:expected: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *UpdateUserRequest) Equals(other *UpdateUserRequest) bool {
 	if p == other {
 		return true
@@ -9578,6 +9737,9 @@ func (p *UpdateUserRequest) Equals(other *UpdateUserRequest) bool {
 			return false
 		}
 	}
+	if !p.Expected.Equals(other.Expected) {
+		return false
+	}
 	return true
 }
 
@@ -9590,8 +9752,10 @@ func (p *UpdateUserRequest) String() string {
 
 // Attributes:
 //   - ID
+//   - Expected
 type DeleteUserRequest struct {
-	ID int64 `thrift:"id,1" db:"id" json:"id"`
+	ID       int64 `thrift:"id,1" db:"id" json:"id"`
+	Expected *User `thrift:"expected,2" db:"expected" json:"expected,omitempty"`
 }
 
 func NewDeleteUserRequest() *DeleteUserRequest {
@@ -9601,6 +9765,19 @@ func NewDeleteUserRequest() *DeleteUserRequest {
 func (p *DeleteUserRequest) GetID() int64 {
 	return p.ID
 }
+
+var DeleteUserRequest_Expected_DEFAULT *User
+
+func (p *DeleteUserRequest) GetExpected() *User {
+	if !p.IsSetExpected() {
+		return DeleteUserRequest_Expected_DEFAULT
+	}
+	return p.Expected
+}
+func (p *DeleteUserRequest) IsSetExpected() bool {
+	return p.Expected != nil
+}
+
 func (p *DeleteUserRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
 	if _, err := iprot.ReadStructBegin(ctx); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
@@ -9618,6 +9795,16 @@ func (p *DeleteUserRequest) Read(ctx context.Context, iprot thrift.TProtocol) er
 		case 1:
 			if fieldTypeId == thrift.I64 {
 				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
 					return err
 				}
 			} else {
@@ -9649,12 +9836,23 @@ func (p *DeleteUserRequest) ReadField1(ctx context.Context, iprot thrift.TProtoc
 	return nil
 }
 
+func (p *DeleteUserRequest) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Expected = &User{}
+	if err := p.Expected.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Expected), err)
+	}
+	return nil
+}
+
 func (p *DeleteUserRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
 	if err := oprot.WriteStructBegin(ctx, "DeleteUserRequest"); err != nil {
 		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
 	}
 	if p != nil {
 		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
 			return err
 		}
 	}
@@ -9680,6 +9878,21 @@ func (p *DeleteUserRequest) writeField1(ctx context.Context, oprot thrift.TProto
 	return err
 }
 
+func (p *DeleteUserRequest) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetExpected() {
+		if err := oprot.WriteFieldBegin(ctx, "expected", thrift.STRUCT, 2); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:expected: ", p), err)
+		}
+		if err := p.Expected.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Expected), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:expected: ", p), err)
+		}
+	}
+	return err
+}
+
 func (p *DeleteUserRequest) Equals(other *DeleteUserRequest) bool {
 	if p == other {
 		return true
@@ -9687,6 +9900,9 @@ func (p *DeleteUserRequest) Equals(other *DeleteUserRequest) bool {
 		return false
 	}
 	if p.ID != other.ID {
+		return false
+	}
+	if !p.Expected.Equals(other.Expected) {
 		return false
 	}
 	return true

@@ -575,7 +575,10 @@ type UpdateProductRequest struct {
 	// The product's id and the new values.
 	Product *Product `protobuf:"bytes,1,opt,name=product,proto3" json:"product,omitempty"`
 	// Fields to change: title, description, category, price, stock. Must name at least one.
-	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
+	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
+	// The product as the caller read it; PRECONDITION_FAILED if it has changed since. Absent for no condition, but required
+	// to change stock, which customers change too: PRECONDITION_REQUIRED without it.
+	Expected      *Product `protobuf:"bytes,3,opt,name=expected,proto3" json:"expected,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -624,11 +627,20 @@ func (x *UpdateProductRequest) GetUpdateMask() *fieldmaskpb.FieldMask {
 	return nil
 }
 
+func (x *UpdateProductRequest) GetExpected() *Product {
+	if x != nil {
+		return x.Expected
+	}
+	return nil
+}
+
 // Names the product to remove.
 type DeleteProductRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Identifier of the product, at least 1.
-	Id            int64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id int64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The product as the caller read it; PRECONDITION_FAILED if it has changed since. Absent for no condition.
+	Expected      *Product `protobuf:"bytes,2,opt,name=expected,proto3" json:"expected,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -668,6 +680,13 @@ func (x *DeleteProductRequest) GetId() int64 {
 		return x.Id
 	}
 	return 0
+}
+
+func (x *DeleteProductRequest) GetExpected() *Product {
+	if x != nil {
+		return x.Expected
+	}
+	return nil
 }
 
 // Asks for the reviews of many products.
@@ -1704,13 +1723,15 @@ const file_shop_product_v1_product_proto_rawDesc = "" +
 	"\bproducts\x18\x01 \x03(\v2\x18.shop.product.v1.ProductR\bproducts\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"J\n" +
 	"\x14CreateProductRequest\x122\n" +
-	"\aproduct\x18\x01 \x01(\v2\x18.shop.product.v1.ProductR\aproduct\"\x87\x01\n" +
+	"\aproduct\x18\x01 \x01(\v2\x18.shop.product.v1.ProductR\aproduct\"\xbd\x01\n" +
 	"\x14UpdateProductRequest\x122\n" +
 	"\aproduct\x18\x01 \x01(\v2\x18.shop.product.v1.ProductR\aproduct\x12;\n" +
 	"\vupdate_mask\x18\x02 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
-	"updateMask\"&\n" +
+	"updateMask\x124\n" +
+	"\bexpected\x18\x03 \x01(\v2\x18.shop.product.v1.ProductR\bexpected\"\\\n" +
 	"\x14DeleteProductRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\x03R\x02id\"P\n" +
+	"\x02id\x18\x01 \x01(\x03R\x02id\x124\n" +
+	"\bexpected\x18\x02 \x01(\v2\x18.shop.product.v1.ProductR\bexpected\"P\n" +
 	"\x17BatchListReviewsRequest\x12\x1f\n" +
 	"\vproduct_ids\x18\x01 \x03(\x03R\n" +
 	"productIds\x12\x14\n" +
@@ -1850,50 +1871,52 @@ var file_shop_product_v1_product_proto_depIdxs = []int32{
 	1,  // 3: shop.product.v1.CreateProductRequest.product:type_name -> shop.product.v1.Product
 	1,  // 4: shop.product.v1.UpdateProductRequest.product:type_name -> shop.product.v1.Product
 	30, // 5: shop.product.v1.UpdateProductRequest.update_mask:type_name -> google.protobuf.FieldMask
-	13, // 6: shop.product.v1.BatchListReviewsResponse.products:type_name -> shop.product.v1.ProductReviews
-	2,  // 7: shop.product.v1.ProductReviews.reviews:type_name -> shop.product.v1.Review
-	0,  // 8: shop.product.v1.Reservation.state:type_name -> shop.product.v1.ReservationState
-	16, // 9: shop.product.v1.Reservation.lines:type_name -> shop.product.v1.ReservedLine
-	29, // 10: shop.product.v1.ReservedLine.unit_price:type_name -> shop.type.v1.Money
-	14, // 11: shop.product.v1.ReserveStockRequest.lines:type_name -> shop.product.v1.StockLine
-	22, // 12: shop.product.v1.StreamProductRowsResponse.rows:type_name -> shop.product.v1.ProductRow
-	29, // 13: shop.product.v1.ProductRow.price:type_name -> shop.type.v1.Money
-	27, // 14: shop.product.v1.StreamDocumentResponse.sections:type_name -> shop.product.v1.DocumentSection
-	27, // 15: shop.product.v1.Document.sections:type_name -> shop.product.v1.DocumentSection
-	28, // 16: shop.product.v1.DocumentSection.records:type_name -> shop.product.v1.DocumentRecord
-	31, // 17: shop.product.v1.DocumentRecord.at:type_name -> google.protobuf.Timestamp
-	29, // 18: shop.product.v1.DocumentRecord.price:type_name -> shop.type.v1.Money
-	3,  // 19: shop.product.v1.ProductService.GetProduct:input_type -> shop.product.v1.GetProductRequest
-	4,  // 20: shop.product.v1.ProductService.BatchGetProducts:input_type -> shop.product.v1.BatchGetProductsRequest
-	6,  // 21: shop.product.v1.ProductService.ListProducts:input_type -> shop.product.v1.ListProductsRequest
-	8,  // 22: shop.product.v1.ProductService.CreateProduct:input_type -> shop.product.v1.CreateProductRequest
-	9,  // 23: shop.product.v1.ProductService.UpdateProduct:input_type -> shop.product.v1.UpdateProductRequest
-	10, // 24: shop.product.v1.ProductService.DeleteProduct:input_type -> shop.product.v1.DeleteProductRequest
-	11, // 25: shop.product.v1.ProductService.BatchListReviews:input_type -> shop.product.v1.BatchListReviewsRequest
-	17, // 26: shop.product.v1.ProductService.ReserveStock:input_type -> shop.product.v1.ReserveStockRequest
-	18, // 27: shop.product.v1.ProductService.ConfirmReservation:input_type -> shop.product.v1.ConfirmReservationRequest
-	19, // 28: shop.product.v1.ProductService.ReleaseReservation:input_type -> shop.product.v1.ReleaseReservationRequest
-	20, // 29: shop.product.v1.ProductService.StreamProductRows:input_type -> shop.product.v1.StreamProductRowsRequest
-	23, // 30: shop.product.v1.ProductService.GetDocument:input_type -> shop.product.v1.GetDocumentRequest
-	24, // 31: shop.product.v1.ProductService.StreamDocument:input_type -> shop.product.v1.StreamDocumentRequest
-	1,  // 32: shop.product.v1.ProductService.GetProduct:output_type -> shop.product.v1.Product
-	5,  // 33: shop.product.v1.ProductService.BatchGetProducts:output_type -> shop.product.v1.BatchGetProductsResponse
-	7,  // 34: shop.product.v1.ProductService.ListProducts:output_type -> shop.product.v1.ListProductsResponse
-	1,  // 35: shop.product.v1.ProductService.CreateProduct:output_type -> shop.product.v1.Product
-	1,  // 36: shop.product.v1.ProductService.UpdateProduct:output_type -> shop.product.v1.Product
-	32, // 37: shop.product.v1.ProductService.DeleteProduct:output_type -> google.protobuf.Empty
-	12, // 38: shop.product.v1.ProductService.BatchListReviews:output_type -> shop.product.v1.BatchListReviewsResponse
-	15, // 39: shop.product.v1.ProductService.ReserveStock:output_type -> shop.product.v1.Reservation
-	15, // 40: shop.product.v1.ProductService.ConfirmReservation:output_type -> shop.product.v1.Reservation
-	15, // 41: shop.product.v1.ProductService.ReleaseReservation:output_type -> shop.product.v1.Reservation
-	21, // 42: shop.product.v1.ProductService.StreamProductRows:output_type -> shop.product.v1.StreamProductRowsResponse
-	26, // 43: shop.product.v1.ProductService.GetDocument:output_type -> shop.product.v1.Document
-	25, // 44: shop.product.v1.ProductService.StreamDocument:output_type -> shop.product.v1.StreamDocumentResponse
-	32, // [32:45] is the sub-list for method output_type
-	19, // [19:32] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	1,  // 6: shop.product.v1.UpdateProductRequest.expected:type_name -> shop.product.v1.Product
+	1,  // 7: shop.product.v1.DeleteProductRequest.expected:type_name -> shop.product.v1.Product
+	13, // 8: shop.product.v1.BatchListReviewsResponse.products:type_name -> shop.product.v1.ProductReviews
+	2,  // 9: shop.product.v1.ProductReviews.reviews:type_name -> shop.product.v1.Review
+	0,  // 10: shop.product.v1.Reservation.state:type_name -> shop.product.v1.ReservationState
+	16, // 11: shop.product.v1.Reservation.lines:type_name -> shop.product.v1.ReservedLine
+	29, // 12: shop.product.v1.ReservedLine.unit_price:type_name -> shop.type.v1.Money
+	14, // 13: shop.product.v1.ReserveStockRequest.lines:type_name -> shop.product.v1.StockLine
+	22, // 14: shop.product.v1.StreamProductRowsResponse.rows:type_name -> shop.product.v1.ProductRow
+	29, // 15: shop.product.v1.ProductRow.price:type_name -> shop.type.v1.Money
+	27, // 16: shop.product.v1.StreamDocumentResponse.sections:type_name -> shop.product.v1.DocumentSection
+	27, // 17: shop.product.v1.Document.sections:type_name -> shop.product.v1.DocumentSection
+	28, // 18: shop.product.v1.DocumentSection.records:type_name -> shop.product.v1.DocumentRecord
+	31, // 19: shop.product.v1.DocumentRecord.at:type_name -> google.protobuf.Timestamp
+	29, // 20: shop.product.v1.DocumentRecord.price:type_name -> shop.type.v1.Money
+	3,  // 21: shop.product.v1.ProductService.GetProduct:input_type -> shop.product.v1.GetProductRequest
+	4,  // 22: shop.product.v1.ProductService.BatchGetProducts:input_type -> shop.product.v1.BatchGetProductsRequest
+	6,  // 23: shop.product.v1.ProductService.ListProducts:input_type -> shop.product.v1.ListProductsRequest
+	8,  // 24: shop.product.v1.ProductService.CreateProduct:input_type -> shop.product.v1.CreateProductRequest
+	9,  // 25: shop.product.v1.ProductService.UpdateProduct:input_type -> shop.product.v1.UpdateProductRequest
+	10, // 26: shop.product.v1.ProductService.DeleteProduct:input_type -> shop.product.v1.DeleteProductRequest
+	11, // 27: shop.product.v1.ProductService.BatchListReviews:input_type -> shop.product.v1.BatchListReviewsRequest
+	17, // 28: shop.product.v1.ProductService.ReserveStock:input_type -> shop.product.v1.ReserveStockRequest
+	18, // 29: shop.product.v1.ProductService.ConfirmReservation:input_type -> shop.product.v1.ConfirmReservationRequest
+	19, // 30: shop.product.v1.ProductService.ReleaseReservation:input_type -> shop.product.v1.ReleaseReservationRequest
+	20, // 31: shop.product.v1.ProductService.StreamProductRows:input_type -> shop.product.v1.StreamProductRowsRequest
+	23, // 32: shop.product.v1.ProductService.GetDocument:input_type -> shop.product.v1.GetDocumentRequest
+	24, // 33: shop.product.v1.ProductService.StreamDocument:input_type -> shop.product.v1.StreamDocumentRequest
+	1,  // 34: shop.product.v1.ProductService.GetProduct:output_type -> shop.product.v1.Product
+	5,  // 35: shop.product.v1.ProductService.BatchGetProducts:output_type -> shop.product.v1.BatchGetProductsResponse
+	7,  // 36: shop.product.v1.ProductService.ListProducts:output_type -> shop.product.v1.ListProductsResponse
+	1,  // 37: shop.product.v1.ProductService.CreateProduct:output_type -> shop.product.v1.Product
+	1,  // 38: shop.product.v1.ProductService.UpdateProduct:output_type -> shop.product.v1.Product
+	32, // 39: shop.product.v1.ProductService.DeleteProduct:output_type -> google.protobuf.Empty
+	12, // 40: shop.product.v1.ProductService.BatchListReviews:output_type -> shop.product.v1.BatchListReviewsResponse
+	15, // 41: shop.product.v1.ProductService.ReserveStock:output_type -> shop.product.v1.Reservation
+	15, // 42: shop.product.v1.ProductService.ConfirmReservation:output_type -> shop.product.v1.Reservation
+	15, // 43: shop.product.v1.ProductService.ReleaseReservation:output_type -> shop.product.v1.Reservation
+	21, // 44: shop.product.v1.ProductService.StreamProductRows:output_type -> shop.product.v1.StreamProductRowsResponse
+	26, // 45: shop.product.v1.ProductService.GetDocument:output_type -> shop.product.v1.Document
+	25, // 46: shop.product.v1.ProductService.StreamDocument:output_type -> shop.product.v1.StreamDocumentResponse
+	34, // [34:47] is the sub-list for method output_type
+	21, // [21:34] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_shop_product_v1_product_proto_init() }

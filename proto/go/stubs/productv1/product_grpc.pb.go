@@ -54,9 +54,11 @@ type ProductServiceClient interface {
 	ListProducts(ctx context.Context, in *ListProductsRequest, opts ...grpc.CallOption) (*ListProductsResponse, error)
 	// Adds a product to the catalogue and returns it with its id.
 	CreateProduct(ctx context.Context, in *CreateProductRequest, opts ...grpc.CallOption) (*Product, error)
-	// Changes the fields named by the mask and returns the product; NOT_FOUND if there is none.
+	// Changes the fields named by the mask and returns the product; NOT_FOUND if there is none, FAILED_PRECONDITION if it
+	// is not as expected.
 	UpdateProduct(ctx context.Context, in *UpdateProductRequest, opts ...grpc.CallOption) (*Product, error)
-	// Removes a product and its reviews; NOT_FOUND if there is none, FAILED_PRECONDITION while stock is reserved.
+	// Removes a product and its reviews; NOT_FOUND if there is none, FAILED_PRECONDITION while stock is reserved or if the
+	// product is not as expected.
 	DeleteProduct(ctx context.Context, in *DeleteProductRequest, opts ...grpc.CallOption) (*emptypb.Empty, error)
 	// Returns the first reviews of many products in one query.
 	BatchListReviews(ctx context.Context, in *BatchListReviewsRequest, opts ...grpc.CallOption) (*BatchListReviewsResponse, error)
@@ -248,9 +250,11 @@ type ProductServiceServer interface {
 	ListProducts(context.Context, *ListProductsRequest) (*ListProductsResponse, error)
 	// Adds a product to the catalogue and returns it with its id.
 	CreateProduct(context.Context, *CreateProductRequest) (*Product, error)
-	// Changes the fields named by the mask and returns the product; NOT_FOUND if there is none.
+	// Changes the fields named by the mask and returns the product; NOT_FOUND if there is none, FAILED_PRECONDITION if it
+	// is not as expected.
 	UpdateProduct(context.Context, *UpdateProductRequest) (*Product, error)
-	// Removes a product and its reviews; NOT_FOUND if there is none, FAILED_PRECONDITION while stock is reserved.
+	// Removes a product and its reviews; NOT_FOUND if there is none, FAILED_PRECONDITION while stock is reserved or if the
+	// product is not as expected.
 	DeleteProduct(context.Context, *DeleteProductRequest) (*emptypb.Empty, error)
 	// Returns the first reviews of many products in one query.
 	BatchListReviews(context.Context, *BatchListReviewsRequest) (*BatchListReviewsResponse, error)

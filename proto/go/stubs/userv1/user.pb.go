@@ -518,7 +518,9 @@ type UpdateUserRequest struct {
 	// The user's id and the new values.
 	User *User `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
 	// Fields to change: name, address. Must name at least one.
-	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
+	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
+	// The user as the caller read it; PRECONDITION_FAILED if it has changed since. Absent for no condition.
+	Expected      *User `protobuf:"bytes,3,opt,name=expected,proto3" json:"expected,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -567,11 +569,20 @@ func (x *UpdateUserRequest) GetUpdateMask() *fieldmaskpb.FieldMask {
 	return nil
 }
 
+func (x *UpdateUserRequest) GetExpected() *User {
+	if x != nil {
+		return x.Expected
+	}
+	return nil
+}
+
 // Names the user to remove.
 type DeleteUserRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Identifier of the user, at least 1.
-	Id            int64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id int64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The user as the caller read it; PRECONDITION_FAILED if it has changed since. Absent for no condition.
+	Expected      *User `protobuf:"bytes,2,opt,name=expected,proto3" json:"expected,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -613,6 +624,13 @@ func (x *DeleteUserRequest) GetId() int64 {
 	return 0
 }
 
+func (x *DeleteUserRequest) GetExpected() *User {
+	if x != nil {
+		return x.Expected
+	}
+	return nil
+}
+
 var File_shop_user_v1_user_proto protoreflect.FileDescriptor
 
 const file_shop_user_v1_user_proto_rawDesc = "" +
@@ -644,13 +662,15 @@ const file_shop_user_v1_user_proto_rawDesc = "" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"W\n" +
 	"\x11CreateUserRequest\x12&\n" +
 	"\x04user\x18\x01 \x01(\v2\x12.shop.user.v1.UserR\x04user\x12\x1a\n" +
-	"\bpassword\x18\x02 \x01(\tR\bpassword\"x\n" +
+	"\bpassword\x18\x02 \x01(\tR\bpassword\"\xa8\x01\n" +
 	"\x11UpdateUserRequest\x12&\n" +
 	"\x04user\x18\x01 \x01(\v2\x12.shop.user.v1.UserR\x04user\x12;\n" +
 	"\vupdate_mask\x18\x02 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
-	"updateMask\"#\n" +
+	"updateMask\x12.\n" +
+	"\bexpected\x18\x03 \x01(\v2\x12.shop.user.v1.UserR\bexpected\"S\n" +
 	"\x11DeleteUserRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\x03R\x02id2\x90\x04\n" +
+	"\x02id\x18\x01 \x01(\x03R\x02id\x12.\n" +
+	"\bexpected\x18\x02 \x01(\v2\x12.shop.user.v1.UserR\bexpected2\x90\x04\n" +
 	"\vUserService\x12@\n" +
 	"\x05Login\x12\x1a.shop.user.v1.LoginRequest\x1a\x1b.shop.user.v1.LoginResponse\x12@\n" +
 	"\aGetUser\x12\x1c.shop.user.v1.GetUserRequest\x1a\x12.shop.user.v1.User\"\x03\x90\x02\x01\x12]\n" +
@@ -700,25 +720,27 @@ var file_shop_user_v1_user_proto_depIdxs = []int32{
 	0,  // 4: shop.user.v1.CreateUserRequest.user:type_name -> shop.user.v1.User
 	0,  // 5: shop.user.v1.UpdateUserRequest.user:type_name -> shop.user.v1.User
 	12, // 6: shop.user.v1.UpdateUserRequest.update_mask:type_name -> google.protobuf.FieldMask
-	1,  // 7: shop.user.v1.UserService.Login:input_type -> shop.user.v1.LoginRequest
-	3,  // 8: shop.user.v1.UserService.GetUser:input_type -> shop.user.v1.GetUserRequest
-	4,  // 9: shop.user.v1.UserService.BatchGetUsers:input_type -> shop.user.v1.BatchGetUsersRequest
-	6,  // 10: shop.user.v1.UserService.ListUsers:input_type -> shop.user.v1.ListUsersRequest
-	8,  // 11: shop.user.v1.UserService.CreateUser:input_type -> shop.user.v1.CreateUserRequest
-	9,  // 12: shop.user.v1.UserService.UpdateUser:input_type -> shop.user.v1.UpdateUserRequest
-	10, // 13: shop.user.v1.UserService.DeleteUser:input_type -> shop.user.v1.DeleteUserRequest
-	2,  // 14: shop.user.v1.UserService.Login:output_type -> shop.user.v1.LoginResponse
-	0,  // 15: shop.user.v1.UserService.GetUser:output_type -> shop.user.v1.User
-	5,  // 16: shop.user.v1.UserService.BatchGetUsers:output_type -> shop.user.v1.BatchGetUsersResponse
-	7,  // 17: shop.user.v1.UserService.ListUsers:output_type -> shop.user.v1.ListUsersResponse
-	0,  // 18: shop.user.v1.UserService.CreateUser:output_type -> shop.user.v1.User
-	0,  // 19: shop.user.v1.UserService.UpdateUser:output_type -> shop.user.v1.User
-	13, // 20: shop.user.v1.UserService.DeleteUser:output_type -> google.protobuf.Empty
-	14, // [14:21] is the sub-list for method output_type
-	7,  // [7:14] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	0,  // 7: shop.user.v1.UpdateUserRequest.expected:type_name -> shop.user.v1.User
+	0,  // 8: shop.user.v1.DeleteUserRequest.expected:type_name -> shop.user.v1.User
+	1,  // 9: shop.user.v1.UserService.Login:input_type -> shop.user.v1.LoginRequest
+	3,  // 10: shop.user.v1.UserService.GetUser:input_type -> shop.user.v1.GetUserRequest
+	4,  // 11: shop.user.v1.UserService.BatchGetUsers:input_type -> shop.user.v1.BatchGetUsersRequest
+	6,  // 12: shop.user.v1.UserService.ListUsers:input_type -> shop.user.v1.ListUsersRequest
+	8,  // 13: shop.user.v1.UserService.CreateUser:input_type -> shop.user.v1.CreateUserRequest
+	9,  // 14: shop.user.v1.UserService.UpdateUser:input_type -> shop.user.v1.UpdateUserRequest
+	10, // 15: shop.user.v1.UserService.DeleteUser:input_type -> shop.user.v1.DeleteUserRequest
+	2,  // 16: shop.user.v1.UserService.Login:output_type -> shop.user.v1.LoginResponse
+	0,  // 17: shop.user.v1.UserService.GetUser:output_type -> shop.user.v1.User
+	5,  // 18: shop.user.v1.UserService.BatchGetUsers:output_type -> shop.user.v1.BatchGetUsersResponse
+	7,  // 19: shop.user.v1.UserService.ListUsers:output_type -> shop.user.v1.ListUsersResponse
+	0,  // 20: shop.user.v1.UserService.CreateUser:output_type -> shop.user.v1.User
+	0,  // 21: shop.user.v1.UserService.UpdateUser:output_type -> shop.user.v1.User
+	13, // 22: shop.user.v1.UserService.DeleteUser:output_type -> google.protobuf.Empty
+	16, // [16:23] is the sub-list for method output_type
+	9,  // [9:16] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_shop_user_v1_user_proto_init() }

@@ -52,9 +52,10 @@ type UserServiceClient interface {
 	ListUsers(ctx context.Context, in *ListUsersRequest, opts ...grpc.CallOption) (*ListUsersResponse, error)
 	// Adds a user; ALREADY_EXISTS if the e-mail is taken; RESOURCE_EXHAUSTED if too many passwords are being hashed.
 	CreateUser(ctx context.Context, in *CreateUserRequest, opts ...grpc.CallOption) (*User, error)
-	// Changes the fields named by the mask and returns the user; NOT_FOUND if there is none.
+	// Changes the fields named by the mask and returns the user; NOT_FOUND if there is none, FAILED_PRECONDITION if it is
+	// not as expected.
 	UpdateUser(ctx context.Context, in *UpdateUserRequest, opts ...grpc.CallOption) (*User, error)
-	// Removes a user; NOT_FOUND if there is none. The orders and payments stay, and are nobody's.
+	// Removes a user; NOT_FOUND if there is none, FAILED_PRECONDITION if it is not as expected. The orders and payments stay, and are nobody's.
 	DeleteUser(ctx context.Context, in *DeleteUserRequest, opts ...grpc.CallOption) (*emptypb.Empty, error)
 }
 
@@ -157,9 +158,10 @@ type UserServiceServer interface {
 	ListUsers(context.Context, *ListUsersRequest) (*ListUsersResponse, error)
 	// Adds a user; ALREADY_EXISTS if the e-mail is taken; RESOURCE_EXHAUSTED if too many passwords are being hashed.
 	CreateUser(context.Context, *CreateUserRequest) (*User, error)
-	// Changes the fields named by the mask and returns the user; NOT_FOUND if there is none.
+	// Changes the fields named by the mask and returns the user; NOT_FOUND if there is none, FAILED_PRECONDITION if it is
+	// not as expected.
 	UpdateUser(context.Context, *UpdateUserRequest) (*User, error)
-	// Removes a user; NOT_FOUND if there is none. The orders and payments stay, and are nobody's.
+	// Removes a user; NOT_FOUND if there is none, FAILED_PRECONDITION if it is not as expected. The orders and payments stay, and are nobody's.
 	DeleteUser(context.Context, *DeleteUserRequest) (*emptypb.Empty, error)
 	mustEmbedUnimplementedUserServiceServer()
 }

@@ -60,7 +60,9 @@ func (mutations) UpdateProduct(ctx context.Context, input schema.UpdateProductIn
 		changed.Stock = *input.Stock
 	}
 	return productPayload(graph.Of(ctx).Services.Product.UpdateProduct(
-		ctx, &productv1.UpdateProductRequest{Product: changed, UpdateMask: mask}))
+		ctx, &productv1.UpdateProductRequest{
+			Product: changed, UpdateMask: mask, Expected: expectedProduct(input.Expected, number),
+		}))
 }
 
 func (mutations) DeleteProduct(
@@ -68,7 +70,9 @@ func (mutations) DeleteProduct(
 ) (*schema.DeleteProductPayload, error) {
 	number, err := partnersNumber(ctx, input.ID, "Product")
 	if err == nil {
-		_, err = graph.Of(ctx).Services.Product.DeleteProduct(ctx, &productv1.DeleteProductRequest{Id: number})
+		_, err = graph.Of(ctx).Services.Product.DeleteProduct(ctx, &productv1.DeleteProductRequest{
+			Id: number, Expected: expectedProduct(input.Expected, number),
+		})
 	}
 	return &schema.DeleteProductPayload{DeletedID: input.ID}, err
 }
@@ -104,7 +108,9 @@ func (mutations) UpdateProfile(ctx context.Context, input schema.UpdateProfileIn
 	if len(mask.Paths) == 0 {
 		return nil, shoperr.New(shoperr.InvalidArgument, "input", "nothing to change; give at least one of name, address")
 	}
-	made, err := graph.Of(ctx).Services.User.UpdateUser(ctx, &userv1.UpdateUserRequest{User: changed, UpdateMask: mask})
+	made, err := graph.Of(ctx).Services.User.UpdateUser(ctx, &userv1.UpdateUserRequest{
+		User: changed, UpdateMask: mask, Expected: expectedUser(input.Expected, number),
+	})
 	return &schema.UserPayload{User: graph.NewUser(made)}, err
 }
 
@@ -114,7 +120,9 @@ func (mutations) DeleteUser(ctx context.Context, input schema.DeleteUserInput) (
 		err = graph.Of(ctx).RequireOwner(number)
 	}
 	if err == nil {
-		_, err = graph.Of(ctx).Services.User.DeleteUser(ctx, &userv1.DeleteUserRequest{Id: number})
+		_, err = graph.Of(ctx).Services.User.DeleteUser(ctx, &userv1.DeleteUserRequest{
+			Id: number, Expected: expectedUser(input.Expected, number),
+		})
 	}
 	return &schema.DeleteUserPayload{DeletedID: input.ID}, err
 }
@@ -211,6 +219,25 @@ func orderPayload(ctx context.Context, order *orderv1.Order, err error) (*schema
 	shown := graph.Of(ctx).NewOrder(order)
 	graph.ExpectOrders(ctx, []*graph.Order{shown}, "order")
 	return &schema.OrderPayload{Order: shown}, nil
+}
+
+// expectedProduct returns the product that a caller read; nil if it does not say.
+func expectedProduct(input *schema.ExpectedProductInput, number int64) *productv1.Product {
+	if input == nil {
+		return nil
+	}
+	return &productv1.Product{
+		Id: number, Title: input.Title, Description: input.Description, Category: input.Category,
+		Price: moneyOf(input.Price), Stock: input.Stock,
+	}
+}
+
+// expectedUser returns the user that a caller read; nil if it does not say.
+func expectedUser(input *schema.ExpectedUserInput, number int64) *userv1.User {
+	if input == nil {
+		return nil
+	}
+	return &userv1.User{Id: number, Email: input.Email, Name: input.Name, Address: addressOf(input.Address)}
 }
 
 func moneyOf(input *schema.MoneyInput) *typev1.Money {

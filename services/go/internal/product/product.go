@@ -2,11 +2,13 @@
 package product
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	pb "hopwise/proto/stubs/productv1"
@@ -143,15 +145,32 @@ func (s *Service) UpdateProduct(ctx context.Context, r *pb.UpdateProductRequest)
 	if err == nil {
 		err = changed.check()
 	}
+	if err == nil {
+		err = checkExpected(r.Expected, id)
+	}
+	if err == nil && r.Expected == nil && changed.stock != nil {
+		err = shoperr.New(shoperr.PreconditionRequired, "expected",
+			"customers change the stock, too: say what you read, in REST by If-Match, else by expected")
+	}
 	if err != nil {
 		return nil, err
 	}
-	return found(id)(s.store.change(ctx, id, changed))
+	product, err := s.store.change(ctx, id, changed, r.Expected)
+	if err == nil && product == nil && r.Expected != nil {
+		if current, err := s.store.get(ctx, id); err != nil || current != nil {
+			return nil, cmp.Or(err, changedSince(id))
+		}
+	}
+	return found(id)(product, err)
 }
 
 // DeleteProduct removes a product that no reservation holds.
 func (s *Service) DeleteProduct(ctx context.Context, r *pb.DeleteProductRequest) (*emptypb.Empty, error) {
-	if err := validate.Identifier(r.Id, "id"); err != nil {
+	err := validate.Identifier(r.Id, "id")
+	if err == nil {
+		err = checkExpected(r.Expected, r.Id)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return &emptypb.Empty{}, s.store.inTransaction(ctx, func(stock stock) error {
@@ -161,6 +180,9 @@ func (s *Service) DeleteProduct(ctx context.Context, r *pb.DeleteProductRequest)
 		}
 		if len(products) == 0 {
 			return shoperr.NoSuch("product", r.Id)
+		}
+		if r.Expected != nil && !proto.Equal(r.Expected, products[0]) {
+			return changedSince(r.Id)
 		}
 		held, err := stock.isHeld(ctx, r.Id)
 		if err != nil {

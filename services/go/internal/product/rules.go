@@ -86,6 +86,29 @@ func (c change) check() error {
 	return err
 }
 
+// checkExpected checks that an expected product, if there is one, can be compared with the row.
+func checkExpected(expected *pb.Product, id int64) error {
+	if expected == nil {
+		return nil
+	}
+	err := validate.Between(expected.Id, "expected.id", id, id)
+	for _, field := range []struct{ name, value string }{
+		{"title", expected.Title}, {"description", expected.Description}, {"category", expected.Category},
+		{"price.currency", expected.GetPrice().GetCurrency()},
+	} {
+		if err == nil {
+			err = validate.Text(field.value, "expected."+field.name, 0, 4_000)
+		}
+	}
+	return err
+}
+
+// changedSince says that a product is not as the caller read it.
+func changedSince(id int64) error {
+	return shoperr.New(shoperr.PreconditionFailed, "expected",
+		"product %d has changed since it was read; read it again", id)
+}
+
 func checkLines(lines []*pb.StockLine) error {
 	if len(lines) < 1 || len(lines) > mostLines {
 		return shoperr.New(shoperr.InvalidArgument, "lines", "lines has %d entries; it must have 1 to %d", len(lines), mostLines)

@@ -9,14 +9,18 @@ const (
 	pageSQL           = "SELECT " + columns + " FROM product WHERE id > $1 ORDER BY id LIMIT $2"
 	pageOfCategorySQL = "SELECT " + columns + " FROM product WHERE category = $3 AND id > $1 ORDER BY id LIMIT $2"
 	addSQL            = `
-    INSERT INTO product (title, description, category, price_minor, currency, stock)
-    VALUES ($1, $2, $3, $4, $5, $6)
+    INSERT INTO product (title, description, category, price_minor, currency, stock, stocked)
+    VALUES ($1, $2, $3, $4, $5, $6, $6)
     RETURNING ` + columns
 	changeSQL = `
     UPDATE product
     SET title = coalesce($2, title), description = coalesce($3, description), category = coalesce($4, category),
-        price_minor = coalesce($5, price_minor), currency = coalesce($6, currency), stock = coalesce($7, stock)
-    WHERE id = $1
+        price_minor = coalesce($5, price_minor), currency = coalesce($6, currency), stock = coalesce($7, stock),
+        stocked = stocked + coalesce($7 - $13, 0)
+    WHERE id = $1 AND (
+        $8::text IS NULL
+        OR (title, description, category, price_minor, currency, stock) = ($8, $9, $10, $11, $12, $13::bigint)
+    )
     RETURNING ` + columns
 	reviewsSQL = `
     SELECT first.id, first.product_id, first.user_id, first.rating, first.title, first.body

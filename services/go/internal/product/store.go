@@ -81,8 +81,14 @@ func (s store) add(ctx context.Context, p *pb.Product) (*pb.Product, error) {
 		p.Title, p.Description, p.Category, price.GetAmountMinor(), price.GetCurrency(), p.Stock)
 }
 
-func (s store) change(ctx context.Context, id int64, c change) (*pb.Product, error) {
-	return one(ctx, s.pool, productOf, changeSQL, id, c.title, c.description, c.category, c.amount, c.currency, c.stock)
+// change changes a product; nil if there is none, or another one than expected if that is given.
+func (s store) change(ctx context.Context, id int64, c change, expected *pb.Product) (*pb.Product, error) {
+	var e change
+	if expected != nil {
+		e, _ = changeOf(expected, changeable)
+	}
+	return one(ctx, s.pool, productOf, changeSQL, id, c.title, c.description, c.category, c.amount, c.currency, c.stock,
+		e.title, e.description, e.category, e.amount, e.currency, e.stock)
 }
 
 func (s store) reviews(ctx context.Context, productIDs []int64, limit int) ([]*pb.Review, error) {

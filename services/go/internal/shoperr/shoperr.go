@@ -33,6 +33,7 @@ const (
 	IdempotencyKeyReused Code = "IDEMPOTENCY_KEY_REUSED"
 	Conflict             Code = "CONFLICT"
 	PreconditionFailed   Code = "PRECONDITION_FAILED"
+	PreconditionRequired Code = "PRECONDITION_REQUIRED"
 	PositionGone         Code = "POSITION_GONE"
 	ResourceExhausted    Code = "RESOURCE_EXHAUSTED"
 	TooManyRequests      Code = "TOO_MANY_REQUESTS"
@@ -58,6 +59,7 @@ var statuses = map[Code]struct {
 	IdempotencyKeyReused: {grpc: codes.FailedPrecondition},
 	Conflict:             {grpc: codes.Aborted},
 	PreconditionFailed:   {grpc: codes.FailedPrecondition},
+	PreconditionRequired: {grpc: codes.FailedPrecondition},
 	PositionGone:         {grpc: codes.OutOfRange},
 	ResourceExhausted:    {grpc: codes.ResourceExhausted},
 	TooManyRequests:      {grpc: codes.ResourceExhausted, retry: 5 * time.Minute},

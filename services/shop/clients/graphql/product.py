@@ -37,9 +37,13 @@ CREATE = Document(
     f"mutation CreateProduct($product: NewProductInput!) {{ createProduct(product: $product) {_PRODUCT} }}"
 )
 UPDATE = Document(
-    f"mutation UpdateProduct($product: ProductChangeInput!) {{ updateProduct(product: $product) {_PRODUCT} }}"
+    "mutation UpdateProduct($product: ProductChangeInput!, $expected: ExpectedProductInput) "
+    f"{{ updateProduct(product: $product, expected: $expected) {_PRODUCT} }}"
 )
-DELETE = Document("mutation DeleteProduct($id: Long!) { deleteProduct(id: $id) }")
+DELETE = Document(
+    "mutation DeleteProduct($id: Long!, $expected: ExpectedProductInput) "
+    "{ deleteProduct(id: $id, expected: $expected) }"
+)
 REVIEWS = Document(
     "query BatchListReviews($productIds: [Long!]!, $limit: Long!) { reviews(productIds: $productIds, limit: $limit) "
     "{ productId reviews { id productId userId rating title body } } }"
@@ -80,22 +84,18 @@ class GraphQLProductClient(GraphQLPeer):
         return Page(tuple(_product(answer) for answer in page["products"]), page["nextPageToken"])
 
     async def create_product(self, *, title: str, description: str, category: str, price: Money, stock: int) -> Product:
-        new = {
-            "title": title,
-            "description": description,
-            "category": category,
-            "price": structs.asdict(price),
-            "stock": stock,
-        }
+        new = _input(Product(0, title, description, category, price, stock))
         return _product(await self.run(CREATE, product=new))
 
-    async def update_product(self, product_id: int, **change: Unpack[ProductFields]) -> Product:
+    async def update_product(
+        self, product_id: int, *, expected: Product | None = None, **change: Unpack[ProductFields]
+    ) -> Product:
         price = change.get("price")
         sent = {"id": product_id, **change, "price": structs.asdict(price) if price is not None else None}
-        return _product(await self.run(UPDATE, product=sent))
+        return _product(await self.run(UPDATE, product=sent, expected=_encode_expected(expected)))
 
-    async def delete_product(self, product_id: int) -> None:
-        await self.run(DELETE, id=product_id)
+    async def delete_product(self, product_id: int, *, expected: Product | None = None) -> None:
+        await self.run(DELETE, id=product_id, expected=_encode_expected(expected))
 
     async def batch_list_reviews(self, product_ids: Sequence[int], *, limit: int = 0) -> dict[int, tuple[Review, ...]]:
         products = await self.run(REVIEWS, product_ids=list(product_ids), limit=limit)
@@ -124,6 +124,17 @@ class GraphQLProductClient(GraphQLPeer):
     async def stream_product_rows(self, *, after_product_id: int = 0, limit: int = 0) -> AsyncIterator[ProductRow]:
         async for row in self.pages(ROWS, "after_product_id", "productId", after_product_id, limit):
             yield ProductRow(row["productId"], row["title"], money(row["price"]), row["stock"])
+
+
+def _input(product: Product) -> dict[str, Any]:
+    """Returns a product without its id, as inputs have it."""
+    fields = structs.asdict(product)
+    del fields["id"]
+    return {**fields, "price": structs.asdict(product.price)}
+
+
+def _encode_expected(product: Product | None) -> dict[str, Any] | None:
+    return _input(product) if product is not None else None
 
 
 def _product(answer: dict[str, Any]) -> Product:

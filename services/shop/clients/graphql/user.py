@@ -26,8 +26,13 @@ CREATE = Document(
     "mutation CreateUser($user: NewUserInput!, $password: String!) "
     f"{{ createUser(user: $user, password: $password) {_USER} }}"
 )
-UPDATE = Document(f"mutation UpdateUser($user: UserChangeInput!) {{ updateUser(user: $user) {_USER} }}")
-DELETE = Document("mutation DeleteUser($id: Long!) { deleteUser(id: $id) }")
+UPDATE = Document(
+    "mutation UpdateUser($user: UserChangeInput!, $expected: ExpectedUserInput) "
+    f"{{ updateUser(user: $user, expected: $expected) {_USER} }}"
+)
+DELETE = Document(
+    "mutation DeleteUser($id: Long!, $expected: ExpectedUserInput) { deleteUser(id: $id, expected: $expected) }"
+)
 
 
 class GraphQLUserClient(GraphQLPeer):
@@ -51,12 +56,23 @@ class GraphQLUserClient(GraphQLPeer):
         new = {"email": email, "name": name, "address": asdict(address)}
         return _user(await self.run(CREATE, user=new, password=password))
 
-    async def update_user(self, user_id: int, *, name: str | None = None, address: Address | None = None) -> User:
+    async def update_user(
+        self,
+        user_id: int,
+        *,
+        name: str | None = None,
+        address: Address | None = None,
+        expected: User | None = None,
+    ) -> User:
         change = {"id": user_id, "name": name, "address": asdict(address) if address is not None else None}
-        return _user(await self.run(UPDATE, user=change))
+        return _user(await self.run(UPDATE, user=change, expected=_encode_expected(expected)))
 
-    async def delete_user(self, user_id: int) -> None:
-        await self.run(DELETE, id=user_id)
+    async def delete_user(self, user_id: int, *, expected: User | None = None) -> None:
+        await self.run(DELETE, id=user_id, expected=_encode_expected(expected))
+
+
+def _encode_expected(user: User | None) -> dict[str, Any] | None:
+    return {"email": user.email, "name": user.name, "address": asdict(user.address)} if user is not None else None
 
 
 def _user(answer: dict[str, Any]) -> User:

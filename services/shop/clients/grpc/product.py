@@ -9,7 +9,14 @@ import grpc.aio
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from shop.clients.ports import Page
-from shop.messages.product import document_from, product_from, reservation_from, review_from, row_from
+from shop.messages.product import (
+    document_from,
+    product_from,
+    product_message,
+    reservation_from,
+    review_from,
+    row_from,
+)
 from shop.messages.shared import build, money_argument
 from shop.money import Money
 from shop.platform.grpc.client import Peer
@@ -52,16 +59,18 @@ class GrpcProductClient:
         request = build(pb.CreateProductRequest, product=new)
         return product_from(await self._peer.unary(self._stub.CreateProduct, "CreateProduct", request))
 
-    async def update_product(self, product_id: int, **change: Unpack[ProductFields]) -> Product:
+    async def update_product(
+        self, product_id: int, *, expected: Product | None = None, **change: Unpack[ProductFields]
+    ) -> Product:
         price = change.get("price")
         sent = {**change, "price": money_argument(price, "product.price") if price is not None else None}
         new = build(pb.Product, "product.", id=product_id, **sent)
         mask = FieldMask(paths=[name for name, value in change.items() if value is not None])
-        request = build(pb.UpdateProductRequest, product=new, update_mask=mask)
+        request = build(pb.UpdateProductRequest, product=new, update_mask=mask, expected=_encode_expected(expected))
         return product_from(await self._peer.unary(self._stub.UpdateProduct, "UpdateProduct", request))
 
-    async def delete_product(self, product_id: int) -> None:
-        request = build(pb.DeleteProductRequest, id=product_id)
+    async def delete_product(self, product_id: int, *, expected: Product | None = None) -> None:
+        request = build(pb.DeleteProductRequest, id=product_id, expected=_encode_expected(expected))
         await self._peer.unary(self._stub.DeleteProduct, "DeleteProduct", request)
 
     async def batch_list_reviews(self, product_ids: Sequence[int], *, limit: int = 0) -> dict[int, tuple[Review, ...]]:
@@ -94,3 +103,7 @@ class GrpcProductClient:
         async for chunk in self._peer.stream(self._stub.StreamProductRows, "StreamProductRows", request):
             for row in chunk.rows:
                 yield row_from(row)
+
+
+def _encode_expected(product: Product | None) -> pb.Product | None:
+    return product_message(product) if product is not None else None

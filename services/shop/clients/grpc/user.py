@@ -10,7 +10,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 
 from shop.clients.ports import Page
 from shop.messages.shared import build
-from shop.messages.user import login_from, user_from
+from shop.messages.user import login_from, user_from, user_message
 from shop.platform.grpc.client import Peer
 from shop.stubs import address_pb2, user_pb2_grpc
 from shop.stubs import user_pb2 as pb
@@ -46,7 +46,14 @@ class GrpcUserClient:
         request = build(pb.CreateUserRequest, user=new, password=password)
         return user_from(await self._peer.unary(self._stub.CreateUser, "CreateUser", request))
 
-    async def update_user(self, user_id: int, *, name: str | None = None, address: Address | None = None) -> User:
+    async def update_user(
+        self,
+        user_id: int,
+        *,
+        name: str | None = None,
+        address: Address | None = None,
+        expected: User | None = None,
+    ) -> User:
         new = build(
             pb.User,
             "user.",
@@ -55,11 +62,17 @@ class GrpcUserClient:
             address=_address_argument(address) if address is not None else None,
         )
         paths = [field for field, value in (("name", name), ("address", address)) if value is not None]
-        request = build(pb.UpdateUserRequest, user=new, update_mask=FieldMask(paths=paths))
+        mask = FieldMask(paths=paths)
+        request = build(pb.UpdateUserRequest, user=new, update_mask=mask, expected=_encode_expected(expected))
         return user_from(await self._peer.unary(self._stub.UpdateUser, "UpdateUser", request))
 
-    async def delete_user(self, user_id: int) -> None:
-        await self._peer.unary(self._stub.DeleteUser, "DeleteUser", build(pb.DeleteUserRequest, id=user_id))
+    async def delete_user(self, user_id: int, *, expected: User | None = None) -> None:
+        request = build(pb.DeleteUserRequest, id=user_id, expected=_encode_expected(expected))
+        await self._peer.unary(self._stub.DeleteUser, "DeleteUser", request)
+
+
+def _encode_expected(user: User | None) -> pb.User | None:
+    return user_message(user) if user is not None else None
 
 
 def _address_argument(address: Address) -> address_pb2.Address:

@@ -12,7 +12,7 @@ import msgspec
 
 from shop.clients.http_channel import Answer, HttpChannel
 from shop.clients.pages import pages
-from shop.errors import Internal, InvalidArgument, InvalidPageToken, ShopError
+from shop.errors import Internal, InvalidArgument, InvalidPageToken, ShopError, changed_since
 from shop.platform.errors import error_for_code
 
 T = TypeVar("T")
@@ -93,6 +93,27 @@ class RestPeer:
         """
         return await self._call(answer, method, template, path, body=body, headers=headers, fields=fields)
 
+    async def if_match(self, expected: object, template: str, resource_id: int, *, kind: str) -> dict[str, str]:
+        """Returns the headers that let a change be made only to what is expected: its entity tag, read again.
+
+        Args:
+            expected: The resource as the caller read it; None for no condition.
+            template: Path of the resource.
+            resource_id: Its id.
+            kind: Name of its kind, for messages.
+
+        Raises:
+            PreconditionFailed: It has changed.
+            ShopError: What the service raised, or `Unavailable` if it does not answer.
+        """
+        if expected is None:
+            return {}
+        fields = {f"{kind}_id": "id"}
+        received = await self._exchange("GET", template, (resource_id,), fields=fields, again=True)
+        if self._decode(type(expected), received, f"GET {template}") != expected:
+            raise changed_since(kind, resource_id)
+        return {"if-match": received.headers["etag"]}
+
     async def _call(
         self,
         answer: type[T],
@@ -106,6 +127,25 @@ class RestPeer:
         fields: Mapping[str, str] | None = None,
         again: bool = False,
     ) -> T:
+        received = await self._exchange(
+            method, template, path, query=query, body=body, headers=headers, fields=fields, again=again
+        )
+        if received.status == 204:
+            return msgspec.convert(None, answer)
+        return self._decode(answer, received, f"{method} {template}")
+
+    async def _exchange(
+        self,
+        method: str,
+        template: str,
+        path: Iterable[object],
+        *,
+        query: Mapping[str, object] | None = None,
+        body: object = None,
+        headers: Mapping[str, str] | None = None,
+        fields: Mapping[str, str] | None = None,
+        again: bool = False,
+    ) -> Answer:
         target = _target(template, path, query, fields or {})
         received = await self._channel.send(
             method,
@@ -118,12 +158,13 @@ class RestPeer:
         )
         if not 200 <= received.status < 300:
             raise self._error(received, f"{method} {template}", fields or {})
-        if received.status == 204:
-            return msgspec.convert(None, answer)
+        return received
+
+    def _decode(self, answer: type[T], received: Answer, call: str) -> T:
         try:
             return msgspec.json.decode(received.body, type=answer)
         except msgspec.DecodeError as error:
-            _LOG.error("%s answered %s %s with another body: %s", self._channel.peer, method, template, error)
+            _LOG.error("%s answered %s with another body: %s", self._channel.peer, call, error)
             raise Internal("internal error") from error
 
     def _error(self, received: Answer, call: str, fields: Mapping[str, str]) -> ShopError:

@@ -57,12 +57,18 @@ class RestProductClient(RestPeer):
         new = {"title": title, "description": description, "category": category, "price": price, "stock": stock}
         return await self.send(Product, "POST", "/v1/products", body=new, fields=_NEW)
 
-    async def update_product(self, product_id: int, **change: Unpack[ProductFields]) -> Product:
+    async def update_product(
+        self, product_id: int, *, expected: Product | None = None, **change: Unpack[ProductFields]
+    ) -> Product:
         body = {name: value for name, value in change.items() if value is not None}
-        return await self.send(Product, "PATCH", "/v1/products/{product_id}", product_id, body=body, fields=_CHANGE)
+        headers = await self.if_match(expected, "/v1/products/{product_id}", product_id, kind="product")
+        return await self.send(
+            Product, "PATCH", "/v1/products/{product_id}", product_id, body=body, headers=headers, fields=_CHANGE
+        )
 
-    async def delete_product(self, product_id: int) -> None:
-        await self.send(type(None), "DELETE", "/v1/products/{product_id}", product_id, fields=_ID)
+    async def delete_product(self, product_id: int, *, expected: Product | None = None) -> None:
+        headers = await self.if_match(expected, "/v1/products/{product_id}", product_id, kind="product")
+        await self.send(type(None), "DELETE", "/v1/products/{product_id}", product_id, headers=headers, fields=_ID)
 
     async def batch_list_reviews(self, product_ids: Sequence[int], *, limit: int = 0) -> dict[int, tuple[Review, ...]]:
         query = {"product_ids": listed(product_ids), "limit": optional(limit, 0)}

@@ -41,9 +41,20 @@ class RestUserClient(RestPeer):
         new = {"email": email, "name": name, "address": address, "password": password}
         return await self.send(User, "POST", "/v1/users", body=new, fields=_NEW)
 
-    async def update_user(self, user_id: int, *, name: str | None = None, address: Address | None = None) -> User:
+    async def update_user(
+        self,
+        user_id: int,
+        *,
+        name: str | None = None,
+        address: Address | None = None,
+        expected: User | None = None,
+    ) -> User:
         change = {field: value for field, value in (("name", name), ("address", address)) if value is not None}
-        return await self.send(User, "PATCH", "/v1/users/{user_id}", user_id, body=change, fields=_CHANGE)
+        headers = await self.if_match(expected, "/v1/users/{user_id}", user_id, kind="user")
+        return await self.send(
+            User, "PATCH", "/v1/users/{user_id}", user_id, body=change, headers=headers, fields=_CHANGE
+        )
 
-    async def delete_user(self, user_id: int) -> None:
-        await self.send(type(None), "DELETE", "/v1/users/{user_id}", user_id, fields=_ID)
+    async def delete_user(self, user_id: int, *, expected: User | None = None) -> None:
+        headers = await self.if_match(expected, "/v1/users/{user_id}", user_id, kind="user")
+        await self.send(type(None), "DELETE", "/v1/users/{user_id}", user_id, headers=headers, fields=_ID)

@@ -9,7 +9,7 @@ from shop.clients.pages import pages
 from shop.clients.ports import Page
 from shop.clients.thrift.channel import ThriftPeer
 from shop.messages.product import product_from, reservation_from, review_from, row_from
-from shop.messages.structs import document_of
+from shop.messages.structs import document_of, product_struct
 from shop.money import Money
 from shop.platform.thrift.encoding import MOST_ROWS, build
 from shop.stubs.thrift import ttypes as t
@@ -46,16 +46,19 @@ class ThriftProductClient:
         )
         return product_from(await self._call("CreateProduct", build(t.CreateProductRequest, product=new)))
 
-    async def update_product(self, product_id: int, **change: Unpack[ProductFields]) -> Product:
+    async def update_product(
+        self, product_id: int, *, expected: Product | None = None, **change: Unpack[ProductFields]
+    ) -> Product:
         price = change.get("price")
         sent = {**change, "price": _money(price) if price is not None else None}
         new = build(t.Product, "product.", id=product_id, **sent)
         mask = [name for name, value in change.items() if value is not None]
-        request = build(t.UpdateProductRequest, product=new, update_mask=mask)
+        request = build(t.UpdateProductRequest, product=new, update_mask=mask, expected=_encode_expected(expected))
         return product_from(await self._call("UpdateProduct", request))
 
-    async def delete_product(self, product_id: int) -> None:
-        await self._call("DeleteProduct", build(t.DeleteProductRequest, id=product_id))
+    async def delete_product(self, product_id: int, *, expected: Product | None = None) -> None:
+        request = build(t.DeleteProductRequest, id=product_id, expected=_encode_expected(expected))
+        await self._call("DeleteProduct", request)
 
     async def batch_list_reviews(self, product_ids: Sequence[int], *, limit: int = 0) -> dict[int, tuple[Review, ...]]:
         request = build(t.BatchListReviewsRequest, product_ids=list(product_ids), limit=limit)
@@ -88,6 +91,10 @@ class ThriftProductClient:
 
         async for row in pages(page, after_product_id, limit, largest=MOST_ROWS, id_of=lambda row: row.product_id):
             yield row
+
+
+def _encode_expected(product: Product | None) -> t.Product | None:
+    return product_struct(product) if product is not None else None
 
 
 def _money(price: Money) -> t.Money:

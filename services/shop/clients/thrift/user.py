@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 from shop.clients.ports import Page
 from shop.clients.thrift.channel import ThriftPeer
+from shop.messages.structs import user_struct
 from shop.messages.user import login_from, user_from
 from shop.platform.thrift.encoding import build
 from shop.stubs.thrift import ttypes as t
@@ -38,14 +39,26 @@ class ThriftUserClient:
         new = build(t.User, "user.", email=email, name=name, address=_address(address))
         return user_from(await self._call("CreateUser", build(t.CreateUserRequest, user=new, password=password)))
 
-    async def update_user(self, user_id: int, *, name: str | None = None, address: Address | None = None) -> User:
+    async def update_user(
+        self,
+        user_id: int,
+        *,
+        name: str | None = None,
+        address: Address | None = None,
+        expected: User | None = None,
+    ) -> User:
         there = _address(address) if address is not None else None
         new = build(t.User, "user.", id=user_id, name=name, address=there)
         mask = [field for field, value in (("name", name), ("address", address)) if value is not None]
-        return user_from(await self._call("UpdateUser", build(t.UpdateUserRequest, user=new, update_mask=mask)))
+        request = build(t.UpdateUserRequest, user=new, update_mask=mask, expected=_encode_expected(expected))
+        return user_from(await self._call("UpdateUser", request))
 
-    async def delete_user(self, user_id: int) -> None:
-        await self._call("DeleteUser", build(t.DeleteUserRequest, id=user_id))
+    async def delete_user(self, user_id: int, *, expected: User | None = None) -> None:
+        await self._call("DeleteUser", build(t.DeleteUserRequest, id=user_id, expected=_encode_expected(expected)))
+
+
+def _encode_expected(user: User | None) -> t.User | None:
+    return user_struct(user) if user is not None else None
 
 
 def _address(address: Address) -> t.Address:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -10,10 +10,11 @@ from starlette.responses import Response
 
 from shop.platform.http.caching import NO_STORE, Policy
 from shop.platform.http.compression import SMALLEST_BYTES, accepts_gzip, gzip
-from shop.platform.rest.caching import content_hash, entity_tag, not_modified
+from shop.platform.rest.caching import check_if_match, content_hash, entity_tag, not_modified
 from shop.platform.rest.call import Call, headers_of
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 JSON = b"application/json"
 
@@ -79,9 +80,25 @@ def removed() -> Answer[None]:
     return Answer(204, b"", [NO_STORE], b"")
 
 
-def content_of(document: Any) -> str:
-    """Returns the hash of the body that a document gives, to compare with If-Match."""
-    return content_hash(encode(document))
+async def as_read(if_match: str | None, read: Callable[[], Awaitable[R]], show: Callable[[R], Any]) -> R | None:
+    """Returns what the client read, so that the change is made only to that: others may change it meanwhile.
+
+    Args:
+        if_match: The header If-Match.
+        read: Reads the resource.
+        show: Returns the document of a resource, whose entity tag the client has.
+
+    Returns:
+        The resource; None if the client asks for no condition.
+
+    Raises:
+        PreconditionFailed: The resource is another one already.
+    """
+    if if_match is None or if_match.strip() == "*":
+        return None
+    resource = await read()
+    check_if_match(if_match, content_hash(encode(show(resource))))
+    return resource
 
 
 def _tag(body: bytes) -> tuple[bytes, bytes]:

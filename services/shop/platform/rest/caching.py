@@ -43,7 +43,7 @@ def check_if_match(if_match: str, content: str) -> None:
     Raises:
         PreconditionFailed: It is another one.
     """
-    if if_match.strip() == "*" or any(_content(tag, weak=False) == content for tag in if_match.split(",")):
+    if any(_content(tag, weak=False) == content for tag in if_match.split(",")):
         return
     raise PreconditionFailed(
         "If-Match does not match: it has changed since it was read; read it again without include", field="If-Match"

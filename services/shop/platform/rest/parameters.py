@@ -66,7 +66,7 @@ IfMatch = Annotated[
     Header(
         alias="If-Match",
         description="Entity tag of a GET without `include`: the change is made only if nothing has changed since. "
-        "It is compared just before the change, so two changes within the same few milliseconds can both pass.",
+        "A change of `stock` needs it, since customers change the stock, too.",
     ),
 ]
 

@@ -3230,18 +3230,21 @@ class UpdateProductRequest(object):
     Attributes:
      - product
      - update_mask
+     - expected
 
     """
 
     __slots__ = (
         'product',
         'update_mask',
+        'expected',
     )
 
 
-    def __init__(self, product=None, update_mask=None,):
+    def __init__(self, product=None, update_mask=None, expected=None,):
         self.product = product
         self.update_mask = update_mask
+        self.expected = expected
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -3268,6 +3271,12 @@ class UpdateProductRequest(object):
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.STRUCT:
+                    self.expected = Product()
+                    self.expected.read(iprot)
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -3288,6 +3297,10 @@ class UpdateProductRequest(object):
             for iter118 in self.update_mask:
                 oprot.writeString(iter118.encode('utf-8') if sys.version_info[0] == 2 else iter118)
             oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.expected is not None:
+            oprot.writeFieldBegin('expected', TType.STRUCT, 3)
+            self.expected.write(oprot)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -3318,16 +3331,19 @@ class DeleteProductRequest(object):
     """
     Attributes:
      - id
+     - expected
 
     """
 
     __slots__ = (
         'id',
+        'expected',
     )
 
 
-    def __init__(self, id=None,):
+    def __init__(self, id=None, expected=None,):
         self.id = id
+        self.expected = expected
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -3343,6 +3359,12 @@ class DeleteProductRequest(object):
                     self.id = iprot.readI64()
                 else:
                     iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRUCT:
+                    self.expected = Product()
+                    self.expected.read(iprot)
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -3356,6 +3378,10 @@ class DeleteProductRequest(object):
         if self.id is not None:
             oprot.writeFieldBegin('id', TType.I64, 1)
             oprot.writeI64(self.id)
+            oprot.writeFieldEnd()
+        if self.expected is not None:
+            oprot.writeFieldBegin('expected', TType.STRUCT, 2)
+            self.expected.write(oprot)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -4245,18 +4271,21 @@ class UpdateUserRequest(object):
     Attributes:
      - user
      - update_mask
+     - expected
 
     """
 
     __slots__ = (
         'user',
         'update_mask',
+        'expected',
     )
 
 
-    def __init__(self, user=None, update_mask=None,):
+    def __init__(self, user=None, update_mask=None, expected=None,):
         self.user = user
         self.update_mask = update_mask
+        self.expected = expected
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -4283,6 +4312,12 @@ class UpdateUserRequest(object):
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.STRUCT:
+                    self.expected = User()
+                    self.expected.read(iprot)
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -4303,6 +4338,10 @@ class UpdateUserRequest(object):
             for iter146 in self.update_mask:
                 oprot.writeString(iter146.encode('utf-8') if sys.version_info[0] == 2 else iter146)
             oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.expected is not None:
+            oprot.writeFieldBegin('expected', TType.STRUCT, 3)
+            self.expected.write(oprot)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -4333,16 +4372,19 @@ class DeleteUserRequest(object):
     """
     Attributes:
      - id
+     - expected
 
     """
 
     __slots__ = (
         'id',
+        'expected',
     )
 
 
-    def __init__(self, id=None,):
+    def __init__(self, id=None, expected=None,):
         self.id = id
+        self.expected = expected
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -4358,6 +4400,12 @@ class DeleteUserRequest(object):
                     self.id = iprot.readI64()
                 else:
                     iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRUCT:
+                    self.expected = User()
+                    self.expected.read(iprot)
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -4371,6 +4419,10 @@ class DeleteUserRequest(object):
         if self.id is not None:
             oprot.writeFieldBegin('id', TType.I64, 1)
             oprot.writeI64(self.id)
+            oprot.writeFieldEnd()
+        if self.expected is not None:
+            oprot.writeFieldBegin('expected', TType.STRUCT, 2)
+            self.expected.write(oprot)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -5806,11 +5858,13 @@ UpdateProductRequest.thrift_spec = (
     None,  # 0
     (1, TType.STRUCT, 'product', [Product, None], None, ),  # 1
     (2, TType.LIST, 'update_mask', (TType.STRING, 'UTF8', False), None, ),  # 2
+    (3, TType.STRUCT, 'expected', [Product, None], None, ),  # 3
 )
 all_structs.append(DeleteProductRequest)
 DeleteProductRequest.thrift_spec = (
     None,  # 0
     (1, TType.I64, 'id', None, None, ),  # 1
+    (2, TType.STRUCT, 'expected', [Product, None], None, ),  # 2
 )
 all_structs.append(BatchListReviewsRequest)
 BatchListReviewsRequest.thrift_spec = (
@@ -5879,11 +5933,13 @@ UpdateUserRequest.thrift_spec = (
     None,  # 0
     (1, TType.STRUCT, 'user', [User, None], None, ),  # 1
     (2, TType.LIST, 'update_mask', (TType.STRING, 'UTF8', False), None, ),  # 2
+    (3, TType.STRUCT, 'expected', [User, None], None, ),  # 3
 )
 all_structs.append(DeleteUserRequest)
 DeleteUserRequest.thrift_spec = (
     None,  # 0
     (1, TType.I64, 'id', None, None, ),  # 1
+    (2, TType.STRUCT, 'expected', [User, None], None, ),  # 2
 )
 all_structs.append(CheckoutLine)
 CheckoutLine.thrift_spec = (

@@ -86,6 +86,8 @@ PLAIN: dict[str, Any] = {
     "if_match": "",
     "if_none_match": "",
 }
+# What a caller says that it read of the resource which the call names anyway; another id in it is refused.
+CONDITIONS = {"expected"}
 # Identifiers of resources that a caller may send, and that the services do not look at.
 IGNORED = {"CreateUser.user.id", "CreateProduct.product.id"}
 

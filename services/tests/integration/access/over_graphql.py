@@ -21,7 +21,7 @@ from graphql import (
 from graphql_gateway.schema import NODES, build_schema
 from shop.platform.graphql.internals import core_schema
 
-from .contract import NONCE, NONCES, PLAIN, RESOURCES, Attempt, Ids, Kind, classify, resource_of, snake
+from .contract import CONDITIONS, NONCE, NONCES, PLAIN, RESOURCES, Attempt, Ids, Kind, classify, resource_of, snake
 
 # What customers are told has tests of its own: the systems here tell nothing.
 SCHEMA = core_schema(build_schema(updates=False))
@@ -96,6 +96,8 @@ def _nested(client: httpx.Client) -> Iterator[Attempt]:
 
 def _leaves(arguments: dict[str, Any], above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     for name, argument in arguments.items():
+        if name in CONDITIONS:
+            continue
         named = get_named_type(argument.type)
         if isinstance(named, GraphQLInputObjectType):
             yield from _leaves(named.fields, (*above, name))
@@ -111,6 +113,7 @@ def _literal(
         inner = {
             key: _literal(field.type, (*place, key), kinds, own, tested, resource)
             for key, field in named.fields.items()
+            if key not in CONDITIONS
         }
         literal = "{" + ", ".join(f"{key}: {value}" for key, value in inner.items() if value) + "}"
         return f"[{literal}]" if listed else literal

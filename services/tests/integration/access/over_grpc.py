@@ -17,7 +17,7 @@ from grpc_status import rpc_status
 
 from shop.stubs import order_pb2, payment_pb2, product_pb2, user_pb2
 
-from .contract import IGNORED, NONCE, NONCES, PLAIN, Attempt, Ids, Kind, classify, resource_of
+from .contract import CONDITIONS, IGNORED, NONCE, NONCES, PLAIN, Attempt, Ids, Kind, classify, resource_of
 
 MODULES = (order_pb2, payment_pb2, product_pb2, user_pb2)
 METHODS = {
@@ -71,6 +71,8 @@ def attempts(method: Any, send: Send, protocol: str = "gRPC") -> Iterator[Attemp
 
 def _leaves(message: Any, above: tuple[FieldDescriptor, ...] = ()) -> Iterator[tuple[FieldDescriptor, ...]]:
     for one in message.fields:
+        if one.name in CONDITIONS:
+            continue
         if one.message_type is None:
             yield (*above, one)
         elif one.message_type.full_name != "google.protobuf.FieldMask":

@@ -148,7 +148,7 @@ async def test_too_little_stock_is_refused_again_even_when_there_is_enough_by_th
     )
     lines = [CheckoutLine(product.id, 2)]
     for available in (1, 5):
-        await shop.product.update_product(product.id, stock=available)
+        product = await shop.product.update_product(product.id, stock=available, expected=product)
         with pytest.raises(OutOfStock):
             await buy(shop.order, lines=lines)
     assert (await buy(shop.order, lines=lines, key="a new key")).status is OrderStatus.CONFIRMED

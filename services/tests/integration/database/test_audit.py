@@ -57,6 +57,8 @@ WAITING = "INSERT INTO shop_order.outbox (order_id, user_id, status) VALUES (100
 BROKEN = [
     ("stock_conserved", "UPDATE shop_product.product SET stock = stock + 1 WHERE id = 5"),
     ("stock_conserved", "UPDATE shop_product.product SET stock = stock - 1 WHERE id = 5"),
+    # Restocked from 5 read pieces to 25 when 22 of them were sold already: 20 were put in, and 22 more came out of it.
+    ("stock_conserved", "UPDATE shop_product.product SET stock = 25, stocked = stocked + 25 - stock - 22 WHERE id = 5"),
     ("sold_counted", "UPDATE shop_product.product SET stock = stock - 1, sold = sold + 1 WHERE id = 5"),
     (
         "orders_reserved",

@@ -15,11 +15,12 @@ from shop.database.migrate import migrate
 from shop.database.schemas import SCHEMAS
 
 pytestmark = pytest.mark.integration
-NEWEST = {
-    "product": "0002.stock-leaves-room",
-    "user": "0002.deleted-users-and-failed-logins",
-    "payment": "0002.payments-know-their-user",
-}
+NEWEST = [
+    ("product", "0002.stock-leaves-room"),
+    ("product", "0004.stocked-pieces"),
+    ("user", "0002.deleted-users-and-failed-logins"),
+    ("payment", "0002.payments-know-their-user"),
+]
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def earlier(trial: Any) -> str:
     """A seeded database as it was before the newest migrations; gives its URL."""
     folders = {schema.service: schema for schema in SCHEMAS}
     with psycopg.connect(trial.url, autocommit=True) as connection:
-        for service, name in NEWEST.items():
+        for service, name in NEWEST:
             schema = folders[service]
             connection.execute((schema.migrations / f"{name}.rollback.sql").read_bytes())
             connection.execute(f"DELETE FROM {schema.name}._yoyo_migration WHERE migration_id = '{name}'".encode())
@@ -36,7 +37,7 @@ def earlier(trial: Any) -> str:
 
 
 def test_rows_get_what_migrations_add(earlier: str) -> None:
-    assert migrate(earlier) == [f"{service}/{name}" for service, name in NEWEST.items()]
+    assert migrate(earlier) == [f"{service}/{name}" for service, name in NEWEST]
     with psycopg.connect(earlier) as connection:
         other = connection.execute(
             "SELECT count(*) FROM shop_payment.payment p JOIN shop_order.orders o ON o.id = p.order_id "
@@ -45,6 +46,10 @@ def test_rows_get_what_migrations_add(earlier: str) -> None:
         assert other == (0,)
         stock = connection.execute("SELECT stock FROM shop_product.product WHERE id = 7").fetchone()
         assert stock == (1_000_000_000,)
+        uncounted = connection.execute(
+            "SELECT count(*) FROM shop_product.product WHERE stocked IS DISTINCT FROM stock + sold"
+        ).fetchone()
+        assert uncounted == (0,)
     assert migrate(earlier) == []
 
 
@@ -53,7 +58,7 @@ def test_the_command_migrates_the_database_itself_and_lets_the_services_in(
 ) -> None:
     environment = {"SHOP_ADMIN_URL": earlier, "SHOP_ROLE_PASSWORDS": json.dumps(passwords)}
     assert run(["migrate"], environment) == 0
-    assert capsys.readouterr().out.splitlines() == [f"{service}/{name}" for service, name in NEWEST.items()]
+    assert capsys.readouterr().out.splitlines() == [f"{service}/{name}" for service, name in NEWEST]
     assert run(["migrate"], environment) == 0
     assert capsys.readouterr().out == "The schema is the newest.\n"
     role = make_conninfo(earlier, user="shop_product", password=passwords["shop_product"])

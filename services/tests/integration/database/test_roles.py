@@ -57,7 +57,7 @@ def test_a_service_may_not_look_into_another_one(service: str, other: str, share
         "DROP TABLE {table}",
         "ALTER TABLE {table} ADD COLUMN mine int",
         "TRUNCATE {table}",
-        "SELECT * FROM shop_audit.baseline",
+        "SELECT * FROM shop_audit.seeded",
         "SELECT * FROM _yoyo_migration",
         "COPY {table} TO PROGRAM 'true'",
         "SELECT setval('{table}_id_seq', 1)",

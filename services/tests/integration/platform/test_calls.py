@@ -40,7 +40,7 @@ class Puppet:
     async def get_product(self, product_id: int) -> Product:
         return await self.act()
 
-    async def delete_product(self, product_id: int) -> None:
+    async def delete_product(self, product_id: int, *, expected: object = None) -> None:
         await self.act()
 
 

@@ -36,7 +36,7 @@ class Puppet:
         self.calls += 1
         return POT if self.act is None else await self.act()
 
-    async def delete_product(self, product_id: int) -> None:
+    async def delete_product(self, product_id: int, *, expected: object = None) -> None:
         self.calls += 1
 
     async def stream_product_rows(

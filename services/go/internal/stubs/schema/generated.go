@@ -103,6 +103,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputCreateUserInput,
 		ec.unmarshalInputDeleteProductInput,
 		ec.unmarshalInputDeleteUserInput,
+		ec.unmarshalInputExpectedProductInput,
+		ec.unmarshalInputExpectedUserInput,
 		ec.unmarshalInputLoginInput,
 		ec.unmarshalInputMoneyInput,
 		ec.unmarshalInputUpdateOrderStatusInput,
@@ -252,6 +254,7 @@ scalar DateTime
 
 input DeleteProductInput {
   id: ID!
+  expected: ExpectedProductInput = null
 }
 
 type DeleteProductPayload {
@@ -260,6 +263,7 @@ type DeleteProductPayload {
 
 input DeleteUserInput {
   id: ID!
+  expected: ExpectedUserInput = null
 }
 
 type DeleteUserPayload {
@@ -296,6 +300,20 @@ type DocumentRecord {
 type DocumentSection {
   title: String!
   records: [DocumentRecord!]!
+}
+
+input ExpectedProductInput {
+  title: String!
+  description: String!
+  category: String!
+  price: MoneyInput!
+  stock: Long!
+}
+
+input ExpectedUserInput {
+  email: String!
+  name: String!
+  address: AddressInput!
 }
 
 input LoginInput {
@@ -573,6 +591,9 @@ input UpdateOrderStatusInput {
 
 input UpdateProductInput {
   id: ID!
+
+  """Needed to change ` + "`" + `stock` + "`" + `, which customers change, too."""
+  expected: ExpectedProductInput = null
   title: String = null
   description: String = null
   category: String = null
@@ -581,6 +602,7 @@ input UpdateProductInput {
 }
 
 input UpdateProfileInput {
+  expected: ExpectedUserInput = null
   name: String = null
   address: AddressInput = null
 }
@@ -5882,7 +5904,7 @@ func (ec *executionContext) unmarshalInputDeleteProductInput(ctx context.Context
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"id"}
+	fieldsInOrder := [...]string{"id", "expected"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -5896,6 +5918,13 @@ func (ec *executionContext) unmarshalInputDeleteProductInput(ctx context.Context
 				return it, err
 			}
 			it.ID = data
+		case "expected":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expected"))
+			data, err := ec.unmarshalOExpectedProductInput2ᚖhopwiseᚋservicesᚋinternalᚋstubsᚋschemaᚐExpectedProductInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Expected = data
 		}
 	}
 	return it, nil
@@ -5912,7 +5941,7 @@ func (ec *executionContext) unmarshalInputDeleteUserInput(ctx context.Context, o
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"id"}
+	fieldsInOrder := [...]string{"id", "expected"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -5926,6 +5955,115 @@ func (ec *executionContext) unmarshalInputDeleteUserInput(ctx context.Context, o
 				return it, err
 			}
 			it.ID = data
+		case "expected":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expected"))
+			data, err := ec.unmarshalOExpectedUserInput2ᚖhopwiseᚋservicesᚋinternalᚋstubsᚋschemaᚐExpectedUserInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Expected = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputExpectedProductInput(ctx context.Context, obj any) (ExpectedProductInput, error) {
+	var it ExpectedProductInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"title", "description", "category", "price", "stock"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "title":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("title"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Title = data
+		case "description":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("description"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Description = data
+		case "category":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("category"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Category = data
+		case "price":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("price"))
+			data, err := ec.unmarshalNMoneyInput2ᚖhopwiseᚋservicesᚋinternalᚋstubsᚋschemaᚐMoneyInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Price = data
+		case "stock":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("stock"))
+			data, err := ec.unmarshalNLong2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Stock = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputExpectedUserInput(ctx context.Context, obj any) (ExpectedUserInput, error) {
+	var it ExpectedUserInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"email", "name", "address"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "email":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("email"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Email = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "address":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("address"))
+			data, err := ec.unmarshalNAddressInput2ᚖhopwiseᚋservicesᚋinternalᚋstubsᚋschemaᚐAddressInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Address = data
 		}
 	}
 	return it, nil
@@ -6057,7 +6195,7 @@ func (ec *executionContext) unmarshalInputUpdateProductInput(ctx context.Context
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"id", "title", "description", "category", "price", "stock"}
+	fieldsInOrder := [...]string{"id", "expected", "title", "description", "category", "price", "stock"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -6071,6 +6209,13 @@ func (ec *executionContext) unmarshalInputUpdateProductInput(ctx context.Context
 				return it, err
 			}
 			it.ID = data
+		case "expected":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expected"))
+			data, err := ec.unmarshalOExpectedProductInput2ᚖhopwiseᚋservicesᚋinternalᚋstubsᚋschemaᚐExpectedProductInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Expected = data
 		case "title":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("title"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -6122,13 +6267,20 @@ func (ec *executionContext) unmarshalInputUpdateProfileInput(ctx context.Context
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"name", "address"}
+	fieldsInOrder := [...]string{"expected", "name", "address"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
 			continue
 		}
 		switch k {
+		case "expected":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expected"))
+			data, err := ec.unmarshalOExpectedUserInput2ᚖhopwiseᚋservicesᚋinternalᚋstubsᚋschemaᚐExpectedUserInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Expected = data
 		case "name":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -9348,6 +9500,22 @@ func (ec *executionContext) marshalODocument2ᚖhopwiseᚋservicesᚋinternalᚋ
 		return graphql.Null
 	}
 	return ec._Document(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOExpectedProductInput2ᚖhopwiseᚋservicesᚋinternalᚋstubsᚋschemaᚐExpectedProductInput(ctx context.Context, v any) (*ExpectedProductInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputExpectedProductInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOExpectedUserInput2ᚖhopwiseᚋservicesᚋinternalᚋstubsᚋschemaᚐExpectedUserInput(ctx context.Context, v any) (*ExpectedUserInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputExpectedUserInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalOID2ᚖstring(ctx context.Context, v any) (*string, error) {

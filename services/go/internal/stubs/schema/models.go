@@ -53,7 +53,8 @@ type CreateUserInput struct {
 }
 
 type DeleteProductInput struct {
-	ID string `json:"id"`
+	ID       string                `json:"id"`
+	Expected *ExpectedProductInput `json:"expected,omitempty"`
 }
 
 type DeleteProductPayload struct {
@@ -61,11 +62,26 @@ type DeleteProductPayload struct {
 }
 
 type DeleteUserInput struct {
-	ID string `json:"id"`
+	ID       string             `json:"id"`
+	Expected *ExpectedUserInput `json:"expected,omitempty"`
 }
 
 type DeleteUserPayload struct {
 	DeletedID string `json:"deletedId"`
+}
+
+type ExpectedProductInput struct {
+	Title       string      `json:"title"`
+	Description string      `json:"description"`
+	Category    string      `json:"category"`
+	Price       *MoneyInput `json:"price"`
+	Stock       int64       `json:"stock"`
+}
+
+type ExpectedUserInput struct {
+	Email   string        `json:"email"`
+	Name    string        `json:"name"`
+	Address *AddressInput `json:"address"`
 }
 
 type LoginInput struct {
@@ -159,17 +175,20 @@ type UpdateOrderStatusInput struct {
 }
 
 type UpdateProductInput struct {
-	ID          string      `json:"id"`
-	Title       *string     `json:"title,omitempty"`
-	Description *string     `json:"description,omitempty"`
-	Category    *string     `json:"category,omitempty"`
-	Price       *MoneyInput `json:"price,omitempty"`
-	Stock       *int64      `json:"stock,omitempty"`
+	ID string `json:"id"`
+	// Needed to change `stock`, which customers change, too.
+	Expected    *ExpectedProductInput `json:"expected,omitempty"`
+	Title       *string               `json:"title,omitempty"`
+	Description *string               `json:"description,omitempty"`
+	Category    *string               `json:"category,omitempty"`
+	Price       *MoneyInput           `json:"price,omitempty"`
+	Stock       *int64                `json:"stock,omitempty"`
 }
 
 type UpdateProfileInput struct {
-	Name    *string       `json:"name,omitempty"`
-	Address *AddressInput `json:"address,omitempty"`
+	Expected *ExpectedUserInput `json:"expected,omitempty"`
+	Name     *string            `json:"name,omitempty"`
+	Address  *AddressInput      `json:"address,omitempty"`
 }
 
 // A page of items.

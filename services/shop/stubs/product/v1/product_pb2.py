@@ -28,7 +28,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from shop.stubs.type.v1 import money_pb2 as shop_dot_type_dot_v1_dot_money__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dshop/product/v1/product.proto\x12\x0fshop.product.v1\x1a\x1bgoogle/protobuf/empty.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18shop/type/v1/money.proto\"~\n\x07Product\x12\n\n\x02id\x18\x01 \x01(\x03\x12\r\n\x05title\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\x10\n\x08\x63\x61tegory\x18\x04 \x01(\t\x12\"\n\x05price\x18\x05 \x01(\x0b\x32\x13.shop.type.v1.Money\x12\r\n\x05stock\x18\x06 \x01(\x03\"f\n\x06Review\x12\n\n\x02id\x18\x01 \x01(\x03\x12\x12\n\nproduct_id\x18\x02 \x01(\x03\x12\x0f\n\x07user_id\x18\x03 \x01(\x03\x12\x0e\n\x06rating\x18\x04 \x01(\x05\x12\r\n\x05title\x18\x05 \x01(\t\x12\x0c\n\x04\x62ody\x18\x06 \x01(\t\"\x1f\n\x11GetProductRequest\x12\n\n\x02id\x18\x01 \x01(\x03\"&\n\x17\x42\x61tchGetProductsRequest\x12\x0b\n\x03ids\x18\x01 \x03(\x03\"F\n\x18\x42\x61tchGetProductsResponse\x12*\n\x08products\x18\x01 \x03(\x0b\x32\x18.shop.product.v1.Product\"N\n\x13ListProductsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x10\n\x08\x63\x61tegory\x18\x03 \x01(\t\"[\n\x14ListProductsResponse\x12*\n\x08products\x18\x01 \x03(\x0b\x32\x18.shop.product.v1.Product\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"A\n\x14\x43reateProductRequest\x12)\n\x07product\x18\x01 \x01(\x0b\x32\x18.shop.product.v1.Product\"r\n\x14UpdateProductRequest\x12)\n\x07product\x18\x01 \x01(\x0b\x32\x18.shop.product.v1.Product\x12/\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\"\"\n\x14\x44\x65leteProductRequest\x12\n\n\x02id\x18\x01 \x01(\x03\"=\n\x17\x42\x61tchListReviewsRequest\x12\x13\n\x0bproduct_ids\x18\x01 \x03(\x03\x12\r\n\x05limit\x18\x02 \x01(\x05\"M\n\x18\x42\x61tchListReviewsResponse\x12\x31\n\x08products\x18\x01 \x03(\x0b\x32\x1f.shop.product.v1.ProductReviews\"N\n\x0eProductReviews\x12\x12\n\nproduct_id\x18\x01 \x01(\x03\x12(\n\x07reviews\x18\x02 \x03(\x0b\x32\x17.shop.product.v1.Review\"1\n\tStockLine\x12\x12\n\nproduct_id\x18\x01 \x01(\x03\x12\x10\n\x08quantity\x18\x02 \x01(\x05\"y\n\x0bReservation\x12\n\n\x02id\x18\x01 \x01(\t\x12\x30\n\x05state\x18\x02 \x01(\x0e\x32!.shop.product.v1.ReservationState\x12,\n\x05lines\x18\x03 \x03(\x0b\x32\x1d.shop.product.v1.ReservedLine\"]\n\x0cReservedLine\x12\x12\n\nproduct_id\x18\x01 \x01(\x03\x12\x10\n\x08quantity\x18\x02 \x01(\x05\x12\'\n\nunit_price\x18\x03 \x01(\x0b\x32\x13.shop.type.v1.Money\"X\n\x13ReserveStockRequest\x12\x16\n\x0ereservation_id\x18\x01 \x01(\t\x12)\n\x05lines\x18\x02 \x03(\x0b\x32\x1a.shop.product.v1.StockLine\"3\n\x19\x43onfirmReservationRequest\x12\x16\n\x0ereservation_id\x18\x01 \x01(\t\"3\n\x19ReleaseReservationRequest\x12\x16\n\x0ereservation_id\x18\x01 \x01(\t\"C\n\x18StreamProductRowsRequest\x12\x18\n\x10\x61\x66ter_product_id\x18\x01 \x01(\x03\x12\r\n\x05limit\x18\x02 \x01(\x05\"F\n\x19StreamProductRowsResponse\x12)\n\x04rows\x18\x01 \x03(\x0b\x32\x1b.shop.product.v1.ProductRow\"b\n\nProductRow\x12\x12\n\nproduct_id\x18\x01 \x01(\x03\x12\r\n\x05title\x18\x02 \x01(\t\x12\"\n\x05price\x18\x03 \x01(\x0b\x32\x13.shop.type.v1.Money\x12\r\n\x05stock\x18\x04 \x01(\x03\" \n\x12GetDocumentRequest\x12\n\n\x02id\x18\x01 \x01(\x03\"#\n\x15StreamDocumentRequest\x12\n\n\x02id\x18\x01 \x01(\x03\"L\n\x16StreamDocumentResponse\x12\x32\n\x08sections\x18\x01 \x03(\x0b\x32 .shop.product.v1.DocumentSection\"J\n\x08\x44ocument\x12\n\n\x02id\x18\x01 \x01(\x03\x12\x32\n\x08sections\x18\x02 \x03(\x0b\x32 .shop.product.v1.DocumentSection\"R\n\x0f\x44ocumentSection\x12\r\n\x05title\x18\x01 \x01(\t\x12\x30\n\x07records\x18\x02 \x03(\x0b\x32\x1f.shop.product.v1.DocumentRecord\"\x94\x01\n\x0e\x44ocumentRecord\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\r\n\x05\x63ount\x18\x02 \x01(\x03\x12\r\n\x05value\x18\x03 \x01(\x01\x12\n\n\x02ok\x18\x04 \x01(\x08\x12&\n\x02\x61t\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\"\n\x05price\x18\x06 \x01(\x0b\x32\x13.shop.type.v1.Money*\x92\x01\n\x10ReservationState\x12!\n\x1dRESERVATION_STATE_UNSPECIFIED\x10\x00\x12\x1a\n\x16RESERVATION_STATE_HELD\x10\x01\x12\x1f\n\x1bRESERVATION_STATE_CONFIRMED\x10\x02\x12\x1e\n\x1aRESERVATION_STATE_RELEASED\x10\x03\x32\xd8\t\n\x0eProductService\x12O\n\nGetProduct\x12\".shop.product.v1.GetProductRequest\x1a\x18.shop.product.v1.Product\"\x03\x90\x02\x01\x12l\n\x10\x42\x61tchGetProducts\x12(.shop.product.v1.BatchGetProductsRequest\x1a).shop.product.v1.BatchGetProductsResponse\"\x03\x90\x02\x01\x12`\n\x0cListProducts\x12$.shop.product.v1.ListProductsRequest\x1a%.shop.product.v1.ListProductsResponse\"\x03\x90\x02\x01\x12P\n\rCreateProduct\x12%.shop.product.v1.CreateProductRequest\x1a\x18.shop.product.v1.Product\x12P\n\rUpdateProduct\x12%.shop.product.v1.UpdateProductRequest\x1a\x18.shop.product.v1.Product\x12N\n\rDeleteProduct\x12%.shop.product.v1.DeleteProductRequest\x1a\x16.google.protobuf.Empty\x12l\n\x10\x42\x61tchListReviews\x12(.shop.product.v1.BatchListReviewsRequest\x1a).shop.product.v1.BatchListReviewsResponse\"\x03\x90\x02\x01\x12R\n\x0cReserveStock\x12$.shop.product.v1.ReserveStockRequest\x1a\x1c.shop.product.v1.Reservation\x12^\n\x12\x43onfirmReservation\x12*.shop.product.v1.ConfirmReservationRequest\x1a\x1c.shop.product.v1.Reservation\x12^\n\x12ReleaseReservation\x12*.shop.product.v1.ReleaseReservationRequest\x1a\x1c.shop.product.v1.Reservation\x12q\n\x11StreamProductRows\x12).shop.product.v1.StreamProductRowsRequest\x1a*.shop.product.v1.StreamProductRowsResponse\"\x03\x90\x02\x01\x30\x01\x12R\n\x0bGetDocument\x12#.shop.product.v1.GetDocumentRequest\x1a\x19.shop.product.v1.Document\"\x03\x90\x02\x01\x12h\n\x0eStreamDocument\x12&.shop.product.v1.StreamDocumentRequest\x1a\'.shop.product.v1.StreamDocumentResponse\"\x03\x90\x02\x01\x30\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dshop/product/v1/product.proto\x12\x0fshop.product.v1\x1a\x1bgoogle/protobuf/empty.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18shop/type/v1/money.proto\"~\n\x07Product\x12\n\n\x02id\x18\x01 \x01(\x03\x12\r\n\x05title\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\x10\n\x08\x63\x61tegory\x18\x04 \x01(\t\x12\"\n\x05price\x18\x05 \x01(\x0b\x32\x13.shop.type.v1.Money\x12\r\n\x05stock\x18\x06 \x01(\x03\"f\n\x06Review\x12\n\n\x02id\x18\x01 \x01(\x03\x12\x12\n\nproduct_id\x18\x02 \x01(\x03\x12\x0f\n\x07user_id\x18\x03 \x01(\x03\x12\x0e\n\x06rating\x18\x04 \x01(\x05\x12\r\n\x05title\x18\x05 \x01(\t\x12\x0c\n\x04\x62ody\x18\x06 \x01(\t\"\x1f\n\x11GetProductRequest\x12\n\n\x02id\x18\x01 \x01(\x03\"&\n\x17\x42\x61tchGetProductsRequest\x12\x0b\n\x03ids\x18\x01 \x03(\x03\"F\n\x18\x42\x61tchGetProductsResponse\x12*\n\x08products\x18\x01 \x03(\x0b\x32\x18.shop.product.v1.Product\"N\n\x13ListProductsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x10\n\x08\x63\x61tegory\x18\x03 \x01(\t\"[\n\x14ListProductsResponse\x12*\n\x08products\x18\x01 \x03(\x0b\x32\x18.shop.product.v1.Product\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"A\n\x14\x43reateProductRequest\x12)\n\x07product\x18\x01 \x01(\x0b\x32\x18.shop.product.v1.Product\"\x9e\x01\n\x14UpdateProductRequest\x12)\n\x07product\x18\x01 \x01(\x0b\x32\x18.shop.product.v1.Product\x12/\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12*\n\x08\x65xpected\x18\x03 \x01(\x0b\x32\x18.shop.product.v1.Product\"N\n\x14\x44\x65leteProductRequest\x12\n\n\x02id\x18\x01 \x01(\x03\x12*\n\x08\x65xpected\x18\x02 \x01(\x0b\x32\x18.shop.product.v1.Product\"=\n\x17\x42\x61tchListReviewsRequest\x12\x13\n\x0bproduct_ids\x18\x01 \x03(\x03\x12\r\n\x05limit\x18\x02 \x01(\x05\"M\n\x18\x42\x61tchListReviewsResponse\x12\x31\n\x08products\x18\x01 \x03(\x0b\x32\x1f.shop.product.v1.ProductReviews\"N\n\x0eProductReviews\x12\x12\n\nproduct_id\x18\x01 \x01(\x03\x12(\n\x07reviews\x18\x02 \x03(\x0b\x32\x17.shop.product.v1.Review\"1\n\tStockLine\x12\x12\n\nproduct_id\x18\x01 \x01(\x03\x12\x10\n\x08quantity\x18\x02 \x01(\x05\"y\n\x0bReservation\x12\n\n\x02id\x18\x01 \x01(\t\x12\x30\n\x05state\x18\x02 \x01(\x0e\x32!.shop.product.v1.ReservationState\x12,\n\x05lines\x18\x03 \x03(\x0b\x32\x1d.shop.product.v1.ReservedLine\"]\n\x0cReservedLine\x12\x12\n\nproduct_id\x18\x01 \x01(\x03\x12\x10\n\x08quantity\x18\x02 \x01(\x05\x12\'\n\nunit_price\x18\x03 \x01(\x0b\x32\x13.shop.type.v1.Money\"X\n\x13ReserveStockRequest\x12\x16\n\x0ereservation_id\x18\x01 \x01(\t\x12)\n\x05lines\x18\x02 \x03(\x0b\x32\x1a.shop.product.v1.StockLine\"3\n\x19\x43onfirmReservationRequest\x12\x16\n\x0ereservation_id\x18\x01 \x01(\t\"3\n\x19ReleaseReservationRequest\x12\x16\n\x0ereservation_id\x18\x01 \x01(\t\"C\n\x18StreamProductRowsRequest\x12\x18\n\x10\x61\x66ter_product_id\x18\x01 \x01(\x03\x12\r\n\x05limit\x18\x02 \x01(\x05\"F\n\x19StreamProductRowsResponse\x12)\n\x04rows\x18\x01 \x03(\x0b\x32\x1b.shop.product.v1.ProductRow\"b\n\nProductRow\x12\x12\n\nproduct_id\x18\x01 \x01(\x03\x12\r\n\x05title\x18\x02 \x01(\t\x12\"\n\x05price\x18\x03 \x01(\x0b\x32\x13.shop.type.v1.Money\x12\r\n\x05stock\x18\x04 \x01(\x03\" \n\x12GetDocumentRequest\x12\n\n\x02id\x18\x01 \x01(\x03\"#\n\x15StreamDocumentRequest\x12\n\n\x02id\x18\x01 \x01(\x03\"L\n\x16StreamDocumentResponse\x12\x32\n\x08sections\x18\x01 \x03(\x0b\x32 .shop.product.v1.DocumentSection\"J\n\x08\x44ocument\x12\n\n\x02id\x18\x01 \x01(\x03\x12\x32\n\x08sections\x18\x02 \x03(\x0b\x32 .shop.product.v1.DocumentSection\"R\n\x0f\x44ocumentSection\x12\r\n\x05title\x18\x01 \x01(\t\x12\x30\n\x07records\x18\x02 \x03(\x0b\x32\x1f.shop.product.v1.DocumentRecord\"\x94\x01\n\x0e\x44ocumentRecord\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\r\n\x05\x63ount\x18\x02 \x01(\x03\x12\r\n\x05value\x18\x03 \x01(\x01\x12\n\n\x02ok\x18\x04 \x01(\x08\x12&\n\x02\x61t\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\"\n\x05price\x18\x06 \x01(\x0b\x32\x13.shop.type.v1.Money*\x92\x01\n\x10ReservationState\x12!\n\x1dRESERVATION_STATE_UNSPECIFIED\x10\x00\x12\x1a\n\x16RESERVATION_STATE_HELD\x10\x01\x12\x1f\n\x1bRESERVATION_STATE_CONFIRMED\x10\x02\x12\x1e\n\x1aRESERVATION_STATE_RELEASED\x10\x03\x32\xd8\t\n\x0eProductService\x12O\n\nGetProduct\x12\".shop.product.v1.GetProductRequest\x1a\x18.shop.product.v1.Product\"\x03\x90\x02\x01\x12l\n\x10\x42\x61tchGetProducts\x12(.shop.product.v1.BatchGetProductsRequest\x1a).shop.product.v1.BatchGetProductsResponse\"\x03\x90\x02\x01\x12`\n\x0cListProducts\x12$.shop.product.v1.ListProductsRequest\x1a%.shop.product.v1.ListProductsResponse\"\x03\x90\x02\x01\x12P\n\rCreateProduct\x12%.shop.product.v1.CreateProductRequest\x1a\x18.shop.product.v1.Product\x12P\n\rUpdateProduct\x12%.shop.product.v1.UpdateProductRequest\x1a\x18.shop.product.v1.Product\x12N\n\rDeleteProduct\x12%.shop.product.v1.DeleteProductRequest\x1a\x16.google.protobuf.Empty\x12l\n\x10\x42\x61tchListReviews\x12(.shop.product.v1.BatchListReviewsRequest\x1a).shop.product.v1.BatchListReviewsResponse\"\x03\x90\x02\x01\x12R\n\x0cReserveStock\x12$.shop.product.v1.ReserveStockRequest\x1a\x1c.shop.product.v1.Reservation\x12^\n\x12\x43onfirmReservation\x12*.shop.product.v1.ConfirmReservationRequest\x1a\x1c.shop.product.v1.Reservation\x12^\n\x12ReleaseReservation\x12*.shop.product.v1.ReleaseReservationRequest\x1a\x1c.shop.product.v1.Reservation\x12q\n\x11StreamProductRows\x12).shop.product.v1.StreamProductRowsRequest\x1a*.shop.product.v1.StreamProductRowsResponse\"\x03\x90\x02\x01\x30\x01\x12R\n\x0bGetDocument\x12#.shop.product.v1.GetDocumentRequest\x1a\x19.shop.product.v1.Document\"\x03\x90\x02\x01\x12h\n\x0eStreamDocument\x12&.shop.product.v1.StreamDocumentRequest\x1a\'.shop.product.v1.StreamDocumentResponse\"\x03\x90\x02\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -49,8 +49,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PRODUCTSERVICE'].methods_by_name['GetDocument']._serialized_options = b'\220\002\001'
   _globals['_PRODUCTSERVICE'].methods_by_name['StreamDocument']._loaded_options = None
   _globals['_PRODUCTSERVICE'].methods_by_name['StreamDocument']._serialized_options = b'\220\002\001'
-  _globals['_RESERVATIONSTATE']._serialized_start=2330
-  _globals['_RESERVATIONSTATE']._serialized_end=2476
+  _globals['_RESERVATIONSTATE']._serialized_start=2419
+  _globals['_RESERVATIONSTATE']._serialized_end=2565
   _globals['_PRODUCT']._serialized_start=172
   _globals['_PRODUCT']._serialized_end=298
   _globals['_REVIEW']._serialized_start=300
@@ -67,46 +67,46 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LISTPRODUCTSRESPONSE']._serialized_end=720
   _globals['_CREATEPRODUCTREQUEST']._serialized_start=722
   _globals['_CREATEPRODUCTREQUEST']._serialized_end=787
-  _globals['_UPDATEPRODUCTREQUEST']._serialized_start=789
-  _globals['_UPDATEPRODUCTREQUEST']._serialized_end=903
-  _globals['_DELETEPRODUCTREQUEST']._serialized_start=905
-  _globals['_DELETEPRODUCTREQUEST']._serialized_end=939
-  _globals['_BATCHLISTREVIEWSREQUEST']._serialized_start=941
-  _globals['_BATCHLISTREVIEWSREQUEST']._serialized_end=1002
-  _globals['_BATCHLISTREVIEWSRESPONSE']._serialized_start=1004
-  _globals['_BATCHLISTREVIEWSRESPONSE']._serialized_end=1081
-  _globals['_PRODUCTREVIEWS']._serialized_start=1083
-  _globals['_PRODUCTREVIEWS']._serialized_end=1161
-  _globals['_STOCKLINE']._serialized_start=1163
-  _globals['_STOCKLINE']._serialized_end=1212
-  _globals['_RESERVATION']._serialized_start=1214
-  _globals['_RESERVATION']._serialized_end=1335
-  _globals['_RESERVEDLINE']._serialized_start=1337
-  _globals['_RESERVEDLINE']._serialized_end=1430
-  _globals['_RESERVESTOCKREQUEST']._serialized_start=1432
-  _globals['_RESERVESTOCKREQUEST']._serialized_end=1520
-  _globals['_CONFIRMRESERVATIONREQUEST']._serialized_start=1522
-  _globals['_CONFIRMRESERVATIONREQUEST']._serialized_end=1573
-  _globals['_RELEASERESERVATIONREQUEST']._serialized_start=1575
-  _globals['_RELEASERESERVATIONREQUEST']._serialized_end=1626
-  _globals['_STREAMPRODUCTROWSREQUEST']._serialized_start=1628
-  _globals['_STREAMPRODUCTROWSREQUEST']._serialized_end=1695
-  _globals['_STREAMPRODUCTROWSRESPONSE']._serialized_start=1697
-  _globals['_STREAMPRODUCTROWSRESPONSE']._serialized_end=1767
-  _globals['_PRODUCTROW']._serialized_start=1769
-  _globals['_PRODUCTROW']._serialized_end=1867
-  _globals['_GETDOCUMENTREQUEST']._serialized_start=1869
-  _globals['_GETDOCUMENTREQUEST']._serialized_end=1901
-  _globals['_STREAMDOCUMENTREQUEST']._serialized_start=1903
-  _globals['_STREAMDOCUMENTREQUEST']._serialized_end=1938
-  _globals['_STREAMDOCUMENTRESPONSE']._serialized_start=1940
-  _globals['_STREAMDOCUMENTRESPONSE']._serialized_end=2016
-  _globals['_DOCUMENT']._serialized_start=2018
-  _globals['_DOCUMENT']._serialized_end=2092
-  _globals['_DOCUMENTSECTION']._serialized_start=2094
-  _globals['_DOCUMENTSECTION']._serialized_end=2176
-  _globals['_DOCUMENTRECORD']._serialized_start=2179
-  _globals['_DOCUMENTRECORD']._serialized_end=2327
-  _globals['_PRODUCTSERVICE']._serialized_start=2479
-  _globals['_PRODUCTSERVICE']._serialized_end=3719
+  _globals['_UPDATEPRODUCTREQUEST']._serialized_start=790
+  _globals['_UPDATEPRODUCTREQUEST']._serialized_end=948
+  _globals['_DELETEPRODUCTREQUEST']._serialized_start=950
+  _globals['_DELETEPRODUCTREQUEST']._serialized_end=1028
+  _globals['_BATCHLISTREVIEWSREQUEST']._serialized_start=1030
+  _globals['_BATCHLISTREVIEWSREQUEST']._serialized_end=1091
+  _globals['_BATCHLISTREVIEWSRESPONSE']._serialized_start=1093
+  _globals['_BATCHLISTREVIEWSRESPONSE']._serialized_end=1170
+  _globals['_PRODUCTREVIEWS']._serialized_start=1172
+  _globals['_PRODUCTREVIEWS']._serialized_end=1250
+  _globals['_STOCKLINE']._serialized_start=1252
+  _globals['_STOCKLINE']._serialized_end=1301
+  _globals['_RESERVATION']._serialized_start=1303
+  _globals['_RESERVATION']._serialized_end=1424
+  _globals['_RESERVEDLINE']._serialized_start=1426
+  _globals['_RESERVEDLINE']._serialized_end=1519
+  _globals['_RESERVESTOCKREQUEST']._serialized_start=1521
+  _globals['_RESERVESTOCKREQUEST']._serialized_end=1609
+  _globals['_CONFIRMRESERVATIONREQUEST']._serialized_start=1611
+  _globals['_CONFIRMRESERVATIONREQUEST']._serialized_end=1662
+  _globals['_RELEASERESERVATIONREQUEST']._serialized_start=1664
+  _globals['_RELEASERESERVATIONREQUEST']._serialized_end=1715
+  _globals['_STREAMPRODUCTROWSREQUEST']._serialized_start=1717
+  _globals['_STREAMPRODUCTROWSREQUEST']._serialized_end=1784
+  _globals['_STREAMPRODUCTROWSRESPONSE']._serialized_start=1786
+  _globals['_STREAMPRODUCTROWSRESPONSE']._serialized_end=1856
+  _globals['_PRODUCTROW']._serialized_start=1858
+  _globals['_PRODUCTROW']._serialized_end=1956
+  _globals['_GETDOCUMENTREQUEST']._serialized_start=1958
+  _globals['_GETDOCUMENTREQUEST']._serialized_end=1990
+  _globals['_STREAMDOCUMENTREQUEST']._serialized_start=1992
+  _globals['_STREAMDOCUMENTREQUEST']._serialized_end=2027
+  _globals['_STREAMDOCUMENTRESPONSE']._serialized_start=2029
+  _globals['_STREAMDOCUMENTRESPONSE']._serialized_end=2105
+  _globals['_DOCUMENT']._serialized_start=2107
+  _globals['_DOCUMENT']._serialized_end=2181
+  _globals['_DOCUMENTSECTION']._serialized_start=2183
+  _globals['_DOCUMENTSECTION']._serialized_end=2265
+  _globals['_DOCUMENTRECORD']._serialized_start=2268
+  _globals['_DOCUMENTRECORD']._serialized_end=2416
+  _globals['_PRODUCTSERVICE']._serialized_start=2568
+  _globals['_PRODUCTSERVICE']._serialized_end=3808
 # @@protoc_insertion_point(module_scope)

@@ -296,6 +296,7 @@ class UpdateProductRequest(_message.Message):
 
     PRODUCT_FIELD_NUMBER: _builtins.int
     UPDATE_MASK_FIELD_NUMBER: _builtins.int
+    EXPECTED_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def product(self) -> Global___Product:
         """The product's id and the new values."""
@@ -304,15 +305,22 @@ class UpdateProductRequest(_message.Message):
     def update_mask(self) -> _field_mask_pb2.FieldMask:
         """Fields to change: title, description, category, price, stock. Must name at least one."""
 
+    @_builtins.property
+    def expected(self) -> Global___Product:
+        """The product as the caller read it; PRECONDITION_FAILED if it has changed since. Absent for no condition, but required
+        to change stock, which customers change too: PRECONDITION_REQUIRED without it.
+        """
+
     def __init__(
         self,
         *,
         product: Global___Product | None = ...,
         update_mask: _field_mask_pb2.FieldMask | None = ...,
+        expected: Global___Product | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["product", b"product", "update_mask", b"update_mask"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["expected", b"expected", "product", b"product", "update_mask", b"update_mask"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["product", b"product", "update_mask", b"update_mask"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["expected", b"expected", "product", b"product", "update_mask", b"update_mask"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -325,16 +333,22 @@ class DeleteProductRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
+    EXPECTED_FIELD_NUMBER: _builtins.int
     id: _builtins.int
     """Identifier of the product, at least 1."""
+    @_builtins.property
+    def expected(self) -> Global___Product:
+        """The product as the caller read it; PRECONDITION_FAILED if it has changed since. Absent for no condition."""
+
     def __init__(
         self,
         *,
         id: _builtins.int = ...,
+        expected: Global___Product | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["expected", b"expected"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["expected", b"expected", "id", b"id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -142,14 +142,16 @@ class ProductServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UpdateProduct(self, request, context):
-        """Changes the fields named by the mask and returns the product; NOT_FOUND if there is none.
+        """Changes the fields named by the mask and returns the product; NOT_FOUND if there is none, FAILED_PRECONDITION if it
+        is not as expected.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteProduct(self, request, context):
-        """Removes a product and its reviews; NOT_FOUND if there is none, FAILED_PRECONDITION while stock is reserved.
+        """Removes a product and its reviews; NOT_FOUND if there is none, FAILED_PRECONDITION while stock is reserved or if the
+        product is not as expected.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -47,9 +47,13 @@ class ProductServiceStub:
     CreateProduct: _grpc.UnaryUnaryMultiCallable[_product_pb2.CreateProductRequest, _product_pb2.Product]
     """Adds a product to the catalogue and returns it with its id."""
     UpdateProduct: _grpc.UnaryUnaryMultiCallable[_product_pb2.UpdateProductRequest, _product_pb2.Product]
-    """Changes the fields named by the mask and returns the product; NOT_FOUND if there is none."""
+    """Changes the fields named by the mask and returns the product; NOT_FOUND if there is none, FAILED_PRECONDITION if it
+    is not as expected.
+    """
     DeleteProduct: _grpc.UnaryUnaryMultiCallable[_product_pb2.DeleteProductRequest, _empty_pb2.Empty]
-    """Removes a product and its reviews; NOT_FOUND if there is none, FAILED_PRECONDITION while stock is reserved."""
+    """Removes a product and its reviews; NOT_FOUND if there is none, FAILED_PRECONDITION while stock is reserved or if the
+    product is not as expected.
+    """
     BatchListReviews: _grpc.UnaryUnaryMultiCallable[_product_pb2.BatchListReviewsRequest, _product_pb2.BatchListReviewsResponse]
     """Returns the first reviews of many products in one query."""
     ReserveStock: _grpc.UnaryUnaryMultiCallable[_product_pb2.ReserveStockRequest, _product_pb2.Reservation]
@@ -85,9 +89,13 @@ class ProductServiceAsyncStub(ProductServiceStub):
     CreateProduct: _aio.UnaryUnaryMultiCallable[_product_pb2.CreateProductRequest, _product_pb2.Product]  # type: ignore[assignment]
     """Adds a product to the catalogue and returns it with its id."""
     UpdateProduct: _aio.UnaryUnaryMultiCallable[_product_pb2.UpdateProductRequest, _product_pb2.Product]  # type: ignore[assignment]
-    """Changes the fields named by the mask and returns the product; NOT_FOUND if there is none."""
+    """Changes the fields named by the mask and returns the product; NOT_FOUND if there is none, FAILED_PRECONDITION if it
+    is not as expected.
+    """
     DeleteProduct: _aio.UnaryUnaryMultiCallable[_product_pb2.DeleteProductRequest, _empty_pb2.Empty]  # type: ignore[assignment]
-    """Removes a product and its reviews; NOT_FOUND if there is none, FAILED_PRECONDITION while stock is reserved."""
+    """Removes a product and its reviews; NOT_FOUND if there is none, FAILED_PRECONDITION while stock is reserved or if the
+    product is not as expected.
+    """
     BatchListReviews: _aio.UnaryUnaryMultiCallable[_product_pb2.BatchListReviewsRequest, _product_pb2.BatchListReviewsResponse]  # type: ignore[assignment]
     """Returns the first reviews of many products in one query."""
     ReserveStock: _aio.UnaryUnaryMultiCallable[_product_pb2.ReserveStockRequest, _product_pb2.Reservation]  # type: ignore[assignment]
@@ -150,7 +158,9 @@ class ProductServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _product_pb2.UpdateProductRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_product_pb2.Product, _abc.Awaitable[_product_pb2.Product]]:
-        """Changes the fields named by the mask and returns the product; NOT_FOUND if there is none."""
+        """Changes the fields named by the mask and returns the product; NOT_FOUND if there is none, FAILED_PRECONDITION if it
+        is not as expected.
+        """
 
     @_abc_1.abstractmethod
     def DeleteProduct(
@@ -158,7 +168,9 @@ class ProductServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _product_pb2.DeleteProductRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_empty_pb2.Empty, _abc.Awaitable[_empty_pb2.Empty]]:
-        """Removes a product and its reviews; NOT_FOUND if there is none, FAILED_PRECONDITION while stock is reserved."""
+        """Removes a product and its reviews; NOT_FOUND if there is none, FAILED_PRECONDITION while stock is reserved or if the
+        product is not as expected.
+        """
 
     @_abc_1.abstractmethod
     def BatchListReviews(

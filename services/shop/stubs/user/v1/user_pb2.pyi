@@ -270,6 +270,7 @@ class UpdateUserRequest(_message.Message):
 
     USER_FIELD_NUMBER: _builtins.int
     UPDATE_MASK_FIELD_NUMBER: _builtins.int
+    EXPECTED_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def user(self) -> Global___User:
         """The user's id and the new values."""
@@ -278,15 +279,20 @@ class UpdateUserRequest(_message.Message):
     def update_mask(self) -> _field_mask_pb2.FieldMask:
         """Fields to change: name, address. Must name at least one."""
 
+    @_builtins.property
+    def expected(self) -> Global___User:
+        """The user as the caller read it; PRECONDITION_FAILED if it has changed since. Absent for no condition."""
+
     def __init__(
         self,
         *,
         user: Global___User | None = ...,
         update_mask: _field_mask_pb2.FieldMask | None = ...,
+        expected: Global___User | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["update_mask", b"update_mask", "user", b"user"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["expected", b"expected", "update_mask", b"update_mask", "user", b"user"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["update_mask", b"update_mask", "user", b"user"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["expected", b"expected", "update_mask", b"update_mask", "user", b"user"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -299,16 +305,22 @@ class DeleteUserRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     ID_FIELD_NUMBER: _builtins.int
+    EXPECTED_FIELD_NUMBER: _builtins.int
     id: _builtins.int
     """Identifier of the user, at least 1."""
+    @_builtins.property
+    def expected(self) -> Global___User:
+        """The user as the caller read it; PRECONDITION_FAILED if it has changed since. Absent for no condition."""
+
     def __init__(
         self,
         *,
         id: _builtins.int = ...,
+        expected: Global___User | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["expected", b"expected"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["expected", b"expected", "id", b"id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

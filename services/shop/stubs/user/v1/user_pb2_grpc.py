@@ -121,14 +121,15 @@ class UserServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UpdateUser(self, request, context):
-        """Changes the fields named by the mask and returns the user; NOT_FOUND if there is none.
+        """Changes the fields named by the mask and returns the user; NOT_FOUND if there is none, FAILED_PRECONDITION if it is
+        not as expected.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteUser(self, request, context):
-        """Removes a user; NOT_FOUND if there is none. The orders and payments stay, and are nobody's.
+        """Removes a user; NOT_FOUND if there is none, FAILED_PRECONDITION if it is not as expected. The orders and payments stay, and are nobody's.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -52,9 +52,11 @@ class UserServiceStub:
     CreateUser: _grpc.UnaryUnaryMultiCallable[_user_pb2.CreateUserRequest, _user_pb2.User]
     """Adds a user; ALREADY_EXISTS if the e-mail is taken; RESOURCE_EXHAUSTED if too many passwords are being hashed."""
     UpdateUser: _grpc.UnaryUnaryMultiCallable[_user_pb2.UpdateUserRequest, _user_pb2.User]
-    """Changes the fields named by the mask and returns the user; NOT_FOUND if there is none."""
+    """Changes the fields named by the mask and returns the user; NOT_FOUND if there is none, FAILED_PRECONDITION if it is
+    not as expected.
+    """
     DeleteUser: _grpc.UnaryUnaryMultiCallable[_user_pb2.DeleteUserRequest, _empty_pb2.Empty]
-    """Removes a user; NOT_FOUND if there is none. The orders and payments stay, and are nobody's."""
+    """Removes a user; NOT_FOUND if there is none, FAILED_PRECONDITION if it is not as expected. The orders and payments stay, and are nobody's."""
 
 @_typing.type_check_only
 class UserServiceAsyncStub(UserServiceStub):
@@ -79,9 +81,11 @@ class UserServiceAsyncStub(UserServiceStub):
     CreateUser: _aio.UnaryUnaryMultiCallable[_user_pb2.CreateUserRequest, _user_pb2.User]  # type: ignore[assignment]
     """Adds a user; ALREADY_EXISTS if the e-mail is taken; RESOURCE_EXHAUSTED if too many passwords are being hashed."""
     UpdateUser: _aio.UnaryUnaryMultiCallable[_user_pb2.UpdateUserRequest, _user_pb2.User]  # type: ignore[assignment]
-    """Changes the fields named by the mask and returns the user; NOT_FOUND if there is none."""
+    """Changes the fields named by the mask and returns the user; NOT_FOUND if there is none, FAILED_PRECONDITION if it is
+    not as expected.
+    """
     DeleteUser: _aio.UnaryUnaryMultiCallable[_user_pb2.DeleteUserRequest, _empty_pb2.Empty]  # type: ignore[assignment]
-    """Removes a user; NOT_FOUND if there is none. The orders and payments stay, and are nobody's."""
+    """Removes a user; NOT_FOUND if there is none, FAILED_PRECONDITION if it is not as expected. The orders and payments stay, and are nobody's."""
 
 class UserServiceServicer(metaclass=_abc_1.ABCMeta):
     """Reads and changes users, and lets them log in.
@@ -139,7 +143,9 @@ class UserServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _user_pb2.UpdateUserRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_user_pb2.User, _abc.Awaitable[_user_pb2.User]]:
-        """Changes the fields named by the mask and returns the user; NOT_FOUND if there is none."""
+        """Changes the fields named by the mask and returns the user; NOT_FOUND if there is none, FAILED_PRECONDITION if it is
+        not as expected.
+        """
 
     @_abc_1.abstractmethod
     def DeleteUser(
@@ -147,6 +153,6 @@ class UserServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _user_pb2.DeleteUserRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_empty_pb2.Empty, _abc.Awaitable[_empty_pb2.Empty]]:
-        """Removes a user; NOT_FOUND if there is none. The orders and payments stay, and are nobody's."""
+        """Removes a user; NOT_FOUND if there is none, FAILED_PRECONDITION if it is not as expected. The orders and payments stay, and are nobody's."""
 
 def add_UserServiceServicer_to_server(servicer: UserServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

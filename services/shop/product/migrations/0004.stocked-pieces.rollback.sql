@@ -1,0 +1,1 @@
+ALTER TABLE shop_product.product DROP COLUMN stocked;

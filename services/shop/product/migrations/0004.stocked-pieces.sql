@@ -1,0 +1,13 @@
+-- How many pieces were ever put in: by adding the product, and by every change of its stock by hand. The audit holds
+-- what is in stock, reserved and sold to it.
+-- depends: 0003.documents
+
+-- NULL where the version before this one adds a product meanwhile: nobody counts its pieces.
+ALTER TABLE shop_product.product ADD COLUMN stocked bigint;
+
+UPDATE shop_product.product p
+SET stocked = p.stock + p.sold + coalesce((
+    SELECT sum(l.quantity)
+    FROM shop_product.reservation_line l JOIN shop_product.reservation r ON r.id = l.reservation_id
+    WHERE r.state = 'HELD' AND l.product_id = p.id
+), 0);
