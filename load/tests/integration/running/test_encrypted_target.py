@@ -1,4 +1,4 @@
-"""The shop's edge as anybody's target: TLS, HTTP/2, GraphQL, REST and gRPC with certificates of its own."""
+"""The shop's edge as a target of users: TLS with the run's certificates, HTTP/2, GraphQL, REST and gRPC."""
 
 from __future__ import annotations
 

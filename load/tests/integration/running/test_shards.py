@@ -31,8 +31,10 @@ pytestmark = [
 
 SECONDS = 3.0
 OF_THE_RUN = ("intended_ns", "started_ns", "ended_ns", "latency_ns", "trace_id", "order_id", "waves", "parallel")
-"""Columns that differ from one replay of a tape to the next: on a busy machine the first of two requests that are sent
-side by side may be answered before the second goes out."""
+"""Columns that differ from one replay of a tape to the next.
+
+Two requests are sent side by side, but on a busy machine the first may be answered before the second goes out.
+"""
 
 
 @dataclass
