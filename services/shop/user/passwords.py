@@ -78,13 +78,13 @@ class Argon2Passwords:
         self._pending += 1
         try:
             async with asyncio.timeout(remaining()):
-                result, seconds = await asyncio.get_running_loop().run_in_executor(self._threads, _timed, work)
+                result, seconds = await asyncio.get_running_loop().run_in_executor(self._threads, _run_timed, work)
         finally:
             self._pending -= 1
         self._mean_s += WEIGHT * (seconds - self._mean_s)
         return result
 
 
-def _timed(work: Callable[[], T]) -> tuple[T, float]:
+def _run_timed(work: Callable[[], T]) -> tuple[T, float]:
     began = time.monotonic()
     return work(), time.monotonic() - began

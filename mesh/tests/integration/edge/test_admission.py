@@ -74,7 +74,7 @@ class TranscodingRun(EdgeRun):
 async def gateway(
     edge: EdgeRun, answers_after_s: float, component: str = "rest-gateway", *, slow: bytes | tuple[bytes, ...] = b""
 ) -> AsyncIterator[None]:
-    """A stand-in that answers whatever begins with `slow` after that time, and the rest at once."""
+    """A stand-in that answers a request that begins with `slow` after that time, and others at once."""
 
     connected: list[asyncio.StreamWriter] = []
 

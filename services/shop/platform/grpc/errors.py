@@ -75,7 +75,7 @@ def restore(error: grpc.aio.AioRpcError, peer: str) -> ShopError:
 
 
 def _details(error: grpc.aio.AioRpcError) -> tuple[ErrorInfo, RetryInfo]:
-    """Returns the details that the services send; those that are missing are empty."""
+    """Returns the details that the services send; a missing one is empty."""
     info, retry = ErrorInfo(), RetryInfo()
     try:
         status = rpc_status.from_call(error)  # type: ignore[arg-type] # has all that from_call reads
