@@ -100,6 +100,8 @@ PUBLISHED = {
     GRAFANA: ("GRAFANA_PORT", 18084),
 }
 """What is reached from the machine itself: the variable that names the port there, and its default."""
+_APART: Service = {"driver_opts": {"isolate": "true"}}
+"""Podman passes packets between networks unless they are isolated; Docker always isolates them."""
 STARTED, HEALTHY = {"condition": "service_started"}, {"condition": "service_healthy"}
 DONE = {"condition": "service_completed_successfully"}
 _ELSEWHERE = Database("postgresql://nobody:nothing@nowhere/nothing", embedded=False)
@@ -141,7 +143,7 @@ def compose_files(topology: Topology, data: Data, folder: Path, *, metrics: bool
     document = {
         "name": f"hopwise-{topology.name.lower()}",
         "services": services,
-        "networks": {network: {} for network in networks},
+        "networks": dict.fromkeys(networks, _APART),
         "volumes": {volume: {} for volume in sorted(set(named)) if "/" not in volume},
     }
     return {FILE: HEADER + as_yaml([document]), **files}

@@ -173,6 +173,18 @@ def test_only_the_user_service_has_the_key_that_signs(project: Project, service:
     assert ("jwt-private.pem" in listed) == (service == "user")
 
 
+@needs_containers
+def test_a_container_reaches_only_its_own_networks(project: Project) -> None:
+    networks = json.loads(project.podman("inspect", f"{project.name}_postgres_1"))[0]["NetworkSettings"]["Networks"]
+    (address,) = [network["IPAddress"] for network in networks.values()]
+    port = ClusterPlaces.default().listens("postgres").port
+    dial = "timeout 3 bash -c 'exec 3<>/dev/tcp/{}/{}' 2>/dev/null && echo open || echo closed"
+    for service in (EDGE, *GATEWAYS):
+        assert project.inside(service, "bash", "-c", dial.format(address, port)).strip() == "closed", service
+    for service in SERVICES:
+        assert project.inside(service, "bash", "-c", dial.format("postgres", port)).strip() == "open", service
+
+
 @needs_kong
 def test_kong_takes_its_configuration(tmp_path: Path) -> None:
     plan = edge_plan(load_topology("hybrid"), ClusterPlaces.default(), Path("/dev/stdout"))

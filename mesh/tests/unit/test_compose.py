@@ -190,6 +190,7 @@ def test_a_process_shares_a_network_with_every_host_that_it_calls(name: str) -> 
         for caller, callees in called.items():
             for callee in callees:
                 assert any({caller, callee} <= network for network in together), f"{caller} cannot reach {callee}"
+        assert {network["driver_opts"]["isolate"] for network in document["networks"].values()} == {"true"}
         assert set(document["networks"]) == {each for one in services.values() for each in one.get("networks", [])}
 
 
