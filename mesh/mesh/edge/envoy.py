@@ -5,10 +5,10 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from mesh.description.places import Place
+from mesh.description.replies import GRAPHQL
 from mesh.description.topology import GATEWAYS, Protocol
 from mesh.edge import limits
 from mesh.edge.admission import (
@@ -21,7 +21,7 @@ from mesh.edge.admission import (
 )
 from mesh.edge.plan import EdgePlan, Upstream
 from mesh.edge.plugins import plugins_of
-from mesh.edge.replies import GRAPHQL, GRAPHQL_TYPE, INVALID, METHOD, NOWHERE, REPLIES, Reply
+from mesh.edge.replies import INVALID, METHOD, NOWHERE, REPLIES
 from mesh.edge.routes import Match, Route, routes
 from mesh.envoy_config import (
     DESCRIPTOR,
@@ -36,6 +36,7 @@ from mesh.envoy_config import (
     pipe_address,
     tcp_address,
 )
+from mesh.envoy_replies import header, mapper, mappers_of, of_call, path, shapes
 
 if TYPE_CHECKING:
     from mesh.sidecars.certificates import Certificate
@@ -55,22 +56,7 @@ TOO_LARGE = {"start": limits.LARGEST_BODY + 1, "end": 2**63 - 1}
 """Length that a request tells beforehand, so that nobody waits for its body."""
 BUFFER = "envoy.filters.http.buffer"
 OVERRIDE = "override_stream_error_on_invalid_http_message"
-DETAILS = "grpc-status-details-bin"
 COMPRESSOR = "envoy.filters.http.compressor"
-OVERWRITE = "OVERWRITE_IF_EXISTS_OR_ADD"
-_CALLS_GRPC = (
-    {"header_filter": {"header": {"name": "content-type", "string_match": {"prefix": "application/grpc"}}}},
-    # What the transcoder has made a call of came as JSON; no client can bring this header.
-    {"header_filter": {"header": {"name": "x-envoy-original-method", "present_match": False}}},
-)
-
-
-def _path(regex: str) -> dict[str, Any]:
-    return {"header_filter": {"header": {"name": ":path", "string_match": {"safe_regex": {"regex": regex}}}}}
-
-
-_ASKS_GRAPHQL = (_path(f"{GRAPHQL}([/?].*)?"),)
-_ACCEPTS_GRAPHQL = {"header_filter": {"header": {"name": "accept", "string_match": {"contains": GRAPHQL_TYPE}}}}
 
 
 def render(plan: EdgePlan) -> dict[str, Any]:
@@ -94,7 +80,7 @@ def render(plan: EdgePlan) -> dict[str, Any]:
         manager["tracing"]["random_sampling"] = {"value": plan.sampling}
     manager["local_reply_config"] = {"mappers": _mappers(table, transcodes=topology.transcodes)}
     (host,) = manager["route_config"]["virtual_hosts"]
-    host["request_headers_to_add"] = [_header(limits.MARK, "1")]
+    host["request_headers_to_add"] = [header(limits.MARK, "1")]
     action = {**host.pop("upstream_action"), "timeout": f"{limits.ANSWER_S}s"}
     host["routes"] += [
         {"match": {"connect_matcher": {}}, **_refused(400)},
@@ -257,10 +243,10 @@ def _route(
         rendered["route"]["host_rewrite_literal"] = upstream.authority
     if upstream.protocol is Protocol.GRPC and plan.topology.transcodes:
         # The transcoder's clients read calls by GET, and calls say nothing of caches.
-        rendered["response_headers_to_add"] = [_header(name, value, "ADD_IF_ABSENT") for name, value in PERSONAL]
+        rendered["response_headers_to_add"] = [header(name, value, "ADD_IF_ABSENT") for name, value in PERSONAL]
     if upstream.protocol is Protocol.GRPC:
         # gRPC resets a call without it, which would be UNAVAILABLE to the client.
-        rendered["request_headers_to_add"] = [_header("te", "trailers")]
+        rendered["request_headers_to_add"] = [header("te", "trailers")]
     if plan.topology.transcodes and route.component in GATEWAYS:
         # A gateway compresses its own answers, as it does where there is no transcoder.
         per_route = "envoy.extensions.filters.http.compressor.v3.CompressorPerRoute"
@@ -309,82 +295,16 @@ def _address(place: Place) -> dict[str, Any]:
 def _mappers(table: Sequence[Route], *, transcodes: bool) -> list[dict[str, Any]]:
     """Envoy's `local_reply_config.mappers` of all replies."""
     told = [replace(reply, detail=LOCAL_REPLY) if reply is INVALID and transcodes else reply for reply in REPLIES]
-    return [mapper for reply in told for mapper in (_mappers_of(reply) if reply is not METHOD else _allowing(table))]
-
-
-def _mappers_of(reply: Reply) -> Iterator[dict[str, Any]]:
-    yield _of_call(reply)
-    for asked, body in _shapes(reply):
-        yield _mapper(reply, asked, body)
+    return [one for reply in told for one in (mappers_of(reply) if reply is not METHOD else _allowing(table))]
 
 
 def _allowing(table: Sequence[Route]) -> Iterator[dict[str, Any]]:
     """The mappers of a refused method, each with the methods that its route has."""
-    yield _of_call(METHOD)
-    shapes = list(_shapes(METHOD))
+    yield of_call(METHOD)
+    bodies = list(shapes(METHOD))
     for route in table:
-        allow = _header("allow", ", ".join(route.methods))
-        for asked, body in shapes:
+        allow = header("allow", ", ".join(route.methods))
+        for asked, body in bodies:
             if bool(asked) == route.path.startswith(GRAPHQL):
-                yield _mapper(METHOD, [_path(f"{route.pattern}([?].*)?"), *asked], body, allow)
-    yield from _mappers_of(replace(NOWHERE, least=METHOD.least, most=METHOD.most, status=NOWHERE.least))
-
-
-def _shapes(reply: Reply) -> Iterator[tuple[Sequence[Mapping[str, Any]], dict[str, Any]]]:
-    """The body for each kind of client over HTTP, with the filters by which Envoy knows the client."""
-    errors = {"errors": [{"message": reply.detail, "extensions": reply.extensions}]}
-    yield [*_ASKS_GRAPHQL, _ACCEPTS_GRAPHQL], {"content_type": GRAPHQL_TYPE, "json_format": errors}
-    yield _ASKS_GRAPHQL, {"content_type": "application/json", "json_format": errors}
-    problem = {
-        "type": reply.type,
-        "title": reply.title,
-        "status": "%RESPONSE_CODE%",
-        "detail": reply.detail,
-        "instance": "%PATH(NQ)%",
-        "code": reply.code,
-    }
-    yield (), {"content_type": "application/problem+json", "json_format": problem, "omit_empty_values": True}
-
-
-def _mapper(
-    reply: Reply, asked: Sequence[Mapping[str, Any]], body: Mapping[str, Any], *headers: Mapping[str, Any]
-) -> dict[str, Any]:
-    again = [_header("retry-after", str(reply.retry_after_s))] if reply.retry_after_s else []
-    return {
-        "filter": {"and_filter": {"filters": [*asked, *_within(reply)]}},
-        "body_format_override": body,
-        "headers_to_add": [_NO_STORE, *again, *headers],
-        **_given(reply),
-    }
-
-
-def _of_call(reply: Reply) -> dict[str, Any]:
-    again = [_header(DETAILS, reply.grpc_details)] if reply.grpc_details else []
-    return {
-        "filter": {"and_filter": {"filters": [*_CALLS_GRPC, *_within(reply)]}},
-        "headers_to_add": [_header("grpc-status", str(reply.grpc_status)), *again],
-        "body_format_override": {"text_format_source": {"inline_string": reply.detail}},
-        **_given(reply),
-    }
-
-
-def _given(reply: Reply) -> dict[str, Any]:
-    return {"status_code": reply.status} if reply.status else {}
-
-
-@cache
-def _within(reply: Reply) -> Sequence[Mapping[str, Any]]:
-    return [_status("GE", reply.least), _status("LE", reply.most)]
-
-
-def _header(name: str, value: str, action: str = OVERWRITE) -> dict[str, Any]:
-    return {"header": {"key": name, "value": value}, "append_action": action}
-
-
-_NO_STORE = _header("cache-control", "no-store")
-
-
-def _status(op: str, value: int) -> dict[str, Any]:
-    # Envoy wants a name under which the number could be changed while it runs.
-    comparison = {"op": op, "value": {"default_value": value, "runtime_key": f"edge.reply.{value}"}}
-    return {"status_code_filter": {"comparison": comparison}}
+                yield mapper(METHOD, [path(f"{route.pattern}([?].*)?"), *asked], body, allow)
+    yield from mappers_of(replace(NOWHERE, least=METHOD.least, most=METHOD.most, status=NOWHERE.least))

@@ -8,11 +8,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mesh.description.replies import GRAPHQL, GRAPHQL_TYPE, Reply
 from mesh.description.topology import EDGE, Protocol, Topology
 from mesh.edge import limits
 from mesh.edge.plan import EdgePlan, Upstream
 from mesh.edge.plugins import consumers, plugins_of
-from mesh.edge.replies import GRAPHQL, GRAPHQL_TYPE, REPLIES, Reply
+from mesh.edge.replies import REPLIES
 from mesh.edge.routes import Match, Route, routes
 from mesh.errors import SwitchError
 

@@ -1,4 +1,4 @@
-"""Resources for what Istio's own have no word for: how a sidecar names its spans, and the caller's remaining time."""
+"""Patches for what Istio's own resources cannot express: names of spans, the caller's remaining time, local replies."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from mesh.description.places import Place
 from mesh.description.ports import Ports
 from mesh.envoy_config import TYPES, base_config
+from mesh.envoy_replies import RETRIED_UNSENT, sidecar_replies
 from mesh.istio.resource import ENVOY, NATIVE, ROOT_NAMESPACE, TELEMETRY, Naming, Resource
 from mesh.istio.services import JAEGER, JAEGER_PORT, selector
 from mesh.sidecars.envoy import BASE_FILE, name_spans
@@ -44,7 +45,7 @@ def span_patches(workload: Workload, to: Place, naming: Naming = NATIVE) -> list
 
 
 def time_limits(naming: Naming = NATIVE) -> Resource:
-    """Every sidecar minds the time that the caller has left."""
+    """Has every sidecar keep to the time that the caller has left, and retry requests that no instance has seen."""
     # The time that the caller has left comes in x-envoy-expected-rq-timeout-ms. It is the sidecar's limit too.
     router = {"@type": f"{TYPES}/envoy.extensions.filters.http.router.v3.Router", "respect_expected_rq_timeout": True}
     match = {"listener": {"filterChain": {"filter": {"name": MANAGER, "subFilter": {"name": ROUTER}}}}}
@@ -52,7 +53,9 @@ def time_limits(naming: Naming = NATIVE) -> Resource:
     # Istio's routes have Envoy write its own limit into grpc-timeout, over a shorter one of the caller. Envoy leaves
     # the header alone where a route limits the duration of streams; 0 is no limit.
     routed = {"vhost": {"route": {"action": "ROUTE"}}}
-    stream = {"route": {"max_stream_duration": {"max_stream_duration": "0s"}}}
+    # A VirtualService cannot name the header that its `retriable-headers` looks for.
+    retry = {"retriable_headers": RETRIED_UNSENT["retriable_headers"]}
+    stream = {"route": {"max_stream_duration": {"max_stream_duration": "0s"}, "retry_policy": retry}}
     patches = [
         {"applyTo": "HTTP_FILTER", "match": match, "patch": {"operation": "MERGE", "value": value}},
         {
@@ -95,6 +98,7 @@ def _manager_patch(
     # Istio samples 1 % unless it is told otherwise; calls that bring a trace context keep its decision in any case only
     # if all may be sampled.
     manager["tracing"]["random_sampling"] = {"value": 100.0}
+    manager["local_reply_config"] = sidecar_replies(inbound=direction == "inbound")
     # Istio's own provider has one name for both directions. A patch replaces it whole.
     provider = manager["tracing"]["provider"]["typed_config"]
     name_spans(provider, workload, direction, instance)

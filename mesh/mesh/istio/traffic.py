@@ -8,6 +8,7 @@ from typing import Any
 from mesh.description.streams import MOST_STREAMS
 from mesh.description.switches import Switches
 from mesh.description.topology import Protocol, Topology
+from mesh.envoy_replies import RETRIED_UNSENT, UNSENT
 from mesh.istio.resource import NATIVE, Naming, Resource
 from mesh.istio.services import IDLE_TIMEOUT, SPOKEN
 from mesh.sidecars.envoy import EJECTED_FOR, FAILURES_IN_A_ROW, LOOKED_AT_EVERY, MOST_EJECTED, REPEATED_WHEN, TIMEOUT
@@ -118,17 +119,18 @@ def _routes(
     ]
     faults = _faults(service, inbound.protocol, switches)
     unlimited = {**({"fault": faults} if faults else {}), "route": route}
-    common = {**unlimited, "timeout": TIMEOUT}
+    common = {**unlimited, "timeout": TIMEOUT, "headers": {"response": {"remove": [UNSENT]}}}
     by_caller = {"sourceLabels": {"app": caller}}
     never = {"retries": {"attempts": 0}}
-    once = {"name": f"{caller}-once", "match": [by_caller], **common, **never}
+    unsent = {"attempts": 1, "retryOn": RETRIED_UNSENT["retry_on"]}
+    once = {"name": f"{caller}-once", "match": [by_caller], **common, "retries": unsent}
     paths = [{**by_caller, "uri": {"regex": path}} for path in lasting]
     # Istio refuses a time of 0 and takes none for no limit.
     first = [{"name": f"{caller}-lasting", "match": paths, **unlimited, **never}] if paths else []
     repeatable = _repeatable(service, inbound.protocol)
     if not repeatable:
         return [*first, once]
-    retries = {"attempts": 1, "retryOn": REPEATED_WHEN[inbound.protocol]}
+    retries = {"attempts": 1, "retryOn": f"{REPEATED_WHEN[inbound.protocol]},{unsent['retryOn']}"}
     matches = [{**by_caller, **match} for match in repeatable]
     return [*first, {"name": f"{caller}-repeatable", "match": matches, **common, "retries": retries}, once]
 

@@ -28,6 +28,7 @@ from mesh.envoy_config import (
     show_metrics,
     tcp_address,
 )
+from mesh.envoy_replies import RETRIED_UNSENT, UNSENT, sidecar_replies
 from mesh.paths import RunFolder
 from mesh.sidecars.certificates import Certificate
 from mesh.sidecars.retries import repeatable_paths
@@ -171,13 +172,15 @@ class StaticMesh:
             {"name": _outbound_cluster(outbound, version), "weight": weight} for version, weight in split.items()
         ]
         where = {"weighted_clusters": {"clusters": clusters}} if len(clusters) > 1 else {"cluster": clusters[0]["name"]}
-        action = {**where, "timeout": TIMEOUT}
-        once_more = {"retry_on": REPEATED_WHEN.get(outbound.protocol), "num_retries": 1, **ON_ANOTHER_INSTANCE}
-        again = {**action, "retry_policy": once_more}
+        unsent = {**RETRIED_UNSENT, "num_retries": 1, **ON_ANOTHER_INSTANCE}
+        action = {**where, "timeout": TIMEOUT, "retry_policy": unsent}
+        when = f"{REPEATED_WHEN.get(outbound.protocol)},{RETRIED_UNSENT['retry_on']}"
+        again = {**action, "retry_policy": {**unsent, "retry_on": when}}
         # The edge ends an answer that lasts when nothing comes any more.
         lasting = {**where, "timeout": "0s"}
         if callee in GATEWAYS:
             manager["upgrade_configs"] = _upgrades(outbound.protocol)
+        manager["route_config"]["virtual_hosts"][0]["response_headers_to_remove"] = [UNSENT]
         _routes(manager)[:] = [
             *(
                 {"match": {"safe_regex": {"regex": path}}, "route": lasting}
@@ -261,6 +264,7 @@ def _named(
     manager: dict[str, Any] = listener["filter_chains"][0]["filters"][0]["typed_config"]
     listener["name"] = manager["stat_prefix"] = manager["route_config"]["name"] = name
     manager["codec_type"] = "HTTP2" if protocol is Protocol.GRPC else "HTTP1"
+    manager["local_reply_config"] = sidecar_replies(inbound=direction == "inbound")
     name_spans(manager["tracing"]["provider"]["typed_config"], workload, direction, workload.name)
     return manager
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from socket import SHUT_RDWR
 from typing import Any
 
 import httpx
@@ -85,11 +87,21 @@ class StandIn(socketserver.ThreadingUnixStreamServer):
         self.name = name
         self.requests = 0
         self.seen: Counter[str] = Counter()
+        self.connections: list[Any] = []
         threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def stop(self) -> None:
+        """Closes all connections and accepts no more, as when a process dies."""
+        self.shutdown()
+        self.server_close()
+        for connection in self.connections:
+            with contextlib.suppress(OSError):
+                connection.shutdown(SHUT_RDWR)
 
     def get_request(self) -> tuple[Any, Any]:
         """A connection; a Unix domain socket has no address of a client."""
         connection, _ = super().get_request()
+        self.connections.append(connection)
         return connection, ("local", 0)
 
 
@@ -132,8 +144,7 @@ class MeshRun(Run):
     def tidy(self) -> None:
         """Stops the stand-ins."""
         for stand_in in self.stand_ins.values():
-            stand_in.shutdown()
-            stand_in.server_close()
+            stand_in.stop()
 
     def workload(self, name: str) -> Workload:
         """One workload."""

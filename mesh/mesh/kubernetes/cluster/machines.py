@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mesh.kubernetes.cluster.kubectl import Kubectl
-from mesh.kubernetes.cluster.sidecars import PROXY
+from mesh.kubernetes.manifests.ingress import PROXY
 
 #: Ticks of `/proc/stat` in a second: USER_HZ, the same on every Linux that Kubernetes runs on.
 TICKS = 100

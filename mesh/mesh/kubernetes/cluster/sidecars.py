@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from mesh.description.topology import EDGE
 from mesh.kubernetes.cluster.kubectl import Kubectl
+from mesh.kubernetes.manifests.ingress import PROXY
 from mesh.sidecars.stats import STATS, Answer, SidecarFacts, counters_of, facts_of
 
-PROXY = "istio-proxy"
 INBOUND = "0.0.0.0_15006"
 """Where Istio's iptables lead whatever comes to a pod."""
 

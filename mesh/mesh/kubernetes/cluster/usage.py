@@ -16,7 +16,7 @@ from typing import Any
 
 from mesh.errors import ClusterError
 from mesh.kubernetes.cluster.kubectl import Kubectl
-from mesh.kubernetes.cluster.sidecars import PROXY
+from mesh.kubernetes.manifests.ingress import PROXY
 
 KUBELET, METRICS_API = "kubelet", "metrics API"
 CPU, MEMORY = "container_cpu_usage_seconds_total", "container_memory_working_set_bytes"

@@ -17,6 +17,8 @@ GATEWAY_API = "gateway.networking.k8s.io/v1"
 GATEWAY = "shop"
 GATEWAY_POD = f"{GATEWAY}-istio"
 """The name that Istio gives to the gateway's Deployment and Service."""
+PROXY = "istio-proxy"
+"""The name that Istio gives to the container of its proxy, in a gateway's pod as in a sidecar's."""
 PORT, TLS_PORT = 80, 443
 """Where the gateway listens, without TLS and with it."""
 CERTIFICATE = "shop-tls"
@@ -82,7 +84,7 @@ _ANYBODY: Document = {
 
 def _pods(options: ClusterOptions) -> dict[str, str]:
     """What Istio adds to the resources that it makes of the Gateway: the namespace's standard, and a second pod."""
-    scaled = autoscaler(GATEWAY_POD, options)["spec"]
+    scaled = autoscaler(GATEWAY_POD, options, PROXY)["spec"]
     standard = {"template": {"spec": {"securityContext": {"seccompProfile": {"type": "RuntimeDefault"}}}}}
     specs = {"deployment": standard, "horizontalPodAutoscaler": scaled, "podDisruptionBudget": {"maxUnavailable": 1}}
     return {kind: json.dumps({"spec": spec}) for kind, spec in specs.items()}

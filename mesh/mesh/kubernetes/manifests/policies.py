@@ -165,11 +165,18 @@ def disruption_budget(name: str, options: ClusterOptions) -> Document:
     return document("PodDisruptionBudget", "policy/v1", name, options, spec=spec)
 
 
-def autoscaler(name: str, options: ClusterOptions) -> Document:
-    """Adds pods of a component that is busy; at least two are there, on different nodes if there are several."""
+def autoscaler(name: str, options: ClusterOptions, container: str = "") -> Document:
+    """Adds pods of a component that is busy; at least two are there, on different nodes if there are several.
+
+    Args:
+        name: Name of the Deployment.
+        options: Where the resource goes.
+        container: The container whose CPU counts; by default, it has the Deployment's name.
+    """
     target = {"type": "AverageValue", "averageValue": BUSY}
-    # Of the component alone: what a sidecar takes beside it would make pods before the component needs any.
-    metric = {"type": "ContainerResource", "containerResource": {"name": "cpu", "container": name, "target": target}}
+    # Of one container: the CPU time of a sidecar would add pods before the component needs any.
+    measured = {"name": "cpu", "container": container or name, "target": target}
+    metric = {"type": "ContainerResource", "containerResource": measured}
     return document(
         "HorizontalPodAutoscaler",
         "autoscaling/v2",

@@ -21,6 +21,7 @@ from stand_ins import MeshRun, needs_istio
 from mesh.description.ports import Ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import Protocol, load_topology, names
+from mesh.envoy_replies import UNSENT
 from mesh.paths import RunFolder
 from mesh.sidecars.certificates import Authority, Certificate, issue, make_authority
 from mesh.sidecars.stats import read_facts
@@ -151,6 +152,26 @@ def test_a_failed_read_is_repeated_once_and_a_write_never(start: Start) -> None:
         assert product.requests == 4
         assert client.post("/", headers={"x-fail": "503"}).status_code == 503
         assert product.requests == 5
+
+
+def test_a_write_that_no_process_has_seen_goes_to_another_replica(start: Start) -> None:
+    run = start(replicas="payment:2")
+    with run.caller("order", "payment") as client:
+        run.stand_ins["payment-2"].stop()
+        answers = [client.post("/") for _ in range(40)]
+        assert {(answer.status_code, answer.json()["served_by"]) for answer in answers} == {(200, "payment")}
+        assert run.stand_ins["payment"].requests == 40
+        # A process that answers has seen the request, also if its answer says that it is away.
+        assert client.post("/", headers={"x-fail": "503"}).status_code == 503
+        assert run.stand_ins["payment"].requests == 41
+        run.stand_ins["payment"].stop()
+        away = client.post("/v1/payments?card=1")
+        assert (away.status_code, away.headers["content-type"]) == (503, "application/problem+json")
+        problem = {name: away.json()[name] for name in ("status", "code", "instance")}
+        assert problem == {"status": 503, "code": "UNAVAILABLE", "instance": "/v1/payments"}
+        (error,) = client.post("/graphql").json()["errors"]
+        assert error["extensions"]["code"] == "UNAVAILABLE"
+        assert UNSENT not in away.headers
 
 
 def test_an_instance_that_keeps_failing_is_left_alone_for_a_while(start: Start) -> None:

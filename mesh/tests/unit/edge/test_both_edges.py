@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mesh.description.ports import load_ports
+from mesh.description.replies import GRAPHQL_TYPE
 from mesh.description.switches import SWITCHES
 from mesh.description.topology import Topology, load_topology, names, parse_topology
 from mesh.edge import envoy, kong, limits
 from mesh.edge.plan import EdgePlan, edge_plan
 from mesh.edge.plugins import REQUEST_ID, REQUESTS_PER_S
-from mesh.edge.replies import GRAPHQL_TYPE
 from mesh.errors import SwitchError
 
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})

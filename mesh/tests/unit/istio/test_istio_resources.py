@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ import yaml
 from mesh.description.ports import Ports, load_ports
 from mesh.description.switches import Switches, parse_switches
 from mesh.description.topology import Topology, load_topology, names, parse_topology
+from mesh.envoy_replies import UNSENT
 from mesh.istio.resource import MADE_FOR, ROOT_NAMESPACE, Resource, write_resources
 from mesh.istio.resources import resources
 from mesh.paths import RunFolder
@@ -100,7 +102,7 @@ def test_without_mtls_nobody_is_asked_who_calls() -> None:
     assert spec(made(mtls="on"), "PeerAuthentication", "default") == {"mtls": {"mode": "STRICT"}}
 
 
-def test_only_calls_that_change_nothing_are_repeated_and_those_once() -> None:
+def test_calls_that_change_nothing_are_repeated_once_and_others_only_if_no_instance_has_seen_them() -> None:
     over_grpc = routes(made(), "order")["graphql-gateway-repeatable"]
     assert {match["uri"]["exact"].rpartition("/")[2] for match in over_grpc["match"]} == {
         "GetOrder",
@@ -113,8 +115,26 @@ def test_only_calls_that_change_nothing_are_repeated_and_those_once() -> None:
     assert over_rest["rest-gateway-repeatable"]["match"] == [
         {"sourceLabels": {"app": "rest-gateway"}, "method": {"exact": "GET"}}
     ]
-    assert over_rest["rest-gateway-once"]["retries"] == {"attempts": 0}
+    assert over_rest["rest-gateway-repeatable"]["retries"]["retryOn"].startswith("connect-failure,")
+    assert "gateway-error" in over_rest["rest-gateway-repeatable"]["retries"]["retryOn"]
+    unsent = {"attempts": 1, "retryOn": "connect-failure,refused-stream,retriable-headers"}
+    assert over_rest["rest-gateway-once"]["retries"] == unsent
+    assert over_rest["rest-gateway-once"]["headers"] == {"response": {"remove": [UNSENT]}}
     assert list(routes(made("graphql"), "order")) == ["graphql-gateway-once"]
+
+
+@pytest.mark.parametrize("direction", ["inbound", "outbound"])
+def test_only_the_callees_sidecar_marks_what_it_could_not_pass_on(direction: str) -> None:
+    patches = spec(made(), "EnvoyFilter", "order")["configPatches"]
+    (replies,) = [
+        patch["patch"]["value"]["typed_config"]["local_reply_config"]
+        for patch in patches
+        if patch["match"]["context"] == f"SIDECAR_{direction.upper()}" and patch["applyTo"] == "NETWORK_FILTER"
+    ]
+    assert (UNSENT in json.dumps(replies)) == (direction == "inbound")
+    assert "application/problem+json" in json.dumps(replies)
+    routed = spec(made(), "EnvoyFilter", "time-limits")["configPatches"][1]["patch"]["value"]["route"]
+    assert routed["retry_policy"]["retriable_headers"] == [{"name": UNSENT, "present_match": True}]
 
 
 def test_each_caller_reaches_the_port_of_its_protocol() -> None:

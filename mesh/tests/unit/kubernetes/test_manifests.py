@@ -350,6 +350,28 @@ def test_pods_of_the_gateway_keep_to_the_namespaces_standard_and_are_two() -> No
     assert json.loads(data["podDisruptionBudget"])["spec"] == {"maxUnavailable": 1}
 
 
+@pytest.mark.parametrize(("topology", "switches"), VARIANTS)
+def test_every_autoscaler_measures_a_container_of_its_pods(topology: str, switches: str) -> None:
+    resources = everything(topology, switches)
+    # Istio makes the pods of its gateway, whose only container it names as it names a sidecar.
+    containers = {"shop-istio": ["istio-proxy"]}
+    for each in resources:
+        if each["kind"] == "Deployment":
+            names = [container["name"] for container in each["spec"]["template"]["spec"]["containers"]]
+            containers[each["metadata"]["name"]] = names
+    scalers = [each["spec"] for each in resources if each["kind"] == "HorizontalPodAutoscaler"]
+    # The production overlay's patch changes the claim of the first container.
+    assert all(containers[name][0] == name for name in (scaler["scaleTargetRef"]["name"] for scaler in scalers))
+    data = [each["data"] for each in resources if each["kind"] == "ConfigMap"]
+    scalers += [
+        json.loads(each["horizontalPodAutoscaler"])["spec"] for each in data if "horizontalPodAutoscaler" in each
+    ]
+    assert scalers
+    for scaler in scalers:
+        (metric,) = scaler["metrics"]
+        assert metric["containerResource"]["container"] in containers[scaler["scaleTargetRef"]["name"]]
+
+
 def test_without_certificates_nobody_is_refused_and_the_gateway_needs_no_permission() -> None:
     assert not [each for each in everything("hybrid", "istio") if each["kind"] == "AuthorizationPolicy"]
 

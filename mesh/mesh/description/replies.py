@@ -1,0 +1,77 @@
+"""What a proxy itself answers when it cannot pass a request on: the shop's errors, shaped as a gateway shapes them.
+
+A problem (RFC 9457) over HTTP, errors as GraphQL has them where clients send GraphQL, a status and a message over gRPC.
+None of them says what is behind the proxy. Codes, titles and types are those of `shop.platform.errors`.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import dataclass
+from typing import Any
+
+GRAPHQL = "/graphql"
+"""The path at and below which errors have GraphQL's shape."""
+DOMAIN = "hopwise"
+"""Whose the codes are, over gRPC."""
+GRAPHQL_TYPE = "application/graphql-response+json"
+"""Media type of GraphQL's answers; clients that do not accept it get `application/json`."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One kind of failure.
+
+    Attributes:
+        least: The lowest HTTP status that it is for.
+        most: The highest HTTP status that it is for.
+        code: The shop's error code.
+        title: Title of the problem.
+        grpc_status: Number of the status over gRPC.
+        detail: Message for the client.
+        retry_after_s: After how many seconds the same request may work; None where time alone changes nothing.
+        status: The HTTP status that clients get, where it is another one than the program's own; 0 where it is not.
+    """
+
+    least: int
+    most: int
+    code: str
+    title: str
+    grpc_status: int
+    detail: str
+    retry_after_s: int | None = None
+    status: int = 0
+
+    @property
+    def type(self) -> str:
+        """The problem's type, a URI."""
+        return f"https://hopwise.invalid/problems/{self.code.lower().replace('_', '-')}"
+
+    @property
+    def extensions(self) -> dict[str, Any]:
+        """The `extensions` of GraphQL's error."""
+        return {"code": self.code} | ({"retryAfter": self.retry_after_s} if self.retry_after_s else {})
+
+    @property
+    def grpc_details(self) -> str | None:
+        """The status with its reason and when to call again, as the services send it in `grpc-status-details-bin`; None
+        where it does not say when.
+        """
+        if self.retry_after_s is None:
+            return None
+        from google.protobuf.any_pb2 import Any as Packed
+        from google.protobuf.duration_pb2 import Duration
+        from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
+        from google.rpc.status_pb2 import Status
+
+        again = RetryInfo(retry_delay=Duration(seconds=self.retry_after_s))
+        told = [ErrorInfo(reason=self.code, domain=DOMAIN), again]
+        details = [Packed() for _ in told]
+        for packed, one in zip(details, told, strict=True):
+            packed.Pack(one)
+        status = Status(code=self.grpc_status, message=self.detail, details=details)
+        return b64encode(status.SerializeToString(deterministic=True)).decode().rstrip("=")
+
+
+AWAY = Reply(502, 503, "UNAVAILABLE", "Unavailable", 14, "the shop does not answer; try again", 1)
+LATE = Reply(504, 504, "DEADLINE_EXCEEDED", "Deadline exceeded", 4, "the shop did not answer in time; try again")
