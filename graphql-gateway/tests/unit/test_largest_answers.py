@@ -100,13 +100,13 @@ def arguments(draws: random.Random, name: str, field: GraphQLField) -> str:
 
 def is_allowed(schema: GraphQLSchema, text: str, *, is_partner: bool) -> bool:
     try:
-        cost, limit = priced(schema, text, is_partner=is_partner)
+        cost, limit = price(schema, text, is_partner=is_partner)
     except ShopError:  # another limit
         return False
     return cost <= limit
 
 
-def priced(schema: GraphQLSchema, text: str, *, is_partner: bool = False) -> tuple[int, int]:
+def price(schema: GraphQLSchema, text: str, *, is_partner: bool = False) -> tuple[int, int]:
     """Returns what a document costs, and how much it may cost."""
     prepared = prepare(schema, text, CostModel)
     assert prepared.cost is not None
@@ -140,7 +140,7 @@ async def test_no_answer_has_more_fields_than_its_document_costs(largest: Any, s
     schema, is_partner = SCHEMAS[not largest.is_program], seed % 2 == 1
     text = grown(schema, seed, is_partner=is_partner)
     fields = fields_of((await answer_of(largest, text, partner=is_partner))["data"])
-    cost, _ = priced(schema, text)
+    cost, _ = price(schema, text)
     print(f"{fields} fields at a cost of {cost}: {text}")
     assert 0 < fields <= cost
 
@@ -151,7 +151,7 @@ async def test_no_answer_to_the_largest_documents_has_more(largest: Any, text: s
     answer = await answer_of(largest, text, variables)
     assert "errors" not in answer
     fields = fields_of(answer["data"])
-    cost, _ = priced(SCHEMAS[False], text)
+    cost, _ = price(SCHEMAS[False], text)
     assert cost / 20 < fields <= cost
 
 

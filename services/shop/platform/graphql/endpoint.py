@@ -165,7 +165,7 @@ class Endpoint:
                 name_operation(operation.operation.value, name_of(operation))
                 if METERS:
                     tell(operation=first_field(operation))
-                # A mutation is not left half done: it goes on until its deadline.
+                # A mutation is not left half done: it continues until its deadline.
                 awaited = nullcontext() if is_mutation(operation) else while_awaited(receive, context.execution)
                 with child_span("graphql.execute"), awaited:
                     result = await self._schema.execute(

@@ -1,6 +1,6 @@
 """How far one execution of a document may go, and when others have their turn.
 
-graphql-core completes whatever needs no call in one go. Meanwhile the event loop runs nothing else, so neither a
+graphql-core completes everything that needs no call in one go. Meanwhile the event loop runs nothing else, so neither a
 deadline nor a client that leaves can end it. Therefore every field that returns a list asks the execution for it, which
 
 - counts the fields that its items will have, and stops at the limit;
@@ -179,17 +179,17 @@ def count_lists(schema: GraphQLSchema) -> None:
         # Those of introspection belong to graphql-core, and depend on the schema alone.
         if isinstance(named, GraphQLObjectType) and not named.name.startswith("__"):
             for field in filter(returns_list, named.fields.values()):
-                field.resolve = _counted(field.resolve or default_field_resolver)
+                field.resolve = _count(field.resolve or default_field_resolver)
 
 
-def _counted(resolve: GraphQLFieldResolver) -> Callable[..., Any]:
-    def resolved(source: Any, info: GraphQLResolveInfo[Any], **arguments: Any) -> Any:
+def _count(resolve: GraphQLFieldResolver) -> Callable[..., Any]:
+    def resolve_list(source: Any, info: GraphQLResolveInfo[Any], **arguments: Any) -> Any:
         items = resolve(source, info, **arguments)
         if isinstance(items, list | tuple):
             return info.context.execution.take(items, info)
         return _take_later(items, info) if info.is_awaitable(items) else items
 
-    return resolved
+    return resolve_list
 
 
 async def _take_later(items: Awaitable[Any], info: GraphQLResolveInfo[Any]) -> Any:

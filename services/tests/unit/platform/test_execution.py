@@ -68,7 +68,7 @@ class Mutation:
 ENDPOINT = Endpoint(Schema(Query, Mutation), lambda _: RequestContext())
 
 
-async def answered(query: str, *, leaves: bool = False, **headers: str) -> dict[str, Any]:
+async def ask(query: str, *, leaves: bool = False, **headers: str) -> dict[str, Any]:
     """Returns the answer to a query, whose client waits or leaves at once."""
     global resolved
     resolved = 0
@@ -113,14 +113,14 @@ async def test_others_have_their_turn(query: str) -> None:
 
     watching = asyncio.create_task(watch())
     try:
-        await answered(query, x_envoy_expected_rq_timeout_ms="30000")
+        await ask(query, x_envoy_expected_rq_timeout_ms="30000")
     finally:
         watching.cancel()
     assert 0 < most <= 2 * FIELDS_A_TURN
 
 
 async def test_an_execution_stops_at_its_deadline() -> None:
-    assert codes(await answered(THREE_DEEP, x_envoy_expected_rq_timeout_ms="100")) == ["DEADLINE_EXCEEDED"]
+    assert codes(await ask(THREE_DEEP, x_envoy_expected_rq_timeout_ms="100")) == ["DEADLINE_EXCEEDED"]
     assert 0 < resolved < ALL
     done = resolved
     await asyncio.sleep(0.1)
@@ -128,17 +128,15 @@ async def test_an_execution_stops_at_its_deadline() -> None:
 
 
 async def test_a_list_that_comes_too_late_is_not_gone_through() -> None:
-    assert codes(await answered("{ slow { number } }", x_envoy_expected_rq_timeout_ms="20")) == ["DEADLINE_EXCEEDED"]
+    assert codes(await ask("{ slow { number } }", x_envoy_expected_rq_timeout_ms="20")) == ["DEADLINE_EXCEEDED"]
     assert resolved == 0
 
 
 async def test_a_query_stops_when_its_client_has_gone() -> None:
-    assert codes(await answered(THREE_DEEP, leaves=True, x_envoy_expected_rq_timeout_ms="30000")) == [
-        "DEADLINE_EXCEEDED"
-    ]
+    assert codes(await ask(THREE_DEEP, leaves=True, x_envoy_expected_rq_timeout_ms="30000")) == ["DEADLINE_EXCEEDED"]
     assert 0 < resolved < ALL
 
 
 async def test_a_mutation_goes_on_when_its_client_has_gone() -> None:
-    answer = await answered("mutation { make { number } }", leaves=True)
+    answer = await ask("mutation { make { number } }", leaves=True)
     assert len(answer["data"]["make"]) == resolved == WIDTH
