@@ -238,7 +238,7 @@ lint-compose: $(ENVIRONMENT)
 ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 .PHONY: lint-host
 lint-host: $(ENVIRONMENT) .tools/bin/shopload
-	@GOTOOLCHAIN=local $(GO) run $(ACTIONLINT) -shellcheck= -pyflakes= .github/workflows/*.yml
+	@CGO_ENABLED=0 GOTOOLCHAIN=local GOFLAGS=-trimpath $(GO) run $(ACTIONLINT) -shellcheck= -pyflakes= .github/workflows/*.yml
 	@$(VENV)/check-jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
 
 ##@ Develop

@@ -1,7 +1,7 @@
 # The contract.
 BUF := $(VENV)/buf
 # protoc looks for its Python plugins on PATH; the Go ones are tools of the load generator's module.
-STUBS = PATH="$(CURDIR)/$(VENV):$$PATH" GO="$(GO)" $(VENV)/python proto/generate.py
+STUBS = $(BUILD_FLAGS) PATH="$(CURDIR)/$(VENV):$$PATH" GO="$(GO)" $(VENV)/python proto/generate.py
 , := ,
 # The contract must stay compatible with the last commit's; before a first commit, there is none to break.
 PROTO_BEFORE := $(shell git rev-parse --verify -q HEAD:proto >/dev/null 2>&1 && echo yes)

@@ -41,16 +41,17 @@ ISTIO_PROGRAMS := $(realpath .tools/bin/istiod .tools/bin/pilot-agent .tools/bin
 	@$(PROVISION) istio
 	@touch $@
 
-# With the flags of its build, whose packages are in Go's cache; where nobody asked for Istio, its modules are not fetched.
-ISTIO_GO := CGO_ENABLED=0 GOTOOLCHAIN=local GOWORK=off GOFLAGS='-trimpath -mod=readonly -buildvcs=false'
+# The flags of the builds in `golang.py`: Go then compiles each package once, and tests and checks find it in the cache.
+BUILD_FLAGS := CGO_ENABLED=0 GOTOOLCHAIN=local GOWORK=off GOFLAGS='-trimpath -mod=readonly -buildvcs=false'
+# Where nobody asked for Istio, its modules are not fetched.
 .PHONY: test-istio
 test-istio:
-	@if [ -x .tools/bin/istiod ]; then cd mesh/istio && $(ISTIO_GO) $(GO) test $(GO_TEST_FLAGS) ./...; \
+	@if [ -x .tools/bin/istiod ]; then cd mesh/istio && $(BUILD_FLAGS) $(GO) test $(GO_TEST_FLAGS) ./...; \
 	  else echo "Skipped the Go tests of Istio's start: Istio is not built (make istio)."; fi
 
 .PHONY: lint-istio
 lint-istio: $(ENVIRONMENT)
-	@if [ -x .tools/bin/istioctl ]; then $(VENV)/python -m mesh.istio; cd mesh/istio; $(ISTIO_GO) $(GO) vet ./...; \
+	@if [ -x .tools/bin/istioctl ]; then $(VENV)/python -m mesh.istio; cd mesh/istio; $(BUILD_FLAGS) $(GO) vet ./...; \
 	  unformatted="$$($(GOFMT) -l .)"; \
 	  if [ -n "$$unformatted" ]; then echo "Not formatted by gofmt: mesh/istio/$$unformatted"; exit 1; fi; \
 	  else echo "Skipped Istio's own checks of its resources: Istio is not built (make istio)."; fi
