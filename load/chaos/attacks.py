@@ -72,7 +72,7 @@ class Window:
 
     Attributes:
         asked: Requests sent.
-        served: Requests answered with what was asked for.
+        served: Requests answered in full.
         latencies_ms: Latency of each served request from its intended start.
         refused: What the others got: a status, an error's code, or the kind of an exception.
     """

@@ -53,7 +53,7 @@ REST_CORES, REST_LOOK_S, MAX_REST_S = 0.2, 0.5, 60.0
 """The shop has come to rest when it uses less than so many cores; the next window waits for that, so many seconds."""
 ALONE, ATTACKED, VALID = "alone", "attacked", "valid clients"
 TOLERANCE = 0.02
-"""Share of the probe's requests by which fewer may be served beside an attack than beside valid clients."""
+"""Share of the probe's requests by which fewer may be served during an attack than with valid clients."""
 
 _Others: TypeAlias = Callable[[Target, float], Mapping[str, int]]
 """What uses the shop meanwhile, until a moment; returns what became of its requests."""
@@ -67,14 +67,14 @@ class Figures:
 
     Attributes:
         asked: Requests sent.
-        served: Requests answered with what was asked for.
+        served: Requests answered in full.
         p50_ms: Median latency of those served, in ms; None if none was.
         p99_ms: 99th percentile of it.
         cpu_s: CPU seconds that the shop used while it was probed.
         wall_s: How long it was probed, in seconds.
         peak_mb: Largest resident memory of one component, in MiB, and which: sampled after each window.
         busy_s: Longest time after a window until the shop had come to rest, in seconds.
-        refused: What the probe got in place of an answer.
+        refused: What the probe got instead of an answer.
         sent: What became of the other clients' requests.
     """
 
@@ -102,7 +102,7 @@ class Figures:
 
 @dataclass
 class Outcome:
-    """What one attack did to others, with the same probe alone and beside valid clients.
+    """What one attack did to others, compared with no other clients and with valid clients.
 
     Attributes:
         attack: Name of the attack.
@@ -114,7 +114,7 @@ class Outcome:
 
     @property
     def holds(self) -> bool:
-        """Whether others fare no worse beside the attack than beside valid clients."""
+        """Whether others fare no worse during the attack than with valid clients."""
         return self.windows[ATTACKED].share >= self.windows[VALID].share - TOLERANCE
 
     def as_dict(self) -> dict[str, Any]:
@@ -137,10 +137,9 @@ def prove(
     switches: Given,
     as_json: Json = False,
 ) -> None:
-    """Attack the shop with 16 hostile clients and count which requests of others are served, beside 16 valid clients.
+    """Attack the shop with 16 hostile clients and count the requests of others that are served.
 
-    Exit code 1 if fewer of the others' requests are served beside an attack than beside valid clients that use as
-    much CPU.
+    Exit code 1 if fewer of them are served during an attack than with 16 valid clients that use as much CPU.
     """
     with reported():
         chosen = attacks_of(attacks)
@@ -150,11 +149,11 @@ def prove(
         given = parse_switches(updates="on", trace=0, **{name: value for name, value in switches.items() if value})
         ports = load_ports(os.environ)
         with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-            # Both processes import all that they need before the first window.
+            # Both processes import their modules before the first window.
             for started in [pool.submit(warm_up, WARM_S) for _ in range(2)]:
                 started.result()
             outcomes = [
-                _attacked(
+                _measure_attack(
                     name,
                     lambda: System(attacked, given, ports, "fairness"),
                     pool,
@@ -197,7 +196,7 @@ def _target(system: System) -> Target:
     return replace(target, orders=buy_large_orders(target))
 
 
-def _attacked(
+def _measure_attack(
     name: str,
     new_system: Callable[[], System],
     pool: Executor,
@@ -295,8 +294,8 @@ def _print(outcomes: Sequence[Outcome]) -> None:
     from rich.table import Table
 
     console = Console(markup=False, emoji=False, width=None if sys.stdout.isatty() else 130)
-    table = Table(title=f"Requests of others beside {CLIENTS} hostile clients", title_justify="left")
-    for heading in ("attack", "beside"):
+    table = Table(title=f"Requests of others next to {CLIENTS} hostile clients", title_justify="left")
+    for heading in ("attack", "next to"):
         table.add_column(heading)
     for heading in ("served", "of", "p50 ms", "p99 ms", "cores", "largest MiB", "busy after s"):
         table.add_column(heading, justify="right")
@@ -322,7 +321,7 @@ def _print(outcomes: Sequence[Outcome]) -> None:
         console.print(f"{outcome.attack}: {ATTACKS[outcome.attack][0]}. Hostile requests: {became or 'none'}.")
         if figures.refused:
             others = ", ".join(f"{count:,} {name}" for name, count in sorted(figures.refused.items()))
-            console.print(f"  Others got in place of an answer: {others}.")
+            console.print(f"  Others got instead of an answer: {others}.")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from user_files.words import in_quotes, named, valid
+from user_files.words import describe, in_quotes, valid
 from user_files.yaml_file import Place, YamlFile
 
 _SENTENCES = {
@@ -36,7 +36,7 @@ _SENTENCES = {
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def checked(file: YamlFile, model: type[Model], hints: Callable[[str], str] = lambda _: "") -> Model:
+def validate(file: YamlFile, model: type[Model], hints: Callable[[str], str] = lambda _: "") -> Model:
     """The data of a file as a model.
 
     Args:
@@ -110,14 +110,14 @@ def _sentence(item: Mapping[str, Any], place: Place, model: type[BaseModel], hin
             return str(context["error"])
         case "enum" | "literal_error":
             choices = str(context["expected"]).replace(" or ", ", ").replace("'", "")
-            return f"{named(given)} is unknown; {valid(given, choices.split(', '))}"
+            return f"{describe(given)} is unknown; {valid(given, choices.split(', '))}"
         case "string_pattern_mismatch":
             pattern = context["pattern"]
-            return f"{named(given)} is not valid; {hints(pattern) or f'it must match {pattern}'}"
+            return f"{describe(given)} is not valid; {hints(pattern) or f'it must match {pattern}'}"
     text = _SENTENCES.get(kind)
     if text is None:
         return str(item["msg"]).replace("Input should be", "must be").replace("Value should", "must")
-    text = text.format(given=named(given), **{name: _figure(value) for name, value in context.items()})
+    text = text.format(given=describe(given), **{name: _figure(value) for name, value in context.items()})
     if kind in ("string_type", "invalid_key"):
         return text + in_quotes(given)
     return text.replace(" 1 entries", " 1 entry").replace(" 1 characters", " 1 character")

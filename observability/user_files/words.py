@@ -13,7 +13,7 @@ def valid(given: object, choices: Iterable[str]) -> str:
     return f"{f'did you mean {near[0]}? ' if near else ''}valid: {', '.join(known)}"
 
 
-def named(value: object) -> str:
+def describe(value: object) -> str:
     """A value as a message names it."""
     match value:
         case None:

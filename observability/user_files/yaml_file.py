@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from user_files.words import in_quotes, named
+from user_files.words import describe, in_quotes
 
 MAX_BYTES = 64 * 1024
 MAX_DEPTH = 16
@@ -91,10 +91,10 @@ class YamlFile:
         for key in place:
             data = data[key]
         if not isinstance(data, dict):
-            raise self.wrong(f"must be a mapping of {names}, not {named(data)}", *place)
+            raise self.wrong(f"must be a mapping of {names}, not {describe(data)}", *place)
         for key in data:
             if not isinstance(key, str):
-                raise self.wrong(f"the key must be a text, not {named(key)}{in_quotes(key)}", *place, key)
+                raise self.wrong(f"the key must be a text, not {describe(key)}{in_quotes(key)}", *place, key)
         return data
 
     def wrong(self, problem: str, *place: object) -> Exception:
@@ -118,7 +118,7 @@ class YamlFile:
         for key in place:
             is_list = isinstance(data, list)
             is_plain = isinstance(key, str) and key.isprintable()
-            path += f"[{key}]" if is_list else f".{key if is_plain else named(key)}"
+            path += f"[{key}]" if is_list else f".{key if is_plain else describe(key)}"
             is_there = is_list or (isinstance(data, dict) and key in data)
             data = data[key] if is_there else None
         return path.removeprefix(".")
@@ -133,7 +133,7 @@ class YamlFile:
                 continue
             if not isinstance(node, yaml.MappingNode):
                 break
-            entry = next(((key, value) for key, value in node.value if key.value == _written(wanted, key)), None)
+            entry = next(((key, value) for key, value in node.value if key.value == _spell(wanted, key)), None)
             if entry is None:
                 break
             line, node = entry[0].start_mark.line + 1, entry[1]
@@ -144,7 +144,7 @@ class YamlFile:
         return yaml.compose(self.text, Loader=yaml.CSafeLoader)
 
 
-def _written(wanted: object, key: yaml.Node) -> object:
+def _spell(wanted: object, key: yaml.Node) -> object:
     """A key as its file writes it: YAML has several ways to write a number, and `on` for true."""
     if isinstance(wanted, str) or not isinstance(key, yaml.ScalarNode):
         return wanted

@@ -14,7 +14,7 @@ from experiment.arguments import duration_s
 from experiment.errors import UsageError
 from experiment.plan.workload import Arrival
 from mesh.description.topology import LONGEST_NAME, Channel
-from user_files.mistakes import checked
+from user_files.mistakes import validate
 from user_files.yaml_file import Place as Keys
 from user_files.yaml_file import YamlFile
 
@@ -271,7 +271,7 @@ def read_target(path: Path) -> TargetFile:
         UsageError: It is no target file; names the line and what is wrong.
     """
     file = YamlFile.read(path, UsageError)
-    target = checked(file, Target, lambda pattern: _EXAMPLES.get(pattern, ""))
+    target = validate(file, Target, lambda pattern: _EXAMPLES.get(pattern, ""))
     if problems := list(_problems(target)):
         raise file.all_wrong(problems)
     return TargetFile(path, file, target)

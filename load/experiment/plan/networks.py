@@ -11,7 +11,7 @@ from mesh.description.network import Network
 from mesh.description.switches import parse_switches
 from mesh.description.topology import Channel
 from mesh.errors import SwitchError
-from user_files.words import named, valid
+from user_files.words import describe, valid
 from user_files.yaml_file import YamlFile
 
 KEYS = ("network", "rtt", "bandwidth")
@@ -31,11 +31,11 @@ def channel_networks(workload: Path) -> Mapping[str, Network]:
 
     given = document["networks"]
     if not isinstance(given, dict):
-        raise file.wrong(f"must give each channel {_EXAMPLE}, not {named(given)}", "networks")
+        raise file.wrong(f"must give each channel {_EXAMPLE}, not {describe(given)}", "networks")
     networks = {}
     for channel, one in given.items():
         if channel not in list(Channel):
-            raise file.wrong(f"{named(channel)} is unknown; {valid(channel, Channel)}", "networks", channel)
+            raise file.wrong(f"{describe(channel)} is unknown; {valid(channel, Channel)}", "networks", channel)
         try:
             networks[str(channel)] = _network(one)
         except SwitchError as error:

@@ -17,8 +17,8 @@ from experiment.arguments import WORKLOADS
 from experiment.errors import UsageError
 from mesh.description.switches import SWITCHES, Switches
 from mesh.description.topology import Channel
-from user_files.mistakes import checked
-from user_files.words import named, valid
+from user_files.mistakes import validate
+from user_files.words import describe, valid
 from user_files.yaml_file import Place, YamlFile
 
 DOCUMENT, NOTIFICATIONS = "document", "notifications"
@@ -107,14 +107,14 @@ class _Workload(_Strict):
     def problems(self) -> Iterator[tuple[Place, str]]:
         for field, text in (("name", self.name), ("about", self.about)):
             if not text.isprintable():
-                yield (field,), f"{named(text)} has a character that cannot be printed"
+                yield (field,), f"{describe(text)} has a character that cannot be printed"
         yield from ((("arrival", *place), text) for place, text in self.arrival.problems())
         seen = set()
         for at, share in enumerate(self.mix):
             journey, channel = share.journey, share.channel
             senders = SENDERS.get(journey, ())
             if not senders:
-                yield ("mix", at, "journey"), f"{named(journey)} is unknown; {valid(journey, SENDERS)}"
+                yield ("mix", at, "journey"), f"{describe(journey)} is unknown; {valid(journey, SENDERS)}"
             elif channel not in senders:
                 yield ("mix", at, "channel"), f"{channel} does not send {journey}; valid: {', '.join(senders)}"
             if (journey, channel) in seen:
@@ -138,8 +138,8 @@ def workload_file(given: str) -> Path:
     """Finds a workload by its name or path, and checks it.
 
     Raises:
-        UsageError: There is none, and the message lists those that are there; or something in it is wrong, and the
-            message names the line.
+        UsageError: The file does not exist, and the message lists the names of workloads. Or something in it is wrong,
+            and the message names the line.
     """
     named = {file.stem: file for file in sorted(WORKLOADS.glob("*.yaml"))}
     path = Path(given) if given.endswith((".yaml", ".yml")) else named.get(given)
@@ -159,7 +159,7 @@ def mix_of(workload: Path) -> dict[tuple[str, str], float]:
         UsageError: The file is not a workload; names the line, what is wrong there, and what is valid.
     """
     file = YamlFile.read(workload, UsageError, MAX_BYTES)
-    checked_workload = checked(file, _Workload)
+    checked_workload = validate(file, _Workload)
     if problems := list(checked_workload.problems()):
         raise file.all_wrong(problems)
     return {(share.journey, share.channel.value): share.weight for share in checked_workload.mix}
@@ -170,7 +170,7 @@ def in_stairs(workload: Path, steps: Sequence[float]) -> dict[str, Any]:
 
     Args:
         workload: File of the workload.
-        steps: The rate of each step, in units of that which its tape is made with.
+        steps: The rate of each step, as a multiple of the rate of its tape.
     """
     document = YamlFile.read(workload, UsageError).data
     return {**document, "arrival": {"process": "staircase", "steps": list(steps)}}
@@ -180,8 +180,8 @@ def require_fitting(workload: Path, *of_arms: Switches) -> None:
     """Checks that a workload's journeys and the switches that it runs with go together.
 
     Raises:
-        UsageError: A payload is not the default and no journey reads it, or a journey reads notifications and customers
-            are told nothing.
+        UsageError: A payload is not the default and no journey reads it, or a journey reads notifications, which
+            are off.
     """
     journeys = {journey for journey, _ in mix_of(workload)}
     for switches in of_arms:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from mesh.errors import TopologyError
 from mesh.paths import TOPOLOGIES
-from user_files.mistakes import checked
+from user_files.mistakes import validate
 from user_files.yaml_file import YamlFile
 
 
@@ -381,7 +381,7 @@ def parse_topology(text: str, source: str) -> Topology:
 
 
 def _topology_of(file: YamlFile) -> Topology:
-    topology = checked(file, Topology, {_NAME: _NAME_HINT}.__getitem__)
+    topology = validate(file, Topology, {_NAME: _NAME_HINT}.__getitem__)
     problems = list(_problems(topology))
     if problems:
         raise file.all_wrong(problems)

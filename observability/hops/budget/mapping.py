@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from hops.budget.parts import UNATTRIBUTED
 from hops.errors import InputError
 from hops.traces.span import Span
-from user_files.words import in_quotes, named, valid
+from user_files.words import describe, in_quotes, valid
 
 SECTIONS = ("services", "operations", "parts")
 KINDS = ("work", "wire", "db", "cache", "queue", "messaging", "external")
@@ -102,10 +102,10 @@ def read_names(path: Path) -> NameMap:
             continue
         for pattern, name in file.entries('patterns and names, such as "cart-*": cart', section).items():
             if not (isinstance(name, str) and pattern and name):
-                problems.append(((section, pattern), f"must be a text, not {named(name)}{in_quotes(name)}"))
+                problems.append(((section, pattern), f"must be a text, not {describe(name)}{in_quotes(name)}"))
             elif section == "parts" and name != UNATTRIBUTED and name.partition(":")[0] not in KINDS:
                 begins = ", ".join(f"{kind}:" for kind in KINDS)
-                text = f"{named(name)} is not a part; a part begins with {begins} or is {UNATTRIBUTED}"
+                text = f"{describe(name)} is not a part; a part begins with {begins} or is {UNATTRIBUTED}"
                 problems.append(((section, pattern), text))
     if problems:
         raise file.all_wrong(problems)

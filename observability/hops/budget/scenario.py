@@ -14,7 +14,7 @@ from hops.budget.retiming import Calls, Change, Scenario
 from hops.errors import InputError
 from hops.traces.tree import Tree
 from hops.units import NS_PER_UNIT
-from user_files.words import in_quotes, named, valid
+from user_files.words import describe, in_quotes, valid
 
 QUEUE = "queue:"
 """Parts of this kind follow from the load, and cannot be changed."""
@@ -208,7 +208,7 @@ def read_scenario(path: Path, *options: list[str]) -> Given:
     changes = file.entries("parts and amounts, such as work:payment: -50%", "change") if "change" in given else {}
     for part, amount in changes.items():
         if not isinstance(amount, str):
-            problems.append((("change", part), f"must be an amount such as -50% or +2ms, not {named(amount)}"))
+            problems.append((("change", part), f"must be an amount such as -50% or +2ms, not {describe(amount)}"))
     beside = (
         file.entries("components and their calls, such as order: [a, b]", "parallel") if "parallel" in given else {}
     )
@@ -217,10 +217,10 @@ def read_scenario(path: Path, *options: list[str]) -> Given:
         lists["remove",] = given["remove"]
     for place, texts in lists.items():
         if not isinstance(texts, list):
-            problems.append((place, f"must be a list, such as [a, b], not {named(texts)}"))
+            problems.append((place, f"must be a list, such as [a, b], not {describe(texts)}"))
             continue
         problems += [
-            ((*place, at), f"must be a text, not {named(text)}{in_quotes(text)}")
+            ((*place, at), f"must be a text, not {describe(text)}{in_quotes(text)}")
             for at, text in enumerate(texts)
             if not isinstance(text, str)
         ]

@@ -86,10 +86,10 @@ def shown_differences(view: SummaryView) -> list[Element]:
         elements.append(Text(f"{counts} tested differences at {listed(metrics)} are significant{most}"))
     elif tested:
         elements.append(Text(f"No significant differences at {listed(metrics, 'or')}."))
-    return [*elements, *map(Text, _untested(every))]
+    return [*elements, *map(Text, _note_untested(every))]
 
 
-def _untested(rows: Sequence[Comparison]) -> list[str]:
+def _note_untested(rows: Sequence[Comparison]) -> list[str]:
     """`Differences at p50 and p99 were not tested: needs 3 blocks, and there are 2.`; nothing if all were tested."""
     metrics: dict[tuple[str, str], list[str]] = {}
     for metric in SHOWN_METRICS:

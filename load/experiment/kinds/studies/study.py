@@ -13,8 +13,8 @@ from experiment.errors import UsageError
 from hops.conclusions.wording import listed
 from hops.kinds.studies.document import SIDES, Metric, Relation
 from mesh.paths import ROOT
-from user_files.mistakes import checked
-from user_files.words import named, valid
+from user_files.mistakes import validate
+from user_files.words import describe, valid
 from user_files.yaml_file import Place, YamlFile
 
 STUDIES = ROOT / "load" / "studies"
@@ -170,7 +170,7 @@ def read_study(file: Path) -> StudyFile:
         UsageError: It cannot be read, or something in it is wrong: names the line, the claim, and what is valid.
     """
     opened = YamlFile.read(file, UsageError)
-    study = checked(opened, StudyFile)
+    study = validate(opened, StudyFile)
     if problems := list(_problems(study, file)):
         raise opened.all_wrong(problems)
     return study
@@ -188,15 +188,15 @@ def _problems(study: StudyFile, file: Path) -> Iterator[tuple[Place, str]]:
         if (load.users is None) == (load.arrivals is None):
             yield place, "give either users (a closed loop) or arrivals (one request each)"
         unknown = [one for one in load.answers if one not in ids]
-        yield from (((*place, "answers"), f"{named(one)} is not a claim; {valid(one, ids)}") for one in unknown)
+        yield from (((*place, "answers"), f"{describe(one)} is not a claim; {valid(one, ids)}") for one in unknown)
     for key, claims in (("published", study.replay.published), ("not_comparable", study.replay.not_comparable)):
         unknown = [one for one in claims if one not in ids]
-        yield from ((("replay", key, one), f"{named(one)} is not a claim; {valid(one, ids)}") for one in unknown)
+        yield from ((("replay", key, one), f"{describe(one)} is not a claim; {valid(one, ids)}") for one in unknown)
 
 
 def _problems_of(claim: ClaimEntry, study: StudyFile) -> Sequence[str]:
     sides = [side for side in (claim.left, claim.right) if side is not None]
-    problems = [f"{named(side)} is not a side; {valid(side, SIDES)}" for side in sides if side not in SIDES]
+    problems = [f"{describe(side)} is not a side; {valid(side, SIDES)}" for side in sides if side not in SIDES]
     if claim.right is None and claim.metric != ABSOLUTE:
         problems.append(f"right is missing: only {ABSOLUTE} has one side")
     if claim.relation == "ratio":

@@ -19,7 +19,7 @@ from hops.statistics.correction import SIGNIFICANCE
 from hops.statistics.in_time import interval_of
 from hops.statistics.intervals import Interval
 from hops.units import NS_PER_MS, NS_PER_UNIT
-from user_files.words import named, valid
+from user_files.words import describe, valid
 
 State = Literal["holds", "in doubt", "broken", "cannot tell"]
 _TIME = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>[nuµm]?s)")
@@ -95,7 +95,7 @@ def read_limits(path: Path) -> list[Limit]:
                 if figure not in FIGURES:
                     problems.append((places[-1], f"is not a figure; {valid(figure, FIGURES)}"))
                 elif limit is None:
-                    text = f"{named(time)} is not a time; give a number with ns, us, ms or s, such as 2 ms"
+                    text = f"{describe(time)} is not a time; give a number with ns, us, ms or s, such as 2 ms"
                     problems.append((places[-1], text))
                 else:
                     lines = tuple(f"{path}:{file.line_of(place)}" for place in places)
@@ -148,5 +148,5 @@ def _mistake(limit: Limit, timelines: Mapping[str, Timeline]) -> str:
         strict=False,
     ):
         if name not in known:
-            return f"{place}: {named(name)} is not {what}; {valid(name, known)}"
+            return f"{place}: {describe(name)} is not {what}; {valid(name, known)}"
     return ""

