@@ -13,7 +13,7 @@ _VERSION = "this version of HTTP is not spoken here; use HTTP/1.1 or HTTP/2"
 INVALID = Reply(400, 499, *_INVALID, "the request is not valid HTTP")
 """What no other row is for; a transcoder says more about a request that it refuses."""
 NOWHERE = Reply(404, 404, "NOT_FOUND", "Not found", 12, "there is nothing at this path")
-METHOD = Reply(405, 405, *_INVALID, "the method is not possible here; the header Allow names those that are")
+METHOD = Reply(405, 405, *_INVALID, "the method is not possible here; the header Allow lists the possible methods")
 REPLIES = (
     NOWHERE,
     METHOD,

@@ -39,7 +39,7 @@ var validation = func() *rules.Rules {
 	return all
 }()
 
-// document is one that can be executed.
+// document is ready to be executed.
 type document struct {
 	*ast.QueryDocument
 	isPublic bool // whether everyone gets the same answer

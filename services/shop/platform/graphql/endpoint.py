@@ -53,7 +53,7 @@ class Endpoint:
         schema: Schema that queries are executed against.
         context: Makes the context of a request from its headers; raises a ShopError to refuse the request.
         measure: Works out the cost of a document; None where costs are not limited.
-        compresses: Whether large answers are compressed for those who take that.
+        compresses: Whether large answers are compressed for clients that accept gzip.
         public: What everyone may see, as in `shop.platform.graphql.public.is_public`.
     """
 
@@ -105,7 +105,7 @@ class Endpoint:
         if scope["method"] == "GET":
             caching = PUBLIC_QUERY if is_public else PERSONAL_QUERY
         body, encoding = self._encoded(body, headers)
-        # Of application/json, clients expect 200 for whatever was a GraphQL request.
+        # Of application/json, clients expect 200 for any GraphQL request.
         await respond(send, status if media_type == _RESPONSE_JSON else 200, body, media_type, encoding, caching)
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -67,7 +67,7 @@ def from_json(body: bytes) -> GraphQLRequest:
     Raises:
         Refused: It is not one.
     """
-    parameters = _decoded(body, "the body")
+    parameters = _decode(body, "the body")
     if isinstance(parameters, list):
         raise _malformed("the body is a list of operations, which is not supported; send one request for each")
     return _checked(parameters, "the body")
@@ -83,11 +83,11 @@ def from_query_string(query_string: bytes) -> GraphQLRequest:
     for name, text in parse_qsl(query_string.decode("latin-1"), keep_blank_values=True):
         if name in parameters and name in _PARAMETERS:
             raise _malformed(f"{name} is given twice; give it once", name)
-        parameters[name] = _decoded(text, name) if name in ("variables", "extensions") else text
+        parameters[name] = _decode(text, name) if name in ("variables", "extensions") else text
     return _checked(parameters, "the query string")
 
 
-def _decoded(text: bytes | str, what: str) -> Any:
+def _decode(text: bytes | str, what: str) -> Any:
     try:
         return strict_json.loads(text)
     except json.JSONDecodeError as error:
