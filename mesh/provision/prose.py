@@ -276,7 +276,7 @@ def python_prose(text: str) -> Iterator[tuple[int, str]]:
             string = node.value
         else:
             continue
-        if id(node) in docstrings or (PROSE.search(string) and not STATEMENT.match(string)):
+        if id(node) in docstrings or (PROSE.search(string) and not string.isupper() and not STATEMENT.match(string)):
             in_one_line = node.end_lineno == node.lineno or string.count("\n") != (node.end_lineno or 0) - node.lineno
             for offset, line in enumerate(string.splitlines()):
                 yield from _paragraph(node.lineno + (0 if in_one_line else offset), line.strip())

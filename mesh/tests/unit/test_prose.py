@@ -23,6 +23,7 @@ Args:
 
 MAX_SPANS = 5  # a batch
 QUERY = "SELECT one thing FROM some table"
+CODES = "AED AFN ALL AMD"
 
 
 def decode_spans(path):
@@ -49,8 +50,9 @@ def test_python_gives_docstrings_comments_messages_and_names() -> None:
         (7, "a batch"),
         (7, "constant MAX_SPANS"),
         (8, "constant QUERY"),
-        (11, "function decode_spans"),
-        (13, "The file N has no spans at all."),
+        (9, "constant CODES"),
+        (12, "function decode_spans"),
+        (14, "The file N has no spans at all."),
     ]
 
 
