@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
+import orjson
+
 from shop.errors import InvalidArgument, ResourceExhausted
 from shop.platform.errors import BodyTimeout
 from shop.platform.graphql.errors import Refused
@@ -89,7 +91,8 @@ def from_query_string(query_string: bytes) -> GraphQLRequest:
 
 def _decode(text: bytes | str, what: str) -> Any:
     try:
-        return strict_json.loads(text)
+        strict_json.loads(text)
+        return orjson.loads(text)  # which refuses lone surrogates
     except json.JSONDecodeError as error:
         raise _malformed(f"{what} is not JSON: {error}", what if isinstance(text, str) else "") from error
     except InvalidArgument as error:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import Any
-
-import orjson
+from typing import Any, NoReturn
 
 from shop.errors import InvalidArgument
 
@@ -14,26 +12,33 @@ _MAX_NAME = 40
 
 
 def loads(text: bytes | str) -> Any:
-    """Returns the value that a JSON text stands for.
+    """Returns the value of a JSON text. Its strings may have lone surrogates, which the check of a field refuses.
 
     Raises:
         json.JSONDecodeError: It is not JSON, not UTF-8, or nested too deeply.
         InvalidArgument: An object has a member twice: one reader would take the first, another the last.
     """
-    value = orjson.loads(text)  # which also refuses NaN, lone surrogates and deep nesting
-    if isinstance(value, dict | list):
-        try:
-            _MEMBERS.decode(text if isinstance(text, str) else text.decode())
-        except RecursionError:
-            raise json.JSONDecodeError("it is nested too deeply", "", 0) from None
-    return value
+    try:
+        return _DECODER.decode(text if isinstance(text, str) else text.decode())
+    except json.JSONDecodeError:
+        raise
+    except RecursionError:
+        raise json.JSONDecodeError("it is nested too deeply", "", 0) from None
+    except ValueError as error:  # no UTF-8, or a number of thousands of digits
+        raise json.JSONDecodeError(str(error), "", 0) from None
 
 
-def _check_members(members: list[tuple[str, Any]]) -> None:
-    if len(dict(members)) < len(members):
+def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(members)
+    if len(value) < len(members):
         [(name, _)] = Counter(name for name, _ in members).most_common(1)
         twice = name[:_MAX_NAME]
         raise InvalidArgument(f"{twice} is given twice; give it once", field=twice)
+    return value
 
 
-_MEMBERS = json.JSONDecoder(object_pairs_hook=_check_members)
+def _refuse_constant(name: str) -> NoReturn:
+    raise json.JSONDecodeError(f"{name} is not a JSON value", "", 0)
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse_constant)
