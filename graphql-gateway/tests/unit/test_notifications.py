@@ -326,7 +326,7 @@ class TestAWebSocket:
     async def test_needs_a_token(self, served: Served, payload: Any) -> None:
         async with served.socket() as over:
             await send(over, type="connection_init", **({} if payload is None else {"payload": payload}))
-            assert await end_of(over) == 4403
+            assert await end_of(over) == 4401
 
     async def test_is_not_opened_with_a_token_that_is_not_valid(self, served: Served) -> None:
         with pytest.raises(InvalidStatus, match="HTTP 401"):

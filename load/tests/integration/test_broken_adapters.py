@@ -35,7 +35,7 @@ FORGETS_THE_ADDRESS = """
 import dataclasses
 import shop.user.postgres as adapter
 
-async def forgetful(self, user_id, change):
+async def forgetful(self, user_id, change, expected):
     user = await self.get(user_id)
     return dataclasses.replace(user, address=change.address or user.address)
 

@@ -28,7 +28,7 @@ from strawberry.subscriptions import GRAPHQL_TRANSPORT_WS_PROTOCOL
 from strawberry.types import ExecutionResult
 from strawberry.types.unset import UnsetType
 
-from shop.errors import InvalidArgument, ShopError
+from shop.errors import InvalidArgument, ShopError, Unauthenticated
 from shop.platform.access.jwt import EXPIRED
 from shop.platform.access.rules import Caller
 from shop.platform.access.streams import Quota, expiry
@@ -55,7 +55,11 @@ Open = Callable[[dict[bytes, bytes]], RequestContext]
 
 _SSE = SSETransport()
 _MARK, _PRIORITY = EDGE_MARK.encode(), PRIORITY.encode()
-_EXPIRED = 4401, EXPIRED
+UNAUTHORIZED = 4401
+"""The code that closes a WebSocket without a valid token: after 4403, Strawberry's own, graphql-ws would try again."""
+MAX_REASON = 100
+"""Characters of the reason of a close, of which the protocol allows 123 bytes."""
+_EXPIRED = UNAUTHORIZED, EXPIRED
 _TOO_MANY = 1013, "too many WebSockets wait for their tokens; try again later"
 
 
@@ -99,7 +103,14 @@ class _Message(msgspec.Struct):
 
 
 class _Messages(ASGIWebSocketAdapter):
-    """Messages that have the shape that Strawberry takes for granted."""
+    """Messages that have the shape that Strawberry takes for granted, and a close that says why."""
+
+    async def close(self, code: int, reason: str) -> None:
+        error = self.ws.state.subscriptions.refusal
+        if error is not None:
+            code = UNAUTHORIZED if isinstance(error, Unauthenticated) else code
+            reason = error.message[:MAX_REASON]
+        await super().close(code, reason)
 
     async def iter_json(self, *, ignore_parsing_errors: bool = False) -> AsyncGenerator[object]:
         async for message in super().iter_json(ignore_parsing_errors=ignore_parsing_errors):
@@ -118,6 +129,7 @@ class _View(GraphQL[Any, None]):
         try:
             context.admit()
         except ShopError as error:
+            context.refusal = error
             raise ConnectionRejectionError from error
         return await super().on_ws_connect(context)
 
@@ -159,6 +171,7 @@ class Sockets:
                     subscriptions = _Subscriptions(
                         headers, self._open, self._prepare, partial(self._admit, limit, held)
                     )
+                    socket.state.subscriptions = subscriptions
                     try:
                         if scope["path"] != ROUTE:
                             place = scope["path"][:100]
@@ -220,6 +233,7 @@ class _Subscriptions(Socket):
     ) -> None:
         super().__init__()
         self.is_admitted = False
+        self.refusal: ShopError | None = None
         self._headers = headers
         self._open = open_context
         self._prepare = prepare
