@@ -245,7 +245,7 @@ lint-host: $(ENVIRONMENT) .tools/bin/shopload
 
 # Files of tests run side by side, each file's in order; more of them than there are cores, as many wait for processes.
 # A test that hangs fails by its name.
-SIDE_BY_SIDE := --numprocesses=3 --dist=loadfile --no-loadscope-reorder --timeout=300
+SIDE_BY_SIDE := --numprocesses=4 --dist=loadfile --no-loadscope-reorder --timeout=300
 PYTEST_FLAGS ?=
 .PHONY: test
 test: setup test-go test-istio ## All tests but the end-to-end ones: unit, integration, Go
