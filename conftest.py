@@ -9,7 +9,7 @@ import contextlib
 import itertools
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -28,14 +28,19 @@ SHARED_SYSTEMS = ("services/tests/integration/edge/", "load/tests/integration/ru
 
 BASES = range(10_000, 17_800, 200)
 """Port bases for tests: below the ports that the kernel gives to outgoing connections, and below the default base."""
+SHOP_BASES = 2
+"""Number of a worker's port bases that only `shop_ports` chooses from."""
 
 
-@pytest.fixture(scope="session")
-def free_ports() -> Callable[[], Ports]:
-    """Finds a port base whose ports are all free; workers that run side by side look at different ones."""
+def bases_of_worker() -> Sequence[int]:
+    """Returns the port bases of this worker; workers that run side by side have different ones."""
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    bases = BASES[worker::workers]
+    return BASES[worker::workers]
+
+
+def port_finder(bases: Sequence[int]) -> Callable[[], Ports]:
+    """Returns a function that finds the next of some port bases whose ports are all free."""
     turns = itertools.cycle(bases)
 
     def find() -> Ports:
@@ -52,13 +57,19 @@ def free_ports() -> Callable[[], Ports]:
 
 
 @pytest.fixture(scope="session")
-def shop_ports(free_ports: Callable[[], Ports]) -> Ports:
+def free_ports() -> Callable[[], Ports]:
+    """Finds a port base whose ports are all free, and which `shop_ports` never is."""
+    return port_finder(bases_of_worker()[SHOP_BASES:])
+
+
+@pytest.fixture(scope="session")
+def shop_ports() -> Ports:
     """A port base for shops that run one after the other.
 
     The run's folder has one database cluster, which is made and seeded once; every shop starts with a fresh copy of the
     data. Tests that run two shops at once, or harm the cluster, take `free_ports`.
     """
-    return free_ports()
+    return port_finder(bases_of_worker()[:SHOP_BASES])()
 
 
 @pytest.fixture(scope="module", autouse=True)
