@@ -18,8 +18,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import aiohttp
-import psutil
 from yarl import URL
+
+from mesh.resting import cpu_seconds
 
 CLIENTS = 16
 ANSWER_LIMIT_S = 6.0
@@ -325,16 +326,6 @@ def use(pids: Sequence[int], cores: float, target: Target, until: float) -> Coun
                 client.outcomes[(await _browse(client))[0]] += 1
 
     return asyncio.run(_crowd(target, browse))
-
-
-def cpu_seconds(pids: Sequence[int]) -> float:
-    """Returns the CPU seconds that processes have used so far."""
-    used = 0.0
-    for pid in pids:
-        with suppress(psutil.Error):
-            times = psutil.Process(pid).cpu_times()
-            used += times.user + times.system
-    return used
 
 
 async def _crowd(target: Target, act: Callable[[Client], Awaitable[None]]) -> Counter[str]:

@@ -25,7 +25,6 @@ from chaos.attacks import (
     Window,
     attack,
     buy_large_orders,
-    cpu_seconds,
     probe,
     use,
     warm_up,
@@ -37,6 +36,7 @@ from mesh.description.switches import PROVE_FAIRNESS, parse_switches
 from mesh.description.topology import load_topology
 from mesh.errors import InputError
 from mesh.native.system import System
+from mesh.resting import cpu_seconds, pids_of, wait_for_rest
 from mesh.supervisor.reporting import reported
 from shop.platform.access.jwt import Principal, TokenSigner
 
@@ -49,7 +49,7 @@ RATE = 10.0
 LEAD_S = 1.0
 """Seconds that hostile or valid clients are at work before the probe begins."""
 WARM_S = 0.5
-REST_CORES, REST_LOOK_S, MAX_REST_S = 0.2, 0.5, 60.0
+REST_CORES, MAX_REST_S = 0.2, 60.0
 """The shop has come to rest when it uses less than so many cores; the next window waits for that, so many seconds."""
 ALONE, ATTACKED, VALID = "alone", "attacked", "valid clients"
 TOLERANCE = 0.02
@@ -249,13 +249,8 @@ def _window(
     if beside is not None:
         figures.sent = _sum(figures.sent, beside.result())
     figures.peak_mb = max(figures.peak_mb, _largest_mb(pids))
-    figures.busy_s = max(figures.busy_s, _rest(pids))
+    figures.busy_s = max(figures.busy_s, wait_for_rest(system, REST_CORES, MAX_REST_S))
     return window
-
-
-def pids_of(system: System) -> list[int]:
-    """Returns the processes of a system."""
-    return [pid for each in system.pids().values() for pid in each]
 
 
 def _sum(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int]:
@@ -269,17 +264,6 @@ def _largest_mb(pids: Sequence[int]) -> float:
         with suppress(psutil.NoSuchProcess):
             sizes.append(psutil.Process(pid).memory_info().rss)
     return max(sizes) / (1 << 20)
-
-
-def _rest(pids: Sequence[int]) -> float:
-    """Waits until the shop uses hardly any CPU; returns the seconds that took."""
-    began, used = time.monotonic(), cpu_seconds(pids)
-    while (waited := time.monotonic() - began) < MAX_REST_S:
-        time.sleep(REST_LOOK_S)
-        before, used = used, cpu_seconds(pids)
-        if used - before < REST_CORES * REST_LOOK_S:
-            break
-    return waited
 
 
 def _say(what: str) -> None:

@@ -11,8 +11,6 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-import psutil
-
 from experiment.capacity.recorder import Recorder
 from experiment.capacity.search import NO_RESULT, SearchResult
 from experiment.capacity.step import StepPlan, step_of
@@ -35,6 +33,7 @@ from mesh.description.switches import Switches
 from mesh.description.topology import Topology
 from mesh.errors import AlreadyRunningError, InputError, MeshError, NotInstalledError
 from mesh.native.system import System
+from mesh.resting import wait_for_rest
 from mesh.runtime import Runtime
 
 PARITY_SAMPLES = 3
@@ -44,7 +43,6 @@ REST_CORES = 0.25
 REST_LIMIT_S = 12.0
 """After a step the shop may still work on journeys that were given up. It has come to rest when it uses less than so
 many cores; what it has not done after so many seconds, it is not waited for."""
-REST_LOOK_S = 0.5
 NEEDED_BYTES = 512 << 20
 """What one topology's steps may write at most."""
 LONGEST_LOG_BYTES = 1 << 20
@@ -189,7 +187,7 @@ class Rig:
         tape = self._tape(topology, label, number=number, rate=plan.rate, duration_s=plan.duration_s, steps=plan.steps)
         load = Load(tape, plan.duration_s, plan.closed, plan.connections)
         replay = Replay(system, self._shopload, load, folder, clock)
-        _rest(system)
+        wait_for_rest(system, REST_CORES, REST_LIMIT_S)
         clock.lap("rest")
         acknowledged = folder.parent / ACKNOWLEDGED
         _keep_acknowledged(folder / JOURNEYS, acknowledged)
@@ -235,28 +233,6 @@ class Rig:
 def _time_left(ends: float, later_s: float) -> str:
     left_s = max(0.0, ends - time.monotonic()) + later_s
     return f"{minutes(left_s)} left" if left_s else "nearly done"
-
-
-def _rest(system: Runtime) -> None:
-    until = time.monotonic() + REST_LIMIT_S
-    used = _cpu_seconds_used(system)
-    while time.monotonic() < until:
-        time.sleep(REST_LOOK_S)
-        system.check()
-        before, used = used, _cpu_seconds_used(system)
-        if used - before < REST_CORES * REST_LOOK_S:
-            return
-
-
-def _cpu_seconds_used(system: Runtime) -> float:
-    used = 0.0
-    for pid in {pid for pids in system.pids().values() for pid in pids}:
-        try:
-            times = psutil.Process(pid).cpu_times()
-            used += times.user + times.system
-        except psutil.Error:
-            continue
-    return used
 
 
 def _keep_acknowledged(rows: Path, kept: Path) -> None:

@@ -1,0 +1,53 @@
+"""How much CPU time processes have used, and when a system has come to rest."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+
+import psutil
+
+from mesh.runtime import Runtime
+
+LOOK_S = 0.5
+"""Pause between two looks at the CPU time, in seconds."""
+
+
+def pids_of(system: Runtime) -> list[int]:
+    """Returns the processes of a system, each once."""
+    return list({pid for pids in system.pids().values() for pid in pids})
+
+
+def cpu_seconds(pids: Iterable[int]) -> float:
+    """Returns the CPU seconds that processes have used so far; a process that has ended counts as 0."""
+    used = 0.0
+    for pid in pids:
+        with suppress(psutil.Error):
+            times = psutil.Process(pid).cpu_times()
+            used += times.user + times.system
+    return used
+
+
+def wait_for_rest(system: Runtime, cores: float, limit_s: float) -> float:
+    """Waits until a system uses hardly any CPU.
+
+    Args:
+        system: A system that runs.
+        cores: CPU seconds per second below which it has come to rest.
+        limit_s: How long to wait at most, in seconds.
+
+    Returns:
+        How long it took, in seconds.
+
+    Raises:
+        ComponentDiedError: A component ended meanwhile.
+    """
+    began, used = time.monotonic(), cpu_seconds(pids_of(system))
+    while (waited := time.monotonic() - began) < limit_s:
+        time.sleep(LOOK_S)
+        system.check()
+        before, used = used, cpu_seconds(pids_of(system))
+        if used - before < cores * LOOK_S:
+            break
+    return waited
