@@ -140,7 +140,12 @@ def outcome_of(status: int, body: Any) -> str:
     if not 200 <= status < 300:
         return str(status)
     errors = body.get("errors") if isinstance(body, dict) else None
-    return str(errors[0].get("extensions", {}).get("code", "error")) if errors else "ok"
+    if errors is None or errors == []:
+        return "ok"
+    try:
+        return str(errors[0]["extensions"]["code"])
+    except (LookupError, TypeError):
+        return "error"
 
 
 async def _recursive(client: Client, until: float) -> None:

@@ -19,6 +19,7 @@ from experiment.own_target.file import BUILT_IN, Step, Table, TargetFile
 FORMAT = "hopwise-steps/1"
 """As `load/internal/steps` reads it."""
 MOST_ROWS, MOST_BYTES = 200_000, 32 << 20
+_ERRORS = "/errors"
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 
 
@@ -121,9 +122,10 @@ def _sent(step: Step) -> Iterator[tuple[str, Any]]:
     if step.graphql is not None:
         body: Any = {"query": step.graphql.replace("${", "$${"), "variables": step.variables}
         yield from {"method": "POST", "path": step.path, "json": body}.items()
-        expected = [*step.expect.equal, *step.expect.there, *step.expect.absent]
-        if not any(pointer.startswith("/errors") for pointer in expected):
-            yield "absent", [*step.expect.absent, "/errors"]
+        absent = [pointer for pointer in step.expect.absent if pointer != _ERRORS]
+        expected = [*step.expect.equal, *step.expect.there, *absent]
+        if not any(f"{pointer}/".startswith(f"{_ERRORS}/") for pointer in expected):
+            yield from {"absent": absent, "no_errors": True}.items()
         return
     method, _, path = (step.http or "").partition(" ")
     yield from {"method": method, "path": path}.items()

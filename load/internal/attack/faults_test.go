@@ -81,6 +81,8 @@ func TestFaultyShop(t *testing.T) {
 		{"an error with another status", target.GraphQL, graphQLError(503, "UNAVAILABLE"), outcome.Server, "UNAVAILABLE"},
 		{"data beside an error", target.GraphQL, text(200, `{"data":{"product":null},"errors":[{"message":"x","extensions":{"code":"INTERNAL"}}]}`), outcome.Server, "INTERNAL"},
 		{"neither data nor errors", target.GraphQL, text(200, `{}`), outcome.WrongAnswer, "neither data nor errors"},
+		{"null data and no errors", target.GraphQL, text(200, `{"data":null,"errors":[]}`), outcome.WrongAnswer, "neither data nor errors"},
+		{"errors that are no list", target.GraphQL, text(200, `{"data":{"product":{}},"errors":{}}`), outcome.WrongAnswer, "not the JSON asked for"},
 		{"null data", target.GraphQL, text(200, `{"data":null}`), outcome.WrongAnswer, "neither data nor errors"},
 		{"no product", target.GraphQL, text(200, `{"data":{"product":null}}`), outcome.WrongAnswer, "the answer has no"},
 		{"another shape", target.GraphQL, text(200, `{"data":{"product":[1]}}`), outcome.WrongAnswer, "not the JSON asked for"},

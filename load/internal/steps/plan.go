@@ -84,6 +84,8 @@ type Step struct {
 	Take    map[string]*Source         `json:"take,omitempty"`    // where each variable is
 	Ignore  []string                   `json:"ignore,omitempty"`  // pointers that the digest leaves out; "" for the whole answer
 
+	NoErrors bool `json:"no_errors,omitempty"` // whether the answer is GraphQL's and must have no errors
+
 	file    string
 	url     string // of its endpoint
 	path    template

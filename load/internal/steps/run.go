@@ -109,7 +109,7 @@ func (s *Step) needsJSON() bool {
 			return true
 		}
 	}
-	return len(s.Absent)+len(s.Equal)+len(s.There) > 0
+	return s.NoErrors || len(s.Absent)+len(s.Equal)+len(s.There) > 0
 }
 
 func (s *Step) checkStatus(got exchange.Response, base *url.URL) error {
@@ -142,6 +142,9 @@ func (s *Step) redirected(got exchange.Response, base *url.URL) error {
 
 // check holds the answer against the expectations, and takes variables from it.
 func (s *Step) check(got answered, values Values) error {
+	if errors, _ := at(got.body, "/errors"); s.NoErrors && hasAny(errors) {
+		return outcome.Wrong("/errors is in the answer: %.200s", marshal(errors))
+	}
 	for _, pointer := range s.Absent {
 		if value, there := at(got.body, pointer); there && value != nil {
 			return outcome.Wrong("%s is in the answer: %.200s", pointer, marshal(value))
@@ -173,6 +176,12 @@ func (s *Step) check(got answered, values Values) error {
 		values[name] = marshal(value)
 	}
 	return nil
+}
+
+// hasAny says whether a GraphQL answer has errors: some servers send null or an empty list with every answer.
+func hasAny(errors any) bool {
+	list, isList := errors.([]any)
+	return errors != nil && (!isList || len(list) > 0)
 }
 
 // equal says whether two JSON values are the same; numbers are, however they are written.

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -159,6 +160,10 @@ func serve(t *testing.T) string {
 	mux.HandleFunc("/json", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"b": 12345678901234567890, "a": {"id": "x/1"}, "at": %q}`, r.Header.Get("traceparent"))
+	})
+	mux.HandleFunc("/graphql", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/graphql-response+json")
+		fmt.Fprintf(w, `{"data": {"a": 1}%s}`, r.PostFormValue("then"))
 	})
 	mux.HandleFunc("/host", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -351,6 +356,32 @@ func TestExpectations(t *testing.T) {
 	}
 	if _, err := run(t, plan(t, change("/away", func(s *Step) { s.Status = []int{302} })), target.REST, address); err != nil {
 		t.Error("an expected redirect is an answer:", err)
+	}
+}
+
+// Some servers of GraphQL send `errors` with every answer: null or an empty list. Anything else is an error.
+func TestErrorsOfGraphQL(t *testing.T) {
+	address := serve(t)
+	for then, want := range map[string]string{
+		``:                               "",
+		`, "errors": null`:               "",
+		`, "errors": []`:                 "",
+		`, "errors": [{"message": "x"}]`: `/errors is in the answer: [{"message":"x"}]`,
+		`, "errors": [null]`:             "/errors is in the answer: [null]",
+		`, "errors": {}`:                 "/errors is in the answer: {}",
+		`, "errors": ""`:                 `/errors is in the answer: ""`,
+		`, "errors": false`:              "/errors is in the answer: false",
+		`, "errors": 0`:                  "/errors is in the answer: 0",
+	} {
+		step := Step{At: "e", Method: http.MethodPost, Path: "/graphql", NoErrors: true, Text: url.Values{"then": {then}}.Encode(),
+			Headers: map[string]string{"content-type": "application/x-www-form-urlencoded"}}
+		_, err := run(t, plan(t, step), target.REST, address)
+		if (err == nil) != (want == "") || (err != nil && !(strings.Contains(err.Error(), want) && outcome.Of(err) == outcome.WrongAnswer)) {
+			t.Errorf("%s: %v instead of %q", then, err, want)
+		}
+	}
+	if _, err := run(t, plan(t, Step{At: "e", Method: http.MethodGet, Path: "/x/1", NoErrors: true}), target.REST, address); err == nil {
+		t.Error("an answer that is not JSON has no errors to look for")
 	}
 }
 

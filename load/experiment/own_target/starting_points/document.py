@@ -51,7 +51,7 @@ def write_start(source: Path, made: Callable[[Any], Start], out: Path) -> list[s
     with about(str(source)):
         document, notes = made(read)
     if not document["journeys"]:
-        raise UsageError(f"{source} has no request that a target file can have: {METHODS}")
+        raise UsageError("; ".join([f"{source} has no request that a target file can have: {METHODS}", *notes]))
     text = "# Edit this: weights, variables, and what answers must be.\n" + yaml.safe_dump(
         document, sort_keys=False, allow_unicode=True, width=120
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from typing import Any
 from urllib.parse import SplitResult, urlencode
@@ -30,6 +31,9 @@ from experiment.own_target.starting_points.document import (
 SECRET = ("authorization", "cookie", "proxy-authorization", "x-api-key")
 _GRAPHQL = {"query", "variables", "operationName", "extensions"}
 _MOST_TOKENS = 15_000
+_STATUSES = range(100, 600)
+_ERROR = re.compile(r"[\w:.-]{1,60}", re.ASCII)
+"""How browsers name what became of a request without an answer: `net::ERR_ABORTED`, `NS_BINDING_ABORTED`."""
 
 
 class _LeftOut(Exception):  # noqa: N818 - nothing is wrong with the entry
@@ -46,7 +50,7 @@ def from_har(har: Any) -> Start:
             request = part(entry, "request", dict)
             secrets |= {part(one, "name", str).lower() for one in part(request, "headers", list, [])} & set(SECRET)
             try:
-                steps.append(_step(request, part(entry, "response", dict, {}).get("status")))
+                steps.append(_step(request, part(entry, "response", dict, {}), entry))
             except _LeftOut as what:
                 left[str(what)] += 1
     hosts = Counter(_host(url) for url, _ in steps)
@@ -71,20 +75,43 @@ def _host(url: SplitResult) -> str:
     return f"{url.scheme}://{url.hostname}"
 
 
-def _step(request: Document, status: Any) -> tuple[SplitResult, Document]:
-    method, url = part(request, "method", str), split(part(request, "url", str))
-    if url.scheme in ("ws", "wss") or status == 101:
+def _step(request: Document, response: Document, entry: Document) -> tuple[SplitResult, Document]:
+    method, address = part(request, "method", str), part(request, "url", str)
+    scheme = address.partition(":")[0].lower()
+    if scheme in ("ws", "wss") or response.get("status") == 101 or entry.get("_resourceType") == "websocket":
         raise _LeftOut("WebSockets")
-    if url.scheme not in ("http", "https") or not url.hostname:
-        raise _LeftOut(f"{url.scheme}: URLs")
+    if scheme not in ("http", "https") or not (url := split(address)).hostname:
+        raise _LeftOut(f"{scheme}: URLs")
     if method not in METHODS.split(", "):
         raise _LeftOut(f"requests by {method}")
+    status = _status_of_server(response, entry)
     path = encoded(literal(url.path or "/") + (f"?{literal(url.query)}" if url.query else ""))
     step = _request(method, path, part(request, "postData", dict, {}))
     # 304 answers a condition, which was a header.
-    if isinstance(status, int) and status and status != 304 and not 200 <= status < 300:
+    if status != 304 and not 200 <= status < 300:
         step["expect"] = {"status": status}
     return url, step
+
+
+def _status_of_server(response: Document, entry: Document) -> int:
+    """The status that a server answered with; an entry without such an answer is left out.
+
+    HAR has no members for that: `_error`, `_fromCache` and `_fetchedViaServiceWorker` are Chrome's, `_failureText` is
+    Playwright's, and `_fetchType` is Safari's.
+    """
+    status, fetched = response.get("status"), entry.get("_fetchType")
+    if entry.get("_fromCache") or fetched in ("Memory Cache", "Disk Cache"):
+        raise _LeftOut("requests that the browser's cache answered")
+    if entry.get("_fetchedViaServiceWorker") or fetched == "Service Worker":
+        raise _LeftOut("requests that a service worker answered")
+    if response.get("statusText") == "Internal Redirect":
+        raise _LeftOut("redirects to HTTPS that the browser made itself")
+    if not isinstance(status, int) or status not in _STATUSES:
+        error = str(response.get("_error") or response.get("_failureText") or "")
+        raise _LeftOut(f"requests without an answer{f', {error}' if _ERROR.fullmatch(error) else ''}")
+    if kind_of(part(part(response, "content", dict, {}), "mimeType", str, "")) == "text/event-stream":
+        raise _LeftOut("streams of events")
+    return status
 
 
 def _request(method: str, path: str, sent: Document) -> Document:

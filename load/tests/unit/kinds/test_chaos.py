@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from chaos.attacks import outcome_of
 from experiment.errors import UsageError
 from experiment.faults.faults import FAULTS, Chosen, chosen, lacking, possible
 from experiment.faults.repetition import acknowledged, repetition
@@ -24,6 +25,21 @@ from mesh.paths import ROOT
 HYBRID, REST = (load_topology(name, updates="on") for name in ("hybrid", "rest"))
 PLAIN, IN_CLUSTER = parse_switches(), parse_switches(runtime="kubernetes")
 MS = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("body", "outcome"),
+    [
+        ({"data": {}, "errors": []}, "ok"),
+        ({"data": {}, "errors": None}, "ok"),
+        ({"errors": [{"extensions": {"code": "NOT_FOUND"}}]}, "NOT_FOUND"),
+        ({"errors": [{"message": "x"}]}, "error"),
+        ({"errors": {"message": "x"}}, "error"),
+        ({"errors": "x"}, "error"),
+    ],
+)
+def test_an_attack_knows_an_error_of_graphql(body: object, outcome: str) -> None:
+    assert outcome_of(200, body) == outcome
 
 
 def test_every_part_of_a_topology_can_be_killed_and_every_link_cut() -> None:

@@ -42,7 +42,25 @@ def test_the_example_of_the_docs() -> None:
     assert len(steps["tables"]["books"]["rows"]) == 100
     graphql = steps["journeys"][1]["steps"][0]
     assert (graphql["method"], graphql["path"], graphql["name"]) == ("POST", "/graphql", "query Read")
-    assert graphql["absent"] == ["/errors"]
+    assert (graphql["absent"], graphql["no_errors"]) == ([], True)
+
+
+@pytest.mark.parametrize(
+    ("expect", "absent", "no_errors"),
+    [
+        ("{there: [/data]}", [], True),
+        ("{absent: [/errors, /data/a]}", ["/data/a"], True),
+        ("{there: [/errors_total]}", [], True),
+        ("{there: [/errors/0/message]}", [], None),
+        ("{equal: {/errors: []}}", [], None),
+    ],
+)
+def test_a_step_of_graphql_has_no_errors_unless_it_expects_them(
+    tmp_path: Path, expect: str, absent: list[str], no_errors: bool | None
+) -> None:
+    text = SMALL.replace("http: GET /users/${id}", f'graphql: "{{ a }}"\n        expect: {expect}')
+    (step,) = steps_of(written(tmp_path, text))["journeys"][0]["steps"]
+    assert (step["absent"], step.get("no_errors")) == (absent, no_errors)
 
 
 def test_steps_have_the_lines_of_the_file_and_typed_rows(tmp_path: Path) -> None:

@@ -113,6 +113,62 @@ def test_what_is_no_step_is_left_out_and_counted() -> None:
     )
 
 
+def with_response(status: Any, *, url: str = "http://127.0.0.1:9000/b", **more: Any) -> dict[str, Any]:
+    """An entry whose response has other members too; those of the entry itself are in `entry`."""
+    own = more.pop("entry", {})
+    made = entry("GET", url)
+    return {**made, "response": {"status": status, **more}, **own}
+
+
+ABORTED = {"request": entry("GET", "http://127.0.0.1:9000/b")["request"]}
+
+
+@pytest.mark.parametrize(
+    ("no_step", "what"),
+    [
+        (with_response(0, _error="net::ERR_ABORTED"), "requests without an answer, net::ERR_ABORTED"),
+        (
+            with_response(0, _error="net::ERR_BLOCKED_BY_CLIENT"),
+            "requests without an answer, net::ERR_BLOCKED_BY_CLIENT",
+        ),
+        (with_response(-1, _failureText="NS_BINDING_ABORTED"), "requests without an answer, NS_BINDING_ABORTED"),
+        (with_response(0, statusText=""), "requests without an answer"),
+        (with_response(0, _error="\x1b[2J words"), "requests without an answer"),
+        (with_response(None), "requests without an answer"),
+        (with_response(999), "requests without an answer"),
+        (ABORTED, "requests without an answer"),
+        (ABORTED | {"response": None}, "requests without an answer"),
+        (with_response(200, entry={"_fromCache": "disk"}), "requests that the browser's cache answered"),
+        (with_response(200, entry={"_fromCache": "memory"}), "requests that the browser's cache answered"),
+        (with_response(200, entry={"_fetchType": "Memory Cache"}), "requests that the browser's cache answered"),
+        (with_response(200, entry={"_fetchType": "Service Worker"}), "requests that a service worker answered"),
+        (with_response(200, entry={"_fetchedViaServiceWorker": True}), "requests that a service worker answered"),
+        (with_response(307, statusText="Internal Redirect"), "redirects to HTTPS that the browser made itself"),
+        (with_response(200, content={"mimeType": "text/event-stream;charset=UTF-8"}), "streams of events"),
+        (with_response(0, url="wss://127.0.0.1:9000/live"), "WebSockets"),
+        (with_response(0, entry={"_resourceType": "websocket"}), "WebSockets"),
+        (with_response(0, url="blob:http://127.0.0.1:9000/1b2c"), "blob: URLs"),
+        (with_response(0, url="chrome-extension://abc/x.js"), "chrome-extension: URLs"),
+        (with_response(200, url="data://[text"), "data: URLs"),
+        (with_response(200, url="about:blank"), "about: URLs"),
+    ],
+)
+def test_what_no_server_answered_is_left_out(no_step: dict[str, Any], what: str) -> None:
+    steps, (_, note) = begun(entry("GET", "http://127.0.0.1:9000/a"), no_step, no_step)
+    assert steps == [{"http": "GET /a"}]
+    assert note == f"left out: {what} (2)"
+
+
+@pytest.mark.parametrize(
+    ("status", "expect"), [(302, {"status": 302}), (404, {"status": 404}), (304, None), (204, None)]
+)
+def test_a_status_that_a_server_gave_is_expected_again(status: int, expect: dict[str, Any] | None) -> None:
+    (step,), _ = begun(
+        with_response(status, statusText="Found", entry={"cache": {}, "_fromCache": None, "_fetchType": "Network Load"})
+    )
+    assert step.get("expect") == expect
+
+
 def test_an_address_of_ipv6_keeps_its_brackets() -> None:
     document, _ = from_har({"log": {"entries": [entry("GET", "http://[::1]:9000/a")]}})
     assert document["targets"]["mine"]["endpoints"] == {"web1": "http://[::1]:9000"}
@@ -128,6 +184,7 @@ def test_an_address_of_ipv6_keeps_its_brackets() -> None:
         ('{"log": {"entries": [1]}}', "entry 1: 1 stands where a mapping with 'request' must be"),
         (json.dumps({"log": {"entries": [entry("GET", "http://a:b/")]}}), "entry 1: http://a:b/: Port could not"),
         ('{"log": {"entries": [], "pages": []}}', "has no request that a target file can have"),
+        (json.dumps({"log": {"entries": [entry("GET", "blob:x")]}}), "left out: blob: URLs (1)"),
         ("a: [", "not valid YAML"),
         ('{"log": ', "is neither JSON nor YAML"),
         ("\x00", "not valid YAML"),
