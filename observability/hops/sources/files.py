@@ -12,22 +12,21 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, cast
 
 from hops.errors import MalformedTraceError, SourceError
 from hops.sources.compressed import opened, spooled
-from hops.sources.read_json import Faults, NotJsonError, ended_early
-from hops.sources.recognise import BINARY, FORMATS, Batches, read_binary, read_json_value
+from hops.sources.documents import BLANKS, in_batches, read_beginning, read_documents, split_documents
+from hops.sources.read_json import NotJsonError
+from hops.sources.recognise import BINARY, FORMATS, read_binary, read_json_value
 from hops.traces.span import Span
 
 STDIN = "-"
-FREED_EVERY = 200
-"""Batches after which a mapped file gives its memory back."""
 PIPE_WAIT_S = 10
 """For how long nothing may come through a named pipe at first."""
 _HEAD = 4096
-_BLANKS = b" \t\r\n"
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -100,9 +99,9 @@ def _read_decompressed(
     elif head.startswith(codecs.BOM_UTF8):
         plain.seek(len(codecs.BOM_UTF8))
         head = head[len(codecs.BOM_UTF8) :]
-    if forced in BINARY or (not forced and head.lstrip(_BLANKS)[:1] not in (b"{", b"[")):
+    if forced in BINARY or (not forced and head.lstrip(BLANKS)[:1] not in (b"{", b"[")):
         view, free = _mapped(plain)
-        yield from _named(*read_binary(view, where, head, forced), free)
+        yield from in_batches(*read_binary(view, where, head, forced), free)
         return
     yield from _read_json(plain, where)
 
@@ -133,28 +132,34 @@ def open_stdin() -> IO[bytes]:
 
 
 def _read_json(file: IO[bytes], where: str) -> Iterator[tuple[str, list[Span]]]:
-    """One document, or one a line."""
+    """One document, or several: one a line, or one after the other."""
     began = file.tell()
     first = file.readline()
     while first and not first.strip():
         first = file.readline()
     if file.read(_HEAD).strip() and _is_whole(first):
         file.seek(began)
-        yield from _read_lines(file, where)
+        yield from read_documents(split_documents(file, by_line=True), where, by_line=True)
         return
     file.seek(began)
     view, free = _mapped(file)
     text = view[began:]
-    text = text[len(text[:_HEAD]) - len(bytes(text[:_HEAD]).lstrip(_BLANKS)) :]
+    text = text[len(text[:_HEAD]) - len(bytes(text[:_HEAD]).lstrip(BLANKS)) :]
     try:
         kind, batches = read_json_value(text, where)
-    except NotJsonError as error:
-        whole = ended_early(text)
-        if whole is None:
+    except MalformedTraceError as error:
+        file.seek(began)
+        documents = split_documents(file, by_line=False)
+        first_two = list(islice(documents, 2))
+        is_whole = isinstance(error, NotJsonError) and error.follows_at
+        if is_whole or len(first_two) > 1:
+            yield from read_documents(chain(first_two, documents), where, by_line=False)
+        elif isinstance(error, NotJsonError):
+            yield from read_beginning(text, where, error, free)
+        else:
             raise
-        yield from _named(*read_json_value(whole, where), free)
-        raise MalformedTraceError(f"{error}; what stands before byte {len(whole):,} was read") from error
-    yield from _named(kind, batches, free)
+    else:
+        yield from in_batches(kind, batches, free)
 
 
 def _mapped(file: IO[bytes]) -> tuple[memoryview, Callable[[], None]]:
@@ -169,30 +174,8 @@ def _is_whole(line: bytes) -> bool:
     try:
         msgspec.json.decode(line, type=msgspec.Raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return line.rstrip(_BLANKS).endswith((b"}", b"]")) and line.count(b"{") > 1
+        return line.rstrip(BLANKS).endswith((b"}", b"]")) and line.count(b"{") > 1
     return True
-
-
-def _read_lines(file: IO[bytes], where: str) -> Iterator[tuple[str, list[Span]]]:
-    """Every line that can be read; the first that cannot is told at the end, with how many there are."""
-    faults, lines = Faults("lines"), 0
-    for number, line in enumerate(file, 1):
-        text = line.strip(_BLANKS)
-        if not text:
-            continue
-        lines += 1
-        try:
-            yield from _named(*read_json_value(text, f"{where}:{number}"))
-        except MalformedTraceError as error:
-            faults.add(error)
-    faults.tell(lines)
-
-
-def _named(kind: str, batches: Batches, free: Callable[[], None] | None = None) -> Iterator[tuple[str, list[Span]]]:
-    for number, batch in enumerate(batches):
-        if free is not None and not number % FREED_EVERY:
-            free()
-        yield kind, batch
 
 
 def _utf_8(file: IO[bytes], where: str) -> IO[bytes]:

@@ -1,15 +1,22 @@
-"""Jaeger's JSON, as its UI downloads a trace and its older query API answers: times in microseconds."""
+"""Jaeger's JSON, in its two forms.
+
+One is that of its UI, its older query API and its Elasticsearch: ids in hex, times in microseconds. The other is that
+of its protobuf messages, as in Kafka with `encoding: json`: ids in base64, times as RFC 3339, durations as "0.100s".
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from hops.errors import MalformedTraceError
-from hops.sources.read_json import each, read_one
-from hops.traces.otlp import NEEDED, SPAN_ID_DIGITS, TRACE_ID_DIGITS
+from hops.sources.read_json import NotJsonError, camel_case, each, read_one
+from hops.traces.otlp import NEEDED, SPAN_ID_DIGITS, TRACE_ID_DIGITS, plain_id
 from hops.traces.span import MOST_NS, NO_ATTRIBUTES, UNKNOWN_SERVICE, AttributeValue, Kind, Span, shown_name
 
 NS_PER_US = 1000
@@ -39,6 +46,8 @@ class _Span(msgspec.Struct, gc=False):
     parentSpanID: str = ""  # noqa: N815
     references: list[_Reference] | None = None
     tags: list[_Tag] | None = None
+    tag: dict[str, Any] | None = None
+    """Tags as fields of Elasticsearch, whose names have another character for each dot."""
     processID: str = ""  # noqa: N815
     process: _Process | None = None
 
@@ -49,9 +58,62 @@ class _Trace(msgspec.Struct, gc=False):
     processes: dict[str, _Process] | None = None
 
 
+class _ProtoTag(msgspec.Struct, gc=False, rename="camel"):
+    key: str = ""
+    v_type: str | int = "STRING"
+    v_str: str | None = None
+    v_bool: bool | None = None
+    v_int64: int | None = None
+    v_float64: float | None = None
+
+
+class _ProtoReference(msgspec.Struct, gc=False, rename="camel"):
+    trace_id: str = ""
+    span_id: str = ""
+    ref_type: str | int = "CHILD_OF"
+
+
+class _ProtoSpan(msgspec.Struct, gc=False, rename="camel"):
+    """Members that are 0 or empty may be left out."""
+
+    trace_id: str = ""
+    span_id: str | UnsetType = UNSET
+    operation_name: str = ""
+    references: list[_ProtoReference] | None = None
+    start_time: Raw = Raw(b"null")
+    duration: Raw = Raw(b'"0s"')
+    tags: list[_ProtoTag] | None = None
+    process: _Process | None = None
+    process_id: str = ""
+
+
+class _ProtoProcess(msgspec.Struct, gc=False, rename="camel"):
+    process_id: str
+    process: _Process
+
+
+class _ProtoTrace(msgspec.Struct, gc=False, rename="camel"):
+    """A batch, which has one process; or a trace, which has many."""
+
+    spans: list[_ProtoSpan] | None = None
+    process: _Process | None = None
+    process_map: list[_ProtoProcess] | None = None
+
+
 _TRACE = msgspec.json.Decoder(_Trace)
 _SPAN = msgspec.json.Decoder(_Span)
+_PROTO_SPAN = msgspec.json.Decoder(_ProtoSpan, strict=False)
+_PROTO_TRACE = msgspec.json.Decoder(_ProtoTrace, strict=False)
 _KINDS = {kind.value.lower(): kind for kind in Kind}
+_KIND = "span.kind"
+_SEPARATORS = re.compile(r"[\W_]+")
+_BY_LETTERS = {_SEPARATORS.sub("", name): name for name in (*NEEDED, _KIND)}
+"""Names of the tags that count, by their letters alone."""
+_V_TYPES = {1: "BOOL", 2: "INT64", 3: "FLOAT64", 4: "BINARY"}
+_REF_TYPES = {0: "CHILD_OF", 1: "FOLLOWS_FROM"}
+_RFC_3339 = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?([Zz]|[+-]\d\d:\d\d)")
+_DURATION = re.compile(r"(-?)(\d{1,12})(?:\.(\d{1,9}))?s")
+_NS_PER_S = 1_000_000_000
 
 
 def read_data(traces: list[Raw], where: str) -> Iterator[list[Span]]:
@@ -71,7 +133,15 @@ def read_trace(raw: Raw | memoryview | bytes, where: str) -> list[Span]:
     Raises:
         MalformedTraceError: A value is missing or of another type; the message names its place.
     """
-    trace = read_one(_TRACE, raw, where)
+    try:
+        trace = read_one(_TRACE, raw, where)
+    except NotJsonError:
+        raise
+    except MalformedTraceError:
+        proto = read_one(_PROTO_TRACE, camel_case(raw) or raw, where)
+        if any(span.span_id is UNSET for span in proto.spans or ()):
+            raise
+        return _proto_spans(proto, where)
     names = {key: shown_name(process.service_name) for key, process in (trace.processes or {}).items()}
     ids: dict[str, str] = {}  # one text of each trace id, however many spans have it
     return [_span(span, trace.traceID, names, ids, where) for span in trace.spans or ()]
@@ -86,13 +156,99 @@ def read_span(raw: Raw | memoryview | bytes, where: str) -> Span:
     return _span(read_one(_SPAN, raw, where), "", {}, {}, where)
 
 
+def read_proto_span(raw: Raw | memoryview | bytes, where: str) -> Span:
+    """A span that stands alone in protobuf's JSON.
+
+    Raises:
+        MalformedTraceError: A value is missing or of another type; the message names its place.
+    """
+    (span,) = _proto_spans(_ProtoTrace([read_one(_PROTO_SPAN, camel_case(raw) or raw, where)]), where)
+    return span
+
+
+def _proto_spans(trace: _ProtoTrace, where: str) -> list[Span]:
+    processes = {one.process_id: one.process for one in trace.process_map or ()}
+    ids: dict[str, str] = {}
+    spans = []
+    for span in trace.spans or ():
+        span_id = plain_id(span.span_id or "", SPAN_ID_DIGITS, f"{where}: spanId")
+        same = _Span(
+            span_id,
+            0,
+            0,
+            plain_id(span.trace_id, TRACE_ID_DIGITS, f"{where}: traceId of span {span_id}"),
+            span.operation_name,
+            references=[
+                _Reference(
+                    plain_id(one.span_id, SPAN_ID_DIGITS, f"{where}: references of span {span_id}"),
+                    plain_id(one.trace_id, TRACE_ID_DIGITS, f"{where}: references of span {span_id}"),
+                    _REF_TYPES.get(one.ref_type, "CHILD_OF") if isinstance(one.ref_type, int) else one.ref_type,
+                )
+                for one in span.references or ()
+            ],
+            tags=[_Tag(tag.key, _value(tag)) for tag in span.tags or ()],
+            process=span.process or processes.get(span.process_id) or trace.process or _Process(),
+        )
+        place = f"{where}: span {span_id}"
+        start_ns = _moment_ns(span.start_time, place)
+        end_ns = start_ns + _duration_ns(span.duration, place)
+        if max(abs(start_ns), abs(end_ns)) >= MOST_NS:
+            raise MalformedTraceError(f"{place}: starts at {_text(span.start_time)}, which is beyond all clocks")
+        spans.append(msgspec.structs.replace(_span(same, "", {}, ids, where), start_ns=start_ns, end_ns=end_ns))
+    return spans
+
+
+def _value(tag: _ProtoTag) -> str | int | float | bool | None:
+    kind = _V_TYPES.get(tag.v_type, "STRING") if isinstance(tag.v_type, int) else tag.v_type
+    values = {"STRING": tag.v_str, "BOOL": tag.v_bool, "INT64": tag.v_int64, "FLOAT64": tag.v_float64}
+    if values.get(kind) is not None or kind not in values:
+        return values.get(kind)
+    return next((value for value in values.values() if value is not None), None)
+
+
+def _moment_ns(raw: Raw, place: str) -> int:
+    moment = _RFC_3339.fullmatch(_text(raw))
+    try:
+        if moment is None:
+            raise ValueError
+        day, clock, fraction, zone = moment.groups()
+        whole = datetime.fromisoformat(f"{day}T{clock}{'+00:00' if zone in 'Zz' else zone}")
+        return int(whole.timestamp()) * _NS_PER_S + int((fraction or "").ljust(9, "0"))
+    except ValueError as error:
+        raise MalformedTraceError(
+            f"{place}: startTime is {_text(raw)}, and not a time such as 2026-05-01T12:00:00.123456789Z"
+        ) from error
+
+
+def _duration_ns(raw: Raw, place: str) -> int:
+    duration = _DURATION.fullmatch(_text(raw))
+    if duration is None:
+        raise MalformedTraceError(f"{place}: duration is {_text(raw)}, and not seconds such as 0.100s")
+    sign, seconds, fraction = duration.groups()
+    return int(f"{sign}{int(seconds) * _NS_PER_S + int((fraction or '').ljust(9, '0'))}")
+
+
+def _text(raw: Raw) -> str:
+    return bytes(raw).decode().strip('"')
+
+
+def _fields(tags: Mapping[str, Any], above: str = "") -> Iterator[_Tag]:
+    """Tags as fields of Elasticsearch; where dots were kept, it may have made objects of them."""
+    for key, value in tags.items():
+        if isinstance(value, dict):
+            yield from _fields(value, f"{above}{key}.")
+        elif isinstance(value, str | int | float | bool):
+            name = above + key
+            yield _Tag(_BY_LETTERS.get(_SEPARATORS.sub("", name), name), value)
+
+
 def _span(span: _Span, trace_id: str, names: dict[str, str], ids: dict[str, str], where: str) -> Span:
     process = span.process
     service = names.get(span.processID, "") if process is None else shown_name(process.service_name)
     attributes: dict[str, AttributeValue] = {}
     kind = Kind.UNSPECIFIED
-    for tag in span.tags or ():
-        if tag.key == "span.kind":
+    for tag in [*_fields(span.tag), *(span.tags or ())] if span.tag else span.tags or ():
+        if tag.key == _KIND:
             kind = _KINDS.get(str(tag.value).lower(), Kind.UNSPECIFIED)
         elif tag.key in NEEDED and tag.value is not None:
             attributes[tag.key] = tag.value

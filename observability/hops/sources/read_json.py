@@ -19,7 +19,15 @@ T = TypeVar("T")
 
 
 class NotJsonError(MalformedTraceError):
-    """The text is no JSON, or is cut off."""
+    """The text is no JSON, or is cut off, or something follows it.
+
+    Attributes:
+        follows_at: Byte at which something follows a whole value; 0 if the value itself is at fault.
+    """
+
+    def __init__(self, message: str, follows_at: int = 0) -> None:
+        super().__init__(message)
+        self.follows_at = follows_at
 
 
 class Faults:
@@ -99,9 +107,28 @@ def read_one(decoder: msgspec.json.Decoder[T], text: msgspec.Raw | bytes | memor
             f"{where}: not UTF-8 at byte {error.start}; convert it, as by `iconv -t utf-8`"
         ) from error
     except (msgspec.DecodeError, RecursionError) as error:
-        raise NotJsonError(f"{where}: not JSON: {error}") from error
+        follows = _FOLLOWS.search(str(error))
+        raise NotJsonError(f"{where}: not JSON: {error}", int(follows[1]) - 1 if follows else 0) from error
 
 
+def locate(pieces: list[msgspec.Raw], where: str) -> Iterator[tuple[msgspec.Raw, str]]:
+    """Gives each element of a list its place."""
+    return ((raw, f"{where}[{index}]") for index, raw in enumerate(pieces))
+
+
+def camel_case(text: msgspec.Raw | memoryview | bytes) -> bytes | None:
+    """JSON whose keys in snake_case, as protobuf names them, are in camelCase; None if it has no such key."""
+    renamed, keys = _SNAKE_CASE.subn(_camel, memoryview(text))
+    return renamed if keys else None
+
+
+def _camel(key: re.Match[bytes]) -> bytes:
+    first, *others = key[1].split(b"_")
+    return b'"%b"' % (first + b"".join(map(bytes.capitalize, others)))
+
+
+_FOLLOWS = re.compile(r"trailing characters \(byte (\d+)\)")
+_SNAKE_CASE = re.compile(rb'"([a-z][a-z0-9]*(?:_[a-z0-9]+)+)"(?=\s*:)')
 _BEGIN_OF_LIST = re.compile(r'(?:\s*\{\s*"(?P<name>\w+)"\s*:)*\s*\[\s*')
 _KEY = re.compile(r'\s*"(?P<name>\w+)"\s*:\s*')
 _BETWEEN = re.compile(r"\s*,\s*")

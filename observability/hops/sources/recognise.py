@@ -3,7 +3,9 @@
 | begins with | is |
 |---|---|
 | `{`, with `data`, `spans` or `spanID` | Jaeger's JSON: an answer, a trace, a span as in its Elasticsearch |
-| `{`, with `resourceSpans` or `batches`, also inside `result` or `trace` | OTLP JSON: Jaeger's, Tempo's too |
+| `{`, with `spanId` or `span_id` | a span of Jaeger's protobuf JSON |
+| `{`, with `resourceSpans`, `resource_spans` or `batches`, also inside `result` or `trace` | OTLP JSON: of Tempo too |
+| `{`, with `_source`, `hits`, `responses` or `rawResponse` | what Elasticsearch or OpenSearch has, with any of these |
 | `{`, with `traceId` and `id` | a span of Zipkin's |
 | `[` | a list of any of the above, as Zipkin's lists of spans, and lists of such lists |
 | a length in 4 bytes that fits | a Collector's file: OTLP protobuf or JSON, each message perhaps compressed |
@@ -20,8 +22,9 @@ from msgspec import UNSET, Raw, UnsetType
 from hops.errors import MalformedTraceError
 from hops.sources import jaeger_json, otlp_proto, zipkin
 from hops.sources.compressed import ZSTD, unzstd
-from hops.sources.read_json import each, read_one
-from hops.traces import otlp
+from hops.sources.otlp_json import read_component
+from hops.sources.read_json import NotJsonError, each, locate, read_one
+from hops.sources.unsupported import refuse_known, refuse_known_table
 from hops.traces.span import Span
 
 JAEGER, OTLP_JSON, OTLP_PROTO, OTLP_FRAMED, ZIPKIN = "jaeger", "otlp-json", "otlp-proto", "otlp-framed", "zipkin"
@@ -37,36 +40,33 @@ BINARY = (OTLP_PROTO, OTLP_FRAMED)
 Batches = Iterator[list[Span]]
 
 
+class _Hits(msgspec.Struct):
+    hits: list[Raw] = []
+
+
 class _Keys(msgspec.Struct, rename="camel"):
     """What tells JSON formats apart; the values are decoded later, piece by piece."""
 
     data: list[Raw] | UnsetType | None = UNSET
     spans: Raw | UnsetType = UNSET
     span_id: Raw | UnsetType = msgspec.field(name="spanID", default=UNSET)
+    proto_span_id: Raw | UnsetType = msgspec.field(name="spanId", default=UNSET)
+    proto_span_id_: Raw | UnsetType = msgspec.field(name="span_id", default=UNSET)
     id: Raw | UnsetType = UNSET
+    trace_id: Raw | UnsetType = UNSET
+    source: Raw | UnsetType = msgspec.field(name="_source", default=UNSET)
+    hits: _Hits | UnsetType = UNSET
+    responses: list[Raw] | UnsetType = UNSET
+    raw_response: Raw | UnsetType = UNSET
     result: _Keys | UnsetType = UNSET
     trace: _Keys | UnsetType = UNSET
     resource_spans: list[Raw] | UnsetType | None = UNSET
+    resource_spans_: list[Raw] | UnsetType | None = msgspec.field(name="resource_spans", default=UNSET)
     batches: list[Raw] | UnsetType | None = UNSET
 
 
-class _RawScope(msgspec.Struct):
-    spans: list[Raw] | None = None
-
-
-class _RawResource(msgspec.Struct, rename="camel"):
-    """Spans of one component, each decoded by itself."""
-
-    resource: Raw = Raw(b"{}")
-    scope_spans: list[_RawScope] | None = None
-    instrumentation_library_spans: list[_RawScope] | None = None
-
-
 _KEYS = msgspec.json.Decoder(_Keys)
-_RAW_RESOURCE = msgspec.json.Decoder(_RawResource)
 _LIST = msgspec.json.Decoder(list[Raw])
-_OBJECT = msgspec.json.Decoder(dict[str, Raw])
-_RESOURCE = msgspec.json.Decoder(otlp.ResourceSpans, strict=False)
 
 
 def read_json_value(text: bytes | memoryview, where: str) -> tuple[str, Batches]:
@@ -84,7 +84,28 @@ def read_json_value(text: bytes | memoryview, where: str) -> tuple[str, Batches]
         return _read_list(read_one(_LIST, text, where), where)
     if text[:1] != b"{":
         raise MalformedTraceError(f"{where}: begins with {bytes(text[:20])!r}: {_expected()}")
-    keys = read_one(_KEYS, text, where)
+    try:
+        found = _of_keys(read_one(_KEYS, text, where), text, where)
+    except NotJsonError:
+        raise
+    except MalformedTraceError:
+        refuse_known(text, where)
+        raise
+    if found is None:
+        has = ", ".join(refuse_known(text, where)[:8]) or "none"
+        raise MalformedTraceError(f"{where}: JSON without the keys of a trace (it has: {has}): {_expected()}")
+    return found
+
+
+def _of_keys(keys: _Keys, text: bytes | memoryview, where: str) -> tuple[str, Batches] | None:
+    """What an object is by its keys, and its spans; None if they say nothing."""
+    for inside, name in ((keys.source, "_source"), (keys.raw_response, "rawResponse")):
+        if inside is not UNSET:
+            return read_json_value(memoryview(inside), f"{where}.{name}")
+    if keys.hits is not UNSET:
+        return _read_list(keys.hits.hits, f"{where}.hits.hits")
+    if keys.responses is not UNSET:
+        return _read_list(keys.responses, f"{where}.responses")
     for inner, name in ((keys.result, ".result"), (keys.trace, ".trace")):
         if inner is not UNSET:
             keys, where = inner, where + name
@@ -95,14 +116,21 @@ def read_json_value(text: bytes | memoryview, where: str) -> tuple[str, Batches]
         return JAEGER, (jaeger_json.read_trace(one, where) for one in [text])
     if keys.span_id is not UNSET:
         return JAEGER, ([jaeger_json.read_span(one, where)] for one in [text])
+    if keys.proto_span_id is not UNSET or keys.proto_span_id_ is not UNSET:
+        refuse_known(text, where)
+        return JAEGER, ([jaeger_json.read_proto_span(one, where)] for one in [text])
     if keys.id is not UNSET:
+        if keys.trace_id is UNSET:
+            refuse_known(text, where)
         return ZIPKIN, ([zipkin.read_span(one, where)] for one in [text])
-    for resources, name in ((keys.resource_spans, "resourceSpans"), (keys.batches, "batches")):
+    for resources, name in (
+        (keys.resource_spans, "resourceSpans"),
+        (keys.resource_spans_, "resource_spans"),
+        (keys.batches, "batches"),
+    ):
         if resources is not UNSET:
-            return OTLP_JSON, each(_placed(resources or [], f"{where}.{name}"), _component, "components")
-    others = read_one(_OBJECT, text, where)
-    has = ", ".join(list(others)[:8]) or "none"
-    raise MalformedTraceError(f"{where}: JSON without the keys of a trace (it has: {has}): {_expected()}")
+            return OTLP_JSON, each(locate(resources or [], f"{where}.{name}"), read_component, "components")
+    return None
 
 
 def read_binary(data: bytes | memoryview, where: str, head: bytes, forced: str = "") -> tuple[str, Batches]:
@@ -121,6 +149,7 @@ def read_binary(data: bytes | memoryview, where: str, head: bytes, forced: str =
         return OTLP_FRAMED, _framed(data, where)
     if forced == OTLP_PROTO or head[0] == otlp_proto.RESOURCE_SPANS:
         return OTLP_PROTO, otlp_proto.read_messages(data, where)
+    refuse_known_table(head, where)
     what = f"begins with {head[:20]!r}" if head.strip() else "is blank"
     raise MalformedTraceError(f"{where}: {what}: {_expected()}")
 
@@ -128,46 +157,28 @@ def read_binary(data: bytes | memoryview, where: str, head: bytes, forced: str =
 def _read_list(elements: list[Raw], where: str) -> tuple[str, Batches]:
     if not elements:
         return ZIPKIN, iter(())
-    kind, _ = read_json_value(memoryview(elements[0]), f"{where}[0]")
+    kind = _kind_of(elements, where)
     if kind == ZIPKIN and bytes(elements[0])[:1] == b"{":
         return kind, zipkin.read_list(elements, where)
     return kind, each(
-        _placed(elements, where), lambda piece: read_json_value(memoryview(piece[0]), piece[1])[1], "values"
+        locate(elements, where), lambda piece: read_json_value(memoryview(piece[0]), piece[1])[1], "values"
     )
 
 
-def _placed(pieces: list[Raw], where: str) -> Iterator[tuple[Raw, str]]:
-    return ((raw, f"{where}[{index}]") for index, raw in enumerate(pieces))
+def _kind_of(elements: list[Raw], where: str) -> str:
+    """The format of the first element that is in one.
 
-
-def _component(piece: tuple[Raw, str]) -> Batches:
-    """The spans of one component; one by one if something in them is wrong."""
-    raw, where = piece
-    try:
-        spans = otlp.spans_of_one(read_one(_RESOURCE, raw, where), where)
-    except MalformedTraceError:
-        yield from _one_by_one(raw, where)
-    else:
-        yield spans
-
-
-def _one_by_one(component: Raw, where: str) -> Batches:
-    whole = read_one(_RAW_RESOURCE, component, where)
-
-    def read(piece: tuple[Raw, str]) -> Batches:
-        span, place = piece
-        alone = b'{"resource":%b,"scopeSpans":[{"spans":[%b]}]}' % (bytes(whole.resource), bytes(span))
+    Raises:
+        MalformedTraceError: No element is; the message is about the first.
+    """
+    first: MalformedTraceError | None = None
+    for raw, place in locate(elements, where):
         try:
-            yield otlp.spans_of_one(read_one(_RESOURCE, alone, place), place)
+            return read_json_value(memoryview(raw), place)[0]
         except MalformedTraceError as error:
-            raise MalformedTraceError(str(error).replace(f"{place}.scopeSpans[0].spans[0]", place)) from error
-
-    pieces = (
-        one
-        for index, scope in enumerate(whole.scope_spans or whole.instrumentation_library_spans or ())
-        for one in _placed(scope.spans or [], f"{where}.scopeSpans[{index}].spans")
-    )
-    return each(pieces, read, "spans")
+            first = first or error
+    assert first is not None
+    raise first
 
 
 def _framed(data: bytes | memoryview, where: str) -> Batches:

@@ -49,10 +49,14 @@ _NAMES = tuple(f"SPAN_KIND_{kind.value}" for kind in KINDS)
 _KINDS: dict[int | str, Kind] = dict(enumerate(KINDS)) | dict(zip(_NAMES, KINDS, strict=True))
 NO_ID = "an id of zeros is none: it is of every span whose id was lost"
 _NO_SPAN_ID, _NO_TRACE_ID = "0" * SPAN_ID_DIGITS, "0" * TRACE_ID_DIGITS
+_FROM_URL_SAFE = str.maketrans("-_", "+/")
 _PLACE = re.compile(r"(?P<what>.*?)(?: - at `\$(?P<place>.*)`)?", re.DOTALL)
 
 
 _Moment = Annotated[int, Meta(gt=0, le=MOST_NS - 1)]
+_ProtobufName = Literal["refused"]
+"""Type of members in snake_case, protobuf's own names, which its JSON allows too. No value has this type, so they are
+refused, not passed over; `sources.otlp_json` then reads the component again with all names in camelCase."""
 
 
 class _Value(msgspec.Struct, gc=False, rename="camel"):
@@ -60,6 +64,10 @@ class _Value(msgspec.Struct, gc=False, rename="camel"):
     int_value: int | UnsetType = UNSET
     bool_value: bool | UnsetType = UNSET
     double_value: float | UnsetType = UNSET
+    string_: _ProtobufName | UnsetType = msgspec.field(name="string_value", default=UNSET)
+    int_: _ProtobufName | UnsetType = msgspec.field(name="int_value", default=UNSET)
+    bool_: _ProtobufName | UnsetType = msgspec.field(name="bool_value", default=UNSET)
+    double_: _ProtobufName | UnsetType = msgspec.field(name="double_value", default=UNSET)
 
 
 class _Attribute(msgspec.Struct, gc=False):
@@ -85,6 +93,7 @@ class _Span(msgspec.Struct, gc=False, rename="camel"):
     ] = 0  # fmt: skip
     attributes: list[_Attribute] | None = []
     links: list[_Link] | None = None
+    parent_: _ProtobufName | UnsetType = msgspec.field(name="parent_span_id", default=UNSET)
 
 
 class _Resource(msgspec.Struct, gc=False):
@@ -101,11 +110,13 @@ class ResourceSpans(msgspec.Struct, gc=False, rename="camel"):
     resource: _Resource = msgspec.field(default_factory=_Resource)
     scope_spans: list[_ScopeSpans] | None = []
     instrumentation_library_spans: list[_ScopeSpans] | None = []
+    scopes_: _ProtobufName | UnsetType = msgspec.field(name="scope_spans", default=UNSET)
+    libraries_: _ProtobufName | UnsetType = msgspec.field(name="instrumentation_library_spans", default=UNSET)
 
     @property
     def scopes(self) -> list[_ScopeSpans]:
         """Its spans by scope, also under the name that OTLP had for scopes until version 0.15."""
-        return self.scope_spans or self.instrumentation_library_spans or []
+        return [*(self.scope_spans or ()), *(self.instrumentation_library_spans or ())]
 
 
 class Document(msgspec.Struct, gc=False, rename="camel"):
@@ -297,9 +308,9 @@ def _has_plain_ids(spans: list[Span]) -> bool:
 
 
 def _with_plain_ids(span: Span, where: str) -> Span:
-    parent_id = span.parent_id and _id(span.parent_id, SPAN_ID_DIGITS, f"{where}.parentSpanId")
-    trace_id = _id(span.trace_id, TRACE_ID_DIGITS, f"{where}.traceId")
-    span_id = _id(span.span_id, SPAN_ID_DIGITS, f"{where}.spanId")
+    parent_id = span.parent_id and plain_id(span.parent_id, SPAN_ID_DIGITS, f"{where}.parentSpanId")
+    trace_id = plain_id(span.trace_id, TRACE_ID_DIGITS, f"{where}.traceId")
+    span_id = plain_id(span.span_id, SPAN_ID_DIGITS, f"{where}.spanId")
     if trace_id == _NO_TRACE_ID or span_id == _NO_SPAN_ID:
         raise MalformedTraceError(f"{where}: {NO_ID}")
     return replace(
@@ -309,16 +320,30 @@ def _with_plain_ids(span: Span, where: str) -> Span:
         # An all-zero parent is how some exporters write "none".
         parent_id="" if parent_id == _NO_SPAN_ID else parent_id,
         links=tuple(
-            (_id(link[0], TRACE_ID_DIGITS, f"{where}.links"), _id(link[1], SPAN_ID_DIGITS, f"{where}.links"))
+            (plain_id(link[0], TRACE_ID_DIGITS, f"{where}.links"), plain_id(link[1], SPAN_ID_DIGITS, f"{where}.links"))
             for link in span.links
         ),
     )
 
 
-def _id(raw: str, digits: int, where: str) -> str:
-    """An id in lower-case hex, from hex or base64, whose lengths differ for both kinds of ids."""
+def plain_id(raw: str, digits: int, where: str) -> str:
+    """An id in lower-case hex.
+
+    Args:
+        raw: Hex, or any of the forms of base64 that protobuf allows: with or without padding, for URLs or not. Their
+            lengths differ from those of hex, for both kinds of ids.
+        digits: Hex digits of an id of this kind.
+        where: Its place, for messages.
+
+    Raises:
+        MalformedTraceError: It is neither.
+    """
     try:
-        decoded = bytes.fromhex(raw) if len(raw) == digits else base64.b64decode(raw, validate=True)
+        if len(raw) == digits:
+            decoded = bytes.fromhex(raw)
+        else:
+            padded = raw.rstrip("=") + "=" * (-len(raw.rstrip("=")) % 4)
+            decoded = base64.b64decode(padded.translate(_FROM_URL_SAFE), validate=True)
     except ValueError:
         decoded = b""
     if 2 * len(decoded) != digits:
