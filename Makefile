@@ -33,9 +33,9 @@ include load/load.mk
 # Environment of `make images` and of what uses them.
 IMAGES := IMAGE_PREFIX IMAGE_TAG IMAGE_ENGINE IMAGE_BUILD_ARGS KONG_IMAGE
 given := $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(v)))),$(v)))
-unknown := $(filter-out $(SETTINGS) PYTHON JAEGER_BIN JAEGER_UI JAEGER_RELEASES KONG_BIN PROMETHEUS_BIN KUBECTL_BIN $(IMAGES) SHOP_PORT_BASE HOPWISE_CACHE HOPWISE_MESH_CA DATABASE_URL CACHE_URL MAKEFLAGS SHELL,$(given))
+unknown := $(filter-out $(SETTINGS) PYTHON JAEGER JAEGER_BIN JAEGER_UI JAEGER_RELEASES KONG_BIN PROMETHEUS_BIN KUBECTL_BIN $(IMAGES) SHOP_PORT_BASE HOPWISE_CACHE HOPWISE_MESH_CA DATABASE_URL CACHE_URL MAKEFLAGS SHELL,$(given))
 ifneq ($(strip $(unknown)),)
-$(error unknown setting: $(unknown); valid: $(SETTINGS), and SHOP_PORT_BASE, DATABASE_URL, CACHE_URL, JAEGER_BIN, JAEGER_UI, JAEGER_RELEASES, KONG_BIN, PROMETHEUS_BIN, KUBECTL_BIN, $(IMAGES), HOPWISE_CACHE, HOPWISE_MESH_CA, PYTHON)
+$(error unknown setting: $(unknown); valid: $(SETTINGS), and SHOP_PORT_BASE, DATABASE_URL, CACHE_URL, JAEGER (release, build), JAEGER_BIN, JAEGER_UI, JAEGER_RELEASES, KONG_BIN, PROMETHEUS_BIN, KUBECTL_BIN, $(IMAGES), HOPWISE_CACHE, HOPWISE_MESH_CA, PYTHON)
 endif
 
 # `--name 'value'` for each of these settings that was given; one that the target would ignore is a mistake.
@@ -308,7 +308,7 @@ help: ## Show this help
 	  /^[a-zA-Z0-9_-]+:.*?## / {printf "  %-16s %s\n", $$1, $$2}' $(filter %Makefile %.mk,$(MAKEFILE_LIST))
 	@echo
 	@echo "Settings: make topology=hybrid profile=smoke bench; make topologies=rest,grpc blocks=5 network=4g compare (docs/settings.md)"
-	@echo "Environment: SHOP_PORT_BASE (18000), DATABASE_URL, CACHE_URL, JAEGER_BIN, JAEGER_UI, JAEGER_RELEASES, KONG_BIN, PROMETHEUS_BIN, KUBECTL_BIN, HOPWISE_CACHE, HOPWISE_MESH_CA."
+	@echo "Environment: SHOP_PORT_BASE (18000), DATABASE_URL, CACHE_URL, JAEGER (release, build), JAEGER_BIN, JAEGER_UI, JAEGER_RELEASES, KONG_BIN, PROMETHEUS_BIN, KUBECTL_BIN, HOPWISE_CACHE, HOPWISE_MESH_CA."
 	@echo "  images: IMAGE_PREFIX (localhost/hopwise), IMAGE_TAG, IMAGE_ENGINE (podman, docker), IMAGE_BUILD_ARGS, KONG_IMAGE"
 
 help-%:

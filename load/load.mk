@@ -8,7 +8,7 @@ GO_TEST_FLAGS ?=
 ##@ Load generator
 
 .tools/bin/shopload: $(GO_FILES)
-	@$(PROVISION) generator
+	@$(call provide,generator)
 
 .PHONY: test-go
 test-go: .tools/bin/shopload

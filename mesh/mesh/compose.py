@@ -48,6 +48,7 @@ from mesh.kubernetes.places import ClusterPlaces
 from mesh.paths import ALERT_RULES, DASHBOARDS, JAEGER_CONFIG, ROOT
 from provision.images import FILE as CONTAINERFILE
 from provision.images import PREFIX, TARGETS
+from provision.jaeger import VERSION as JAEGER_VERSION
 
 Service = dict[str, Any]
 """A service of a Compose file, as plain data."""
@@ -60,9 +61,7 @@ SECRETS = Path("/var/lib/hopwise/secrets")
 PUBLIC, ADMIN = "public", "admin"
 ENVOY_IMAGE = "edge-envoy"
 KONG = "edge-kong"
-JAEGER_IMAGE = "docker.io/jaegertracing/jaeger:2.13.0"
-"""Release v1.76.0 of observability/jaeger/build/go.mod by its other name; its image has the web pages that the
-module lacks."""
+JAEGER_IMAGE = f"docker.io/jaegertracing/jaeger:{JAEGER_VERSION}"
 BASE_IMAGE = "docker.io/library/debian:bookworm-slim"
 """The Containerfile's own default; settings can pin it by its digest."""
 CPUS = 1.0

@@ -122,7 +122,7 @@ class RunFolder:
 
 
 def jaeger(environ: Mapping[str, str]) -> Path:
-    """The Jaeger program: `JAEGER_BIN`, else the one that set-up built.
+    """The Jaeger program: `JAEGER_BIN`, else the one that set-up installed.
 
     Raises:
         NotInstalledError: It is not there.
@@ -154,7 +154,7 @@ def jaeger_pages(environ: Mapping[str, str]) -> Path | None:
 
 
 def jaeger_has_pages(program: Path, environ: Mapping[str, str]) -> bool:
-    """Whether a Jaeger program has its UI inside: an official one does, and Jaeger's Go module carries none."""
+    """Whether a Jaeger program has its UI inside: an official release has it, and Jaeger's Go module does not."""
     return bool(environ.get("JAEGER_BIN")) or program.resolve().parent.name.startswith(JAEGER_RELEASE)
 
 

@@ -1,4 +1,4 @@
-"""Runs one step of set-up and turns its failure into a message."""
+"""Runs steps of set-up, several side by side, and turns a failure into a message."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ import errno
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import partial
 
 from provision import environment, golang, graphiql, images, istio, jaeger, prose, tools
 from provision.errors import SetupError
+from provision.paths import TOOLS
+from provision.step import say, stop
 from provision.supply_chain.audit import audit
 
 STEPS: dict[str, Callable[[], int | None]] = {
     "venv": environment.sync,
     "generator": golang.build_generator,
-    "jaeger": jaeger.build,
-    "jaeger-ui": jaeger.fetch_release,
+    "jaeger": jaeger.install,
     "graphiql": graphiql.fetch,
     "istio": istio.build,
     "images": images.build,
@@ -29,20 +31,26 @@ STEPS: dict[str, Callable[[], int | None]] = {
     "audit-dependencies --json": partial(audit, as_json=True),
 }
 
+STAMPED = {"jaeger", "graphiql", "istio", "kube-score", "toxiproxy"}
+"""Steps whose success is recorded in `.tools/NAME.stamp`, which the Makefile compares with their inputs."""
+OPTIONAL = {"graphiql"}
+"""Steps without which everything else works: their failure is only shown."""
+
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs the step that the arguments name.
+    """Runs the steps that the arguments name, side by side.
 
     Returns:
         The exit code: 0, 1 for a failure, 2 for an unknown step, 130 or 143 when stopped, or the step's own.
     """
-    step = STEPS.get(" ".join(arguments))
-    if step is None:
-        print(f"error: name one step: {', '.join(STEPS)}.", file=sys.stderr)
+    whole = " ".join(arguments)
+    names = [whole] if whole in STEPS else arguments
+    if not names or not STEPS.keys() >= set(names):
+        print(f"error: name one step or more: {', '.join(STEPS)}.", file=sys.stderr)
         return 2
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
-        return step() or 0
+        return _run(names[0]) if len(names) == 1 else _run_side_by_side(names)
     except SetupError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -57,3 +65,26 @@ def main(arguments: Sequence[str]) -> int:
             file=sys.stderr,
         )
         return 1
+
+
+def _run_side_by_side(names: Sequence[str]) -> int:
+    """Runs steps in threads. The first failure ends the others, so that it is the last that people read."""
+    with ThreadPoolExecutor(len(names)) as pool:
+        try:
+            return max(step.result() for step in as_completed([pool.submit(_run, name) for name in names]))
+        except BaseException:
+            stop()
+            raise
+
+
+def _run(name: str) -> int:
+    try:
+        code = STEPS[name]() or 0
+    except SetupError as error:
+        if name not in OPTIONAL:
+            raise
+        say(f"error: {error}")
+        return 0
+    if name in STAMPED:
+        (TOOLS / f"{name}.stamp").touch()
+    return code

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -29,6 +28,7 @@ STARTED = (
 """Modules that a run starts, and what they load later. Python compiles a module when it is first imported, and the
 processes of a first run, which start side by side, would each do so."""
 LIMITS = {"UV_PYTHON_DOWNLOADS": "never", "UV_HTTP_TIMEOUT": "30", "UV_HTTP_RETRIES": "2", "VIRTUAL_ENV": ""}
+_ONE_AT_A_TIME = threading.Lock()
 ADVICE = (
     "Check the network and its proxy (HTTPS_PROXY), then run the same command again; what was fetched is kept. "
     "Another index can be named with PIP_INDEX_URL for pip and UV_DEFAULT_INDEX for uv."
@@ -41,6 +41,11 @@ def uv() -> str:
     Raises:
         SetupError: It cannot be installed.
     """
+    with _ONE_AT_A_TIME:
+        return _uv()
+
+
+def _uv() -> str:
     own = TOOLS / "uv"
     program = str(own / "bin" / "uv")
     for candidate in (shutil.which("uv"), program):
@@ -129,12 +134,9 @@ def require(argv: Sequence[str], failure: str) -> None:
         failure: What it means that it failed.
 
     Raises:
-        SetupError: It failed; the message is the failure and what the command said.
+        SetupError: It failed; the message has the failure and the end of its output.
     """
-    env = {**os.environ, **LIMITS}
-    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120, env=env)
-    if done.returncode != 0:
-        raise SetupError(f"{failure}: {(done.stdout + done.stderr).strip()}")
+    run(Step(failure, "", argv, "", env=LIMITS, limit_s=120, quiet=True))
 
 
 def _from_index(title: str, hint: str, argv: Sequence[str], limit_s: float = 1800) -> None:
@@ -144,4 +146,4 @@ def _from_index(title: str, hint: str, argv: Sequence[str], limit_s: float = 180
 def _make(program: str, environment: Path) -> None:
     shutil.rmtree(environment, ignore_errors=True)
     argv = [program, "venv", "--quiet", "--python", sys.executable, str(environment)]
-    require(argv, f"uv cannot make an environment in {environment}")
+    require(argv, f"uv cannot make the environment {environment.name}")

@@ -1,10 +1,29 @@
 """What can go wrong during set-up.
 
-SetupError    shown to the user as it is, without a traceback
+SetupError       shown to the user as it is, without a traceback
+└── StepError    a command failed
+
+StoppedError     set-up was stopped
 """
 
 from __future__ import annotations
 
 
 class SetupError(Exception):
-    """Set-up cannot go on; the message names the step, the cause, and what to do."""
+    """Set-up cannot continue; the message names the step, the cause, and what to do."""
+
+
+class StepError(SetupError):
+    """A command failed, took too long, or fell silent.
+
+    Attributes:
+        cause: Why, in one line: its last line of output if it ended by itself.
+    """
+
+    def __init__(self, message: str, cause: str) -> None:
+        super().__init__(message)
+        self.cause = cause
+
+
+class StoppedError(Exception):
+    """Set-up was stopped: by the user, or because another step failed."""

@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import shutil
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -29,6 +30,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "GOFLAGS": "-trimpath -mod=readonly -buildvcs=false",
     "GOWORK": "off",
 }
+_ONE_AT_A_TIME = threading.Lock()
 PROXY_ADVICE = (
     "Check the network and its proxy (HTTPS_PROXY), then run the same command again; what was fetched is kept. "
     "Another module proxy can be named with GOPROXY."
@@ -45,6 +47,11 @@ def go(module: Path) -> str:
     Raises:
         SetupError: It cannot be installed.
     """
+    with _ONE_AT_A_TIME:
+        return _go(module)
+
+
+def _go(module: Path) -> str:
     lowest = max(LOWEST_GO, *(_required(each / "go.mod") for each in (*MODULES, module)))
     for candidate in (shutil.which("go"), _own()):
         if candidate is not None and _version(candidate) >= lowest:

@@ -1,141 +1,146 @@
-"""Jaeger, built or fetched once per version for all checkouts of this user.
+"""Jaeger, fetched or compiled once per version for all checkouts of this user.
 
-Its Go module carries no pages. The official release has them, and is fetched only when it is asked for: it is at an
-address of its own, and everything else comes from package registries.
+The official release has Jaeger's UI. Its Go module, which is compiled where the release cannot be had, has no UI.
 """
 
 from __future__ import annotations
 
 import hashlib
-import http.client
 import os
 import platform
+import re
 import shutil
+import sys
 import tarfile
 import tempfile
-import time
-import urllib.error
-import urllib.request
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from provision import golang
-from provision.errors import SetupError
+from provision.errors import SetupError, StepError
 from provision.paths import BIN, ROOT, cache
 from provision.shared import link_to_shared
-from provision.step import say
+from provision.step import Step, run, say
+
+RELEASES = "https://github.com/jaegertracing/jaeger/releases/download"
+"""Where the releases are; `JAEGER_RELEASES` names a mirror with the same folders and files."""
+VERSION = "2.20.0"
+SHA256 = "c967368ba09be356089ef7e8aab2a76d170dc007ff6ccf7925c8167ede2900d7"
+"""Digest of the release's archive for Linux on x86-64."""
+MACHINE = ("Linux", "x86_64")
+"""System and processor that the pinned release is for; elsewhere Jaeger is compiled."""
+CHOICES = ("release", "build")
+"""Values of `JAEGER`: fetch the release or fail, and compile. Without a value, compiling follows a failed fetch."""
 
 MODULE = ROOT / "observability" / "jaeger" / "build"
 DEPENDENCY = "github.com/jaegertracing/jaeger"
 COMMAND = f"{DEPENDENCY}/cmd/jaeger"
+BUILT_VERSION = "2.13.0"
+"""Jaeger's version in v1.76.0 of the Go module, which is the module's last one."""
 HINT = "5 min on 2 cores, once; later checkouts find it in the cache"
+CONFIG = ROOT / "observability" / "jaeger" / "config.yaml"
 
-RELEASES = "https://github.com/jaegertracing/jaeger/releases/download"
-"""Where the releases are; `JAEGER_RELEASES` names another place with the same folders and files."""
-TAG, VERSION = "v1.76.0", "2.13.0"
-"""The release of the module's version, and the version of Jaeger 2 in it."""
-ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-SILENCE_S, LIMIT_S = 20.0, 900.0
-"""How long a server may send nothing, and how long a file may take."""
-CHUNK = 1 << 20
+CONNECT_S, SILENCE_S, LIMIT_S = 5.0, 20.0, 900.0
+"""How long the server may take to answer, how long it may then be silent, and how long the download may take."""
+START_LIMIT_S = 60.0
 ADVICE = (
-    "Everything but Jaeger's own pages works without it: make trace prints trees and budgets, and Jaeger's port shows "
-    "them as waterfalls. Check the network and its proxy (HTTPS_PROXY); JAEGER_RELEASES names another place of the "
-    "releases, JAEGER_BIN a Jaeger that you have, and JAEGER_UI the folder of a UI that you have built."
+    "Check the network and its proxy (HTTPS_PROXY). JAEGER_RELEASES names a mirror of the releases, JAEGER_BIN a "
+    "Jaeger that you have, and JAEGER=build compiles Jaeger."
 )
 
 
-def build() -> None:
-    """Puts `.tools/bin/jaeger` in place: the official one if it was fetched, else one that is built once.
+def install() -> None:
+    """Puts `.tools/bin/jaeger` in place: the official release, else a compiled Jaeger. Says which, and why.
 
     Raises:
-        SetupError: A module cannot be fetched or does not compile.
+        SetupError: `JAEGER` or `JAEGER_RELEASES` is malformed, the release that `JAEGER=release` wants cannot be had,
+            or Jaeger does not compile.
     """
-    official = released()
-    program = official if official is not None and official.is_file() else cached()
-    link_to_shared(BIN / "jaeger", program, lambda program: golang.build("Jaeger", MODULE, COMMAND, program, HINT))
-
-
-def fetch_release() -> None:
-    """Puts the official `.tools/bin/jaeger` in place, and fetches it if the shared cache does not have it.
-
-    Raises:
-        SetupError: There is none for this machine, the server does not answer, or it gives other bytes than the
-            release's own checksums say.
-    """
-    program = released()
-    if program is None:
-        known = ", ".join(ARCHITECTURES)
-        raise SetupError(f"Jaeger is released for Linux on {known}, and this is {platform.machine()}.\n{ADVICE}")
-    link_to_shared(BIN / "jaeger", program, _fetch)
-    say(f"Jaeger {VERSION} with its pages is in place; make trace and make up use it.")
+    choice, base = os.environ.get("JAEGER", ""), os.environ.get("JAEGER_RELEASES") or RELEASES
+    if choice and choice not in CHOICES:
+        raise SetupError(f"JAEGER={choice} is unknown; valid: {', '.join(CHOICES)}, or no value.")
+    if not base.startswith(("https://", "http://")):
+        raise SetupError(f"JAEGER_RELEASES={base} must begin with https:// or http://.")
+    reason = _reason_to_build(choice)
+    if not reason:
+        try:
+            link_to_shared(BIN / "jaeger", released(), lambda program: _fetch(program, base))
+        except SetupError as error:
+            reason = str(error)
+        else:
+            say(f"Jaeger {VERSION}: the official release, with its UI; it has the pinned SHA-256.")
+            return
+    if choice == "release":
+        raise SetupError(f"Jaeger {VERSION}: {reason}.\n{ADVICE}")
+    say(f"Jaeger {BUILT_VERSION}: compiled here, without a UI, because {reason}.")
+    link_to_shared(BIN / "jaeger", cached(), lambda program: golang.build("Jaeger", MODULE, COMMAND, program, HINT))
 
 
 def cached() -> Path:
-    """Path of this version's program in the cache, where it is built."""
+    """Path of the compiled program in the cache."""
     return golang.cached("jaeger", MODULE, DEPENDENCY)
 
 
-def released() -> Path | None:
-    """Path of this version's official program in the cache; None if there is none for this machine."""
-    architecture = ARCHITECTURES.get(platform.machine())
-    return cache() / f"jaeger-release-{VERSION}-{architecture}" / "jaeger" if architecture else None
+def released() -> Path:
+    """Path of the release's program in the cache."""
+    return cache() / f"jaeger-release-{VERSION}-amd64" / "jaeger"
 
 
-def _fetch(program: Path) -> None:
-    given = os.environ.get("JAEGER_RELEASES") or RELEASES
-    if not given.startswith(("https://", "http://")):
-        raise SetupError(f"JAEGER_RELEASES={given} is no address: it must begin with https:// or http://.")
-    base = f"{given.rstrip('/')}/{TAG}"
-    name = f"jaeger-{VERSION}-linux-{ARCHITECTURES[platform.machine()]}"
-    say(f"Fetching Jaeger {VERSION} from {base} (about 50 MB, once) …")
+def _reason_to_build(choice: str) -> str:
+    """Why no release is fetched; empty if one is."""
+    machine = (platform.system(), platform.machine())
+    if choice == "build":
+        return "JAEGER=build says so"
+    if machine != MACHINE:
+        return f"the pinned release is for {' on '.join(MACHINE)}, and this is {' on '.join(machine)}"
+    return "CI=true" if os.environ.get("CI") == "true" and not choice else ""
+
+
+def _fetch(program: Path, base: str) -> None:
+    """Fetches the release. Errors are single lines: a SetupError is also the reason for compiling Jaeger."""
+    name = f"jaeger-{VERSION}-linux-amd64"
+    url = f"{base.rstrip('/')}/v{VERSION}/{name}.tar.gz"
     with tempfile.TemporaryDirectory(dir=program.parent) as scratch:
-        archive, checksums, new = (Path(scratch, file) for file in (f"{name}.tar.gz", "checksums", "jaeger"))
-        _download(f"{base}/jaeger-{VERSION}.sha256sum.txt", checksums)
-        _download(f"{base}/{archive.name}", archive)
-        _check(archive, checksums.read_text(errors="replace"))
+        archive, new = Path(scratch, "archive"), Path(scratch, "jaeger")
+        script = str(Path(__file__).with_name("download.py"))
         try:
-            with tarfile.open(archive) as files:
-                inside = files.extractfile(f"{name}/jaeger")
-                if inside is None:
-                    raise KeyError(name)
-                with new.open("wb") as out:
-                    shutil.copyfileobj(inside, out)
-        except (tarfile.TarError, KeyError) as error:
-            raise SetupError(f"Fetching Jaeger: {archive.name} has no program {name}/jaeger: {error}") from error
+            run(
+                Step(
+                    title=f"Jaeger: fetching the release {VERSION}",
+                    hint="58 MB, once",
+                    argv=[sys.executable, "-P", script, url, str(archive)],
+                    advice="",
+                    limit_s=LIMIT_S,
+                    silence_s=SILENCE_S,
+                    answer_s=CONNECT_S,
+                )
+            )
+        except StepError as error:
+            raise SetupError(f"{urlsplit(url).netloc}: {error.cause}") from error
+        with archive.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if digest != SHA256:
+            raise SetupError(f"{url} has the SHA-256 {digest}, not the pinned {SHA256}, and was thrown away")
+        with tarfile.open(archive) as files, new.open("wb") as out:
+            inside = files.extractfile(f"{name}/jaeger")
+            assert inside is not None
+            shutil.copyfileobj(inside, out)
         new.chmod(0o755)
+        _start(new)
         new.replace(program)
 
 
-def _check(archive: Path, checksums: str) -> None:
-    """Compares an archive with the line of the release's checksum file that has its name."""
-    lines = (line.split() for line in checksums.splitlines())
-    expected = {line[1].removeprefix("*"): line[0].lower() for line in lines if len(line) == 2}.get(archive.name)
-    if expected is None:
-        raise SetupError(f"Fetching Jaeger: the release's checksums have no line for {archive.name}.\n{ADVICE}")
-    with archive.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    if digest != expected:
-        raise SetupError(
-            f"Fetching Jaeger: {archive.name} has the SHA-256 {digest}, and the release's checksums say {expected}: "
-            f"it was refused, and nothing was installed.\n{ADVICE}"
-        )
+def _start(program: Path) -> None:
+    """Lets a program read the project's configuration, as it does at its start.
 
-
-def _download(url: str, into: Path) -> None:
-    until = time.monotonic() + LIMIT_S
+    Raises:
+        SetupError: It does not start on this machine, or refuses the configuration.
+    """
+    examples = {"HOST": "127.0.0.1", "PORT": "1"}
+    names = re.findall(r"\$\{env:(\w+)\}", CONFIG.read_text())
+    addresses = {name: examples.get(name.rpartition("_")[2], "127.0.0.1:1") for name in names}
+    argv = [str(program), "validate", f"--config=file:{CONFIG}"]
     try:
-        # The address is the project's own, or the user's.
-        with urllib.request.urlopen(url, timeout=SILENCE_S) as answer, into.open("wb") as out:  # noqa: S310
-            while chunk := answer.read1(CHUNK):
-                out.write(chunk)
-                if time.monotonic() > until:
-                    raise SetupError(f"Fetching Jaeger: {url} took longer than {LIMIT_S:.0f} s.\n{ADVICE}")
-            if answer.length:
-                raise SetupError(f"Fetching Jaeger: {url} ended {answer.length:,} bytes early.\n{ADVICE}")
-    except (http.client.HTTPException, ValueError) as error:
-        raise SetupError(f"Fetching Jaeger: {url} cannot be read: {error}\n{ADVICE}") from error
-    except urllib.error.HTTPError as error:
-        raise SetupError(f"Fetching Jaeger: {url} answered {error.code} {error.reason}.\n{ADVICE}") from error
-    except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
-        reason = getattr(error, "reason", error)
-        raise SetupError(f"Fetching Jaeger: {url} does not answer: {reason}\n{ADVICE}") from error
+        run(Step("Jaeger: starting the release", "", argv, "", env=addresses, limit_s=START_LIMIT_S, quiet=True))
+    except StepError as error:
+        raise SetupError(f"the release {VERSION} does not start here: {error.cause}") from error

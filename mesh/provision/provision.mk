@@ -5,41 +5,42 @@ JAEGER_PINS := observability/jaeger/build/go.mod observability/jaeger/build/go.s
 PROVISION = PYTHONPATH=mesh $(PYTHON) -m provision
 ISTIO_SOURCES := mesh/istio/go.mod mesh/istio/go.sum $(wildcard mesh/istio/istiod/*.go)
 JAEGER_BIN ?=
+JAEGER ?=
 
 # Istio takes minutes to build, and only mesh=istio needs it, on this machine: a cluster has its own.
 ISTIO_IF_ASKED := $(if $(filter istio,$(mesh)),$(if $(filter kubernetes,$(runtime)),,.tools/istio.stamp))
 
 ##@ Set up
 
+# A step runs where it is due. Below `setup`, it is noted instead, and the recipe of `setup` runs all due steps side by side.
+provide = $(PROVISION) $(1)
+due :=
+setup: provide = $(eval due += $(1)):
 .PHONY: setup
 setup: $(ENVIRONMENT) .tools/bin/shopload .tools/jaeger.stamp .tools/graphiql.stamp $(ISTIO_IF_ASKED) ## Fetch and build what is missing, without running anything
+	@$(if $(due),$(PROVISION) $(due))
 
 $(ENVIRONMENT): pyproject.toml requirements.lock
-	@$(PROVISION) venv
+	@$(call provide,venv)
 
 # Links into the shared cache. Where a link leads nowhere, its stamp counts as old.
 .PHONY: missing
-.tools/jaeger.stamp: $(JAEGER_PINS) $(if $(JAEGER_BIN)$(realpath .tools/bin/jaeger),,missing)
-	@$(if $(JAEGER_BIN),mkdir -p $(@D),$(PROVISION) jaeger)
-	@touch $@
+# JAEGER=build and JAEGER=release replace the other one, if that is in place.
+jaeger_in_place = $(if $(findstring /jaeger-release-,$(realpath .tools/bin/jaeger)),release,build)
+.tools/jaeger.stamp: $(JAEGER_PINS) mesh/provision/jaeger.py $(if $(JAEGER_BIN)$(realpath .tools/bin/jaeger),,missing) \
+  $(if $(filter-out $(jaeger_in_place),$(JAEGER)),missing)
+	@$(if $(JAEGER_BIN),mkdir -p $(@D); touch $@,$(call provide,jaeger))
 
-# Before the first run, this also saves building Jaeger.
-.PHONY: jaeger-ui
-jaeger-ui: ## Fetch Jaeger's official release once, whose pages show traces; before the first run, Jaeger is then not compiled
-	@$(PROVISION) jaeger-ui
-	@touch .tools/jaeger.stamp
-
-# Only people open GraphiQL: where it cannot be fetched (exit code 1), everything else goes on without it.
+# Only people open GraphiQL: where it cannot be fetched, everything else works without it.
 .tools/graphiql.stamp: mesh/provision/graphiql.py $(if $(realpath .tools/graphiql),,missing)
-	@$(PROVISION) graphiql && touch $@ || [ $$? = 1 ]
+	@$(call provide,graphiql)
 
 .PHONY: istio
 istio: .tools/istio.stamp ## Build Istio's programs, which mesh=istio does by itself
 
 ISTIO_PROGRAMS := $(realpath .tools/bin/istiod .tools/bin/pilot-agent .tools/bin/istioctl)
 .tools/istio.stamp: $(ISTIO_SOURCES) $(if $(filter 3,$(words $(ISTIO_PROGRAMS))),,missing)
-	@$(PROVISION) istio
-	@touch $@
+	@$(call provide,istio)
 
 # The flags of the builds in `golang.py`: Go then compiles each package once, and tests and checks find it in the cache.
 BUILD_FLAGS := CGO_ENABLED=0 GOTOOLCHAIN=local GOWORK=off GOFLAGS='-trimpath -mod=readonly -buildvcs=false'
@@ -68,15 +69,13 @@ audit-dependencies: setup ## Look for known vulnerabilities, licences, leaked se
 kube-score: .tools/kube-score.stamp ## Build kube-score, with which make lint then looks at the manifests
 
 .tools/kube-score.stamp: mesh/kube-score/go.mod mesh/kube-score/go.sum $(if $(realpath .tools/bin/kube-score),,missing)
-	@$(PROVISION) kube-score
-	@touch $@
+	@$(call provide,kube-score)
 
 .PHONY: toxiproxy
 toxiproxy: .tools/toxiproxy.stamp ## Build Toxiproxy, with which make chaos disturbs what passes between components
 
 .tools/toxiproxy.stamp: load/toxiproxy/go.mod load/toxiproxy/go.sum $(if $(realpath .tools/bin/toxiproxy-server),,missing)
-	@$(PROVISION) toxiproxy
-	@touch $@
+	@$(call provide,toxiproxy)
 
 .PHONY: lint-manifests
 lint-manifests: $(ENVIRONMENT)

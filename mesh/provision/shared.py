@@ -7,8 +7,9 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
-from provision.step import say
+from provision.step import POLL_S, pause, say
 
 
 def link_to_shared(link: Path, target: Path, make: Callable[[Path], None]) -> None:
@@ -38,5 +39,15 @@ def _locked(folder: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             say(f"Another checkout is making {folder.name}; waiting for it …")
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            _wait_for(lock)
         yield
+
+
+def _wait_for(lock: TextIO) -> None:
+    while True:
+        pause(POLL_S)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            continue
+        return

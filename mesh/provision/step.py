@@ -1,19 +1,21 @@
-"""Runs one long command: shows that it is alive, keeps its output in a log, and ends it when it hangs."""
+"""Runs long commands, several side by side: shows that they are alive, keeps their output, ends them when they hang."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from provision.errors import SetupError
+from provision.errors import StepError, StoppedError
 from provision.paths import LOGS, ROOT
 
 POLL_S = 0.1
@@ -43,8 +45,10 @@ class Step:
         env: Variables besides those of the environment.
         limit_s: It is ended after this time, in seconds.
         silence_s: It is ended after this time without output, in seconds; None where silence is normal.
+        answer_s: It is ended if it has written nothing after this time, in seconds; None if it may begin in silence.
         unit: What one line of its output stands for, to be counted; None to show the last line instead.
         total: How many units there are, roughly.
+        quiet: Whether nothing is shown of it: it takes seconds.
     """
 
     title: str
@@ -56,14 +60,22 @@ class Step:
     env: Mapping[str, str] = field(default_factory=dict)
     limit_s: float = 1800.0
     silence_s: float | None = None
+    answer_s: float | None = None
     unit: str | None = None
     total: int | None = None
+    quiet: bool = False
 
     @property
     def log(self) -> Path:
         """File that keeps the command's output."""
-        words = re.findall(r"[a-z0-9]+", self.title.split("(")[0].lower())
+        words = re.findall(r"[a-z0-9]+", _name(self).lower())
         return LOGS / f"{'-'.join(words)}.log"
+
+
+_stopping = threading.Event()
+_terminal = threading.RLock()
+_running: dict[str, str] = {}
+"""What is shown below all other lines of a terminal: a line for each running step."""
 
 
 def run(step: Step) -> str:
@@ -73,11 +85,15 @@ def run(step: Step) -> str:
         Its standard output and error.
 
     Raises:
-        SetupError: It failed, took too long, or fell silent; the message has the end of its output and the advice.
+        StepError: It failed, took too long, or fell silent; the message has the end of its output and the advice.
+        StoppedError: `stop` was called.
     """
+    pause(0)
     step.log.parent.mkdir(parents=True, exist_ok=True)
-    say(f"{step.title} (about {step.hint}) …")
+    if not step.quiet:
+        say(f"{step.title} (about {step.hint}) …")
     began = time.monotonic()
+    cause: str | None
     with step.log.open("wb") as out:
         try:
             process = subprocess.Popen(
@@ -90,24 +106,44 @@ def run(step: Step) -> str:
                 start_new_session=True,
             )
         except OSError as error:
-            raise SetupError(f"{step.title}: {step.argv[0]} cannot be started: {error.strerror}") from error
+            cause = f"{step.argv[0]} cannot be started: {error.strerror}"
+            raise StepError(f"{step.title}: {cause}", cause) from error
         try:
             cause = _watch(step, process, began)
         finally:
             _end(process)
     output = step.log.read_text(errors="replace")
+    said = output.strip().rpartition("\n")[2] if cause is None else ""
     if cause is None and process.returncode != 0:
         silent = step.registry and NO_ANSWER.search(output)
         cause = f"{step.registry} does not answer" if silent else f"it ended with exit code {process.returncode}"
     if cause is not None:
-        raise SetupError(f"{step.title}: {cause}.\nFrom {step.log}:\n{_cause(output)}\n{step.advice}")
-    say(f"{step.title}: done in {time.monotonic() - began:.0f} s")
+        message = f"{step.title}: {cause}.\nFrom {step.log}:\n{_cause(output)}\n{step.advice}"
+        raise StepError(message, said or cause)
+    if not step.quiet:
+        say(f"{step.title}: done in {time.monotonic() - began:.0f} s")
     return output
+
+
+def stop() -> None:
+    """Ends all steps that run, and lets no other begin."""
+    _stopping.set()
+
+
+def pause(seconds: float) -> None:
+    """Waits.
+
+    Raises:
+        StoppedError: `stop` was called, before or meanwhile.
+    """
+    if _stopping.wait(seconds):
+        raise StoppedError
 
 
 def say(line: str) -> None:
     """Prints a line for the user, on standard error."""
-    print(line, file=sys.stderr, flush=True)
+    with _terminal:
+        _write(f"{_erase()}{line}\n{_draw()}")
 
 
 def output_of(*argv: str, **variables: str) -> str:
@@ -137,27 +173,62 @@ def _cause(output: str) -> str:
 def _watch(step: Step, process: subprocess.Popen[bytes], began: float) -> str | None:
     """Waits for the end; returns why the command must be ended early, None if it ended by itself."""
     beat, heard, size = began, began, 0
-    terminal = sys.stderr.isatty()
     try:
         while process.poll() is None:
-            time.sleep(POLL_S)
+            pause(POLL_S)
             now = time.monotonic()
             if step.log.stat().st_size != size:
                 heard, size = now, step.log.stat().st_size
             if now - began > step.limit_s:
                 return f"it took longer than {step.limit_s:.0f} s and was ended"
+            if step.answer_s is not None and not size and now - began > step.answer_s:
+                return f"{step.registry or 'it'} does not answer within {step.answer_s:g} s"
             if step.silence_s is not None and now - heard > step.silence_s:
                 who = step.registry or "it"
                 return f"{who} produced no output for {step.silence_s:.0f} s; the step was stopped"
-            if now - beat > (1.0 if terminal else QUIET_BEAT_S):
+            if now - beat > (1.0 if sys.stderr.isatty() else QUIET_BEAT_S) and not step.quiet:
                 beat = now
-                text = f"  … {now - began:.0f} s{_progress(step)}"
-                print(f"\r\033[K{text[:110]}" if terminal else text, end="" if terminal else "\n", file=sys.stderr)
-                sys.stderr.flush()
+                _show(step.title, f"  … {_name(step)}: {now - began:.0f} s{_progress(step)}")
     finally:
-        if terminal:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
+        _show(step.title, None)
     return None
+
+
+def _show(title: str, line: str | None) -> None:
+    """Shows how far a step is: in the step's line at the end of a terminal, elsewhere as a new line.
+
+    Args:
+        title: The step's title.
+        line: What to show; None at its end.
+    """
+    with _terminal:
+        if not sys.stderr.isatty():
+            if line is not None:
+                _write(f"{line}\n")
+            return
+        erased = _erase()
+        _running.pop(title, None)
+        if line is not None:
+            _running[title] = line[: shutil.get_terminal_size().columns - 1]
+        _write(f"{erased}{_draw()}")
+
+
+def _erase() -> str:
+    """What removes the running steps' lines from a terminal."""
+    return f"\033[{len(_running)}F\033[J" if _running else ""
+
+
+def _draw() -> str:
+    return "".join(f"{line}\n" for line in _running.values())
+
+
+def _write(text: str) -> None:
+    print(text, end="", file=sys.stderr, flush=True)
+
+
+def _name(step: Step) -> str:
+    """A step's title without what is in brackets."""
+    return step.title.partition(" (")[0]
 
 
 def _progress(step: Step) -> str:
@@ -171,7 +242,7 @@ def _progress(step: Step) -> str:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ends a process that still runs, and those that it started."""
+    """Ends a process that still runs, and its children."""
     if process.poll() is not None:
         return
     for which in (signal.SIGTERM, signal.SIGKILL):

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from mesh.cli import app
 from mesh.components.shop_processes import Data
-from mesh.compose import FILE, FOLDER, JAEGER_IMAGE, KONG, SECRETS, compose_files
+from mesh.compose import FILE, FOLDER, KONG, SECRETS, compose_files
 from mesh.description.topology import EDGE, load_topology, names
 from mesh.edge import envoy, kong
 from mesh.edge.plan import edge_plan
@@ -291,12 +291,6 @@ def test_each_image_is_built_once_and_named_as_make_images_names_it(services: di
             assert service["build"]["args"] == {"BASE_IMAGE": f"${{BASE_IMAGE:-{default}}}"}
     assert built == {target: [target] for target in built}
     assert built.keys() - {"shop-go"} == {"shop", "postgres", "edge-envoy"}
-
-
-def test_jaeger_is_the_release_that_a_native_run_builds() -> None:
-    module = (ROOT / "observability" / "jaeger" / "build" / "go.mod").read_text()
-    assert "github.com/jaegertracing/jaeger v1.76.0" in module, "name the image of the new release in mesh.compose"
-    assert JAEGER_IMAGE.endswith(":2.13.0")
 
 
 def test_the_edge_is_that_of_a_cluster_but_for_its_log(name: str) -> None:

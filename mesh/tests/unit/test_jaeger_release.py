@@ -1,13 +1,15 @@
-"""The official Jaeger: fetched from a server that stands in for the release page, and checked against its checksums."""
+"""Which Jaeger set-up installs: its official release from a stand-in server, or a compiled one, and why."""
 
 from __future__ import annotations
 
 import hashlib
 import io
+import platform
+import re
 import sys
 import tarfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -18,30 +20,33 @@ from mesh.paths import ROOT, jaeger_has_pages, jaeger_pages
 sys.path.insert(0, str(ROOT / "mesh"))  # set-up runs from the checkout, before anything is installed
 
 from mesh.errors import NotInstalledError
-from provision import golang, jaeger
+from provision import golang, jaeger, step
 from provision.errors import SetupError
 
-PROGRAM = b"#!/bin/sh\necho Jaeger\n"
+STARTS = b'#!/bin/sh\necho "$@" > "$(dirname "$0")/../../arguments"\n'
+FAILS = b"#!/bin/sh\necho no such instruction\nexit 1\n"
+COMPILED = b"compiled"
 NAME = f"jaeger-{jaeger.VERSION}-linux-amd64"
-SUMS = f"/{jaeger.TAG}/jaeger-{jaeger.VERSION}.sha256sum.txt"
-ARCHIVE = f"/{jaeger.TAG}/{NAME}.tar.gz"
+ARCHIVE = f"/v{jaeger.VERSION}/{NAME}.tar.gz"
 
 
 class Releases(ThreadingHTTPServer):
     """A release page.
 
     Attributes:
-        files: What it has, by path.
-        asked: Paths that it was asked for.
-        hangs: Whether it answers nobody until `hung` is set.
+        files: Its files, by path.
+        asked: Paths of the requests.
+        missing: How many bytes at the end of a file it does not send.
+        silent_after: After how many bytes it falls silent until `end` is set; 0 before its answer, None never.
     """
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.files = {ARCHIVE: _archive(f"{NAME}/jaeger")}
-        self.files[SUMS] = _line(self.files[ARCHIVE])
+        self.files: dict[str, bytes] = {}
         self.asked: list[str] = []
-        self.hangs, self.hung = False, threading.Event()
+        self.missing = 0
+        self.silent_after: int | None = None
+        self.end = threading.Event()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -49,117 +54,191 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.asked.append(self.path)
-        if self.server.hangs:
-            self.server.hung.wait(30)
+        if self.server.silent_after == 0:
+            self.server.end.wait(30)
             return
-        body = self.server.files.get(self.path)
-        self.send_response(404 if body is None else 200)
-        self.send_header("Content-Length", str(len(body or b"")))
+        body = self.server.files.get(self.path, b"")
+        self.send_response(200 if body else 404)
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body or b"")
+        self.wfile.write(body[: self.server.silent_after or len(body) - self.server.missing])
+        if self.server.silent_after:
+            self.server.end.wait(30)
 
     def log_message(self, *_: object) -> None:
         pass
 
 
-def _archive(member: str) -> bytes:
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as files:
-        entry = tarfile.TarInfo(member)
-        entry.size = len(PROGRAM)
-        files.addfile(entry, io.BytesIO(PROGRAM))
-    return packed.getvalue()
-
-
-def _line(archive: bytes) -> bytes:
-    return f"{hashlib.sha256(archive).hexdigest()} *{NAME}.tar.gz\n{'0' * 64} *another.zip\n".encode()
-
-
 @pytest.fixture
 def releases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Releases]:
+    """A release page with a program that starts, and a compiler that takes no time."""
     monkeypatch.setenv("HOPWISE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("JAEGER", raising=False)
+    monkeypatch.delenv("CI", raising=False)
     monkeypatch.setattr(jaeger, "BIN", tmp_path / "bin")
-    monkeypatch.setattr(jaeger.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(jaeger, "MACHINE", (platform.system(), platform.machine()))
+    monkeypatch.setattr(golang, "build", lambda _name, _module, _package, into, _hint: into.write_bytes(COMPILED))
+    monkeypatch.setattr(step, "LOGS", tmp_path / "logs")
     with Releases() as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.05,))
         thread.start()
         monkeypatch.setenv("JAEGER_RELEASES", f"http://127.0.0.1:{server.server_port}/")
+        _publish(server, monkeypatch, STARTS)
         yield server
-        server.hung.set()
+        server.end.set()
         server.shutdown()
         thread.join()
 
 
-def test_the_release_is_that_of_the_module() -> None:
-    assert f"{jaeger.DEPENDENCY} {jaeger.TAG}\n" in (jaeger.MODULE / "go.mod").read_text()
+def _publish(releases: Releases, monkeypatch: pytest.MonkeyPatch, program: bytes) -> None:
+    """Puts an archive with a program on the page, and pins it."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as files:
+        entry = tarfile.TarInfo(f"{NAME}/jaeger")
+        entry.size = len(program)
+        files.addfile(entry, io.BytesIO(program))
+    releases.files[ARCHIVE] = packed.getvalue()
+    monkeypatch.setattr(jaeger, "SHA256", hashlib.sha256(packed.getvalue()).hexdigest())
 
 
-def test_it_is_fetched_once_and_then_in_place_of_a_built_one(
-    releases: Releases, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_release_is_fetched_once_and_then_comes_from_the_cache(
+    releases: Releases, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     link = tmp_path / "bin" / "jaeger"
-    jaeger.fetch_release()
-    assert link.read_bytes() == PROGRAM
+    jaeger.install()
+    assert link.read_bytes() == STARTS
     assert link.stat().st_mode & 0o111 == 0o111
     assert jaeger_has_pages(link, {})
-    assert releases.asked == [SUMS, ARCHIVE]
-    monkeypatch.setattr(golang, "build", lambda *_: pytest.fail("Jaeger was built"))
+    assert (tmp_path / "cache" / "arguments").read_text() == f"validate --config=file:{jaeger.CONFIG}\n"
     link.unlink()
-    jaeger.build()
-    jaeger.fetch_release()
-    assert link.read_bytes() == PROGRAM
-    assert releases.asked == [SUMS, ARCHIVE]
+    jaeger.install()
+    assert link.read_bytes() == STARTS
+    assert releases.asked == [ARCHIVE]
+    line = f"Jaeger {jaeger.VERSION}: the official release, with its UI; it has the pinned SHA-256.\n"
+    assert capfd.readouterr().err.count(line) == 2
+
+
+def _another_file(releases: Releases, _: pytest.MonkeyPatch) -> None:
+    releases.files[ARCHIVE] += b"more"
+
+
+def _no_file(releases: Releases, _: pytest.MonkeyPatch) -> None:
+    releases.files.clear()
+
+
+def _program_that_fails(releases: Releases, monkeypatch: pytest.MonkeyPatch) -> None:
+    _publish(releases, monkeypatch, FAILS)
+
+
+def _program_for_another_machine(releases: Releases, monkeypatch: pytest.MonkeyPatch) -> None:
+    _publish(releases, monkeypatch, b"\x7fELF")
+
+
+def _nobody_listens(releases: Releases, _: pytest.MonkeyPatch) -> None:
+    releases.socket.close()
+
+
+def _no_answer(releases: Releases, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jaeger, "CONNECT_S", 0.5)
+    releases.silent_after = 0
+
+
+def _cut_off(releases: Releases, _: pytest.MonkeyPatch) -> None:
+    releases.missing = 10
+
+
+def _silence_in_the_middle(releases: Releases, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jaeger, "SILENCE_S", 0.5)
+    releases.silent_after = 10
+
+
+def _slow_download(releases: Releases, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jaeger, "LIMIT_S", 0.5)
+    releases.silent_after = 10
 
 
 @pytest.mark.parametrize(
-    ("path", "bytes_given", "message"),
+    ("change", "reason"),
     [
-        (ARCHIVE, _archive(f"{NAME}/another"), r"SHA-256 [0-9a-f]{64}, and the release's checksums say [0-9a-f]{64}"),
-        (SUMS, b"nothing of it\n", r"checksums have no line for jaeger-2\.13\.0-linux-amd64\.tar\.gz"),
-        (SUMS, None, "answered 404 Not Found"),
+        (_another_file, r"http://\S+ has the SHA-256 [0-9a-f]{64}, not the pinned [0-9a-f]{64}, and was thrown away"),
+        (_no_file, r"127\.0\.0\.1:\d+: the server answers 404 Not Found"),
+        (_program_that_fails, rf"the release {jaeger.VERSION} does not start here: no such instruction"),
+        (
+            _program_for_another_machine,
+            r"the release \S+ does not start here: \S+ cannot be started: Exec format.*",
+        ),
+        (_nobody_listens, r"127\.0\.0\.1:\d+: the connection fails: Connection refused"),
+        (_no_answer, r"127\.0\.0\.1:\d+: it does not answer within 0\.5 s"),
+        (_cut_off, r"127\.0\.0\.1:\d+: the connection ended after [\d,]+ of [\d,]+ bytes"),
+        (_silence_in_the_middle, r"127\.0\.0\.1:\d+: it produced no output for 0 s; the step was stopped"),
+        (_slow_download, r"127\.0\.0\.1:\d+: it took longer than 0 s and was ended"),
     ],
 )
-def test_other_bytes_are_refused_and_leave_nothing(
-    releases: Releases, tmp_path: Path, path: str, bytes_given: bytes | None, message: str
+def test_without_a_release_jaeger_is_compiled_and_one_line_says_why(
+    releases: Releases,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    change: Callable[[Releases, pytest.MonkeyPatch], None],
+    reason: str,
 ) -> None:
-    if bytes_given is None:
-        del releases.files[path]
-    else:
-        releases.files[path] = bytes_given
+    change(releases, monkeypatch)
+    jaeger.install()
+    assert (tmp_path / "bin" / "jaeger").read_bytes() == COMPILED
+    assert not jaeger_has_pages(tmp_path / "bin" / "jaeger", {})
+    assert {file.name for file in jaeger.released().parent.iterdir()} == {".lock"}
+    (line,) = re.findall(rf"^Jaeger {jaeger.BUILT_VERSION}: .*$", capfd.readouterr().err, re.MULTILINE)
+    assert re.fullmatch(rf".* compiled here, without a UI, because {reason}\.", line), line
+
+    monkeypatch.setenv("JAEGER", "release")
+    with pytest.raises(SetupError, match=rf"^Jaeger {jaeger.VERSION}: {reason}\.\nCheck the network"):
+        jaeger.install()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "reason"),
+    [("JAEGER", "build", "JAEGER=build says so"), ("CI", "true", "CI=true")],
+)
+def test_jaeger_is_compiled_on_request_and_in_ci(
+    releases: Releases,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    variable: str,
+    value: str,
+    reason: str,
+) -> None:
+    jaeger.install()
+    monkeypatch.setenv(variable, value)
+    jaeger.install()
+    assert (tmp_path / "bin" / "jaeger").read_bytes() == COMPILED
+    assert len(releases.asked) == 1
+    assert capfd.readouterr().err.endswith(f"because {reason}.\n")
+
+
+def test_on_other_machines_jaeger_is_compiled(
+    releases: Releases, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(jaeger, "MACHINE", ("Linux", "pdp11"))
+    jaeger.install()
+    assert releases.asked == []
+    assert "because the pinned release is for Linux on pdp11, and this is " in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "message"),
+    [
+        ("JAEGER", "bulid", r"JAEGER=bulid is unknown; valid: release, build, or no value\."),
+        ("JAEGER_RELEASES", "/srv/jaeger", r"JAEGER_RELEASES=/srv/jaeger must begin with https:// or http://\."),
+    ],
+)
+def test_malformed_variables_are_errors(
+    releases: Releases, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, message: str
+) -> None:
+    monkeypatch.setenv(variable, value)
     with pytest.raises(SetupError, match=message):
-        jaeger.fetch_release()
-    assert not (tmp_path / "bin").exists()
-    assert [file.name for file in (tmp_path / "cache").rglob("*") if file.is_file()] == [".lock"]
-
-
-def test_an_archive_without_the_program_is_named(releases: Releases) -> None:
-    releases.files[ARCHIVE] = _archive(f"{NAME}/another")
-    releases.files[SUMS] = _line(releases.files[ARCHIVE])
-    with pytest.raises(SetupError, match=f"has no program {NAME}/jaeger"):
-        jaeger.fetch_release()
-
-
-def test_a_server_that_hangs_is_left(releases: Releases, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jaeger, "SILENCE_S", 0.2)
-    releases.hangs = True
-    with pytest.raises(SetupError, match=r"does not answer: .*timed out(?s:.*)JAEGER_RELEASES"):
-        jaeger.fetch_release()
-
-
-def test_a_server_that_takes_too_long_is_left(releases: Releases, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jaeger, "LIMIT_S", 0.0)
-    with pytest.raises(SetupError, match="took longer than 0 s"):
-        jaeger.fetch_release()
-
-
-@pytest.mark.usefixtures("releases")
-def test_what_cannot_be_fetched_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JAEGER_RELEASES", "/srv/jaeger")
-    with pytest.raises(SetupError, match="JAEGER_RELEASES=/srv/jaeger is no address"):
-        jaeger.fetch_release()
-    monkeypatch.setattr(jaeger.platform, "machine", lambda: "riscv64")
-    with pytest.raises(SetupError, match="x86_64, aarch64, and this is riscv64"):
-        jaeger.fetch_release()
+        jaeger.install()
+    assert releases.asked == []
 
 
 def test_a_ui_must_be_one(tmp_path: Path) -> None:

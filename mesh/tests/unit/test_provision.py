@@ -5,10 +5,14 @@ import base64
 import hashlib
 import io
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
+import threading
+import time
 import tomllib
 from dataclasses import replace
 from itertools import chain
@@ -21,13 +25,14 @@ from shop.platform.graphql.graphiql import FETCHED
 
 sys.path.insert(0, str(ROOT / "mesh"))  # set-up runs from the checkout, before anything is installed
 
-from provision import golang, graphiql, istio, jaeger, step
+from provision import cli, golang, graphiql, istio, jaeger, step
 from provision.errors import SetupError
 
 
 @pytest.fixture(autouse=True)
 def _logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(step, "LOGS", tmp_path)
+    monkeypatch.setattr(step, "_stopping", threading.Event())
 
 
 def a_step(code: str, **settings: float) -> step.Step:
@@ -119,7 +124,99 @@ def test_istio_is_built_only_where_it_is_asked_for(given: list[str], built: bool
     # -W: as if its pins had just changed.
     argv = ["make", "--dry-run", "-W", "mesh/istio/go.mod", *given]
     plan = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60).stdout
-    assert ("provision istio" in plan) is built
+    assert bool(re.search(r"provision .*\bistio\b", plan)) is built
+
+
+@pytest.mark.parametrize(
+    ("given", "due"),
+    [
+        (["setup", "-W", "pyproject.toml", "-W", "load/go.mod"], ["venv", "generator"]),
+        ([".venv/.synced", "-W", "pyproject.toml"], ["venv"]),
+    ],
+)
+def test_make_starts_the_due_steps_of_set_up_together(given: list[str], due: list[str]) -> None:
+    argv = ["make", "--dry-run", "JAEGER_BIN=/bin/true", *given]
+    plan = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60).stdout
+    (steps,) = re.findall(r"provision (.*)", plan)
+    assert steps.split()[: len(due)] == due
+
+
+def test_steps_run_side_by_side_and_record_their_success(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    both = threading.Barrier(2, timeout=30)
+    monkeypatch.setattr(cli, "TOOLS", tmp_path)
+    monkeypatch.setattr(cli, "STEPS", {"jaeger": lambda: both.wait() * 0, "venv": lambda: both.wait() * 0})
+    assert cli.main(["jaeger", "venv"]) == 0
+    assert [stamp.name for stamp in tmp_path.glob("*.stamp")] == ["jaeger.stamp"]
+
+
+def _fail() -> None:
+    raise SetupError("the index does not answer")
+
+
+def test_a_failure_ends_the_other_steps_and_comes_last(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    waiting = replace(a_step("import time; time.sleep(600)"), title="Waiting")
+    monkeypatch.setattr(cli, "STEPS", {"venv": _fail, "jaeger": lambda: step.run(waiting)})
+    assert cli.main(["jaeger", "venv"]) == 1
+    assert capsys.readouterr().err.endswith("error: the index does not answer\n")
+
+
+def test_graphiql_is_optional(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cli, "TOOLS", tmp_path)
+    monkeypatch.setattr(cli, "STEPS", {"graphiql": _fail, "venv": lambda: None})
+    assert cli.main(["graphiql", "venv"]) == 0
+    assert "error: the index does not answer\n" in capsys.readouterr().err
+    assert not (tmp_path / "graphiql.stamp").exists()
+
+
+TWO_STEPS = (
+    "import sys",
+    "from pathlib import Path",
+    "from provision import cli, step",
+    "step.LOGS = Path(sys.argv[1])",
+    'code = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"',
+    'steps = [step.Step(name, "", [sys.executable, "-c", code], "") for name in ("first", "second")]',
+    "cli.STEPS = {each.title: lambda each=each: step.run(each) for each in steps}",
+    'sys.exit(cli.main(["first", "second"]))',
+)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_when_set_up_is_stopped_no_process_is_left(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    argv = [sys.executable, "-c", "\n".join(TWO_STEPS), str(tmp_path)]
+    logs = [tmp_path / "first.log", tmp_path / "second.log"]
+    with subprocess.Popen(argv, cwd=ROOT / "mesh", stderr=subprocess.PIPE, text=True) as setup:
+        while not all(log.exists() and log.read_text().endswith("\n") for log in logs):
+            assert setup.poll() is None
+            time.sleep(0.05)
+        setup.send_signal(number)
+        said = setup.communicate(timeout=30)[1]
+    assert setup.returncode == code
+    assert "Traceback" not in said
+    for log in logs:
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(log.read_text()), 0)
+
+
+def test_a_terminal_shows_a_line_for_each_running_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = io.StringIO()
+    monkeypatch.setattr(screen, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stderr", screen)
+    step._show("first", "  … first: 1 s")
+    step._show("second", "  … second: 1 s")
+    step.say("third: done in 5 s")
+    step._show("first", None)
+    step._show("second", None)
+    assert screen.getvalue() == (
+        "  … first: 1 s\n"
+        "\033[1F\033[J  … first: 1 s\n  … second: 1 s\n"
+        "\033[2F\033[Jthird: done in 5 s\n  … first: 1 s\n  … second: 1 s\n"
+        "\033[2F\033[J  … second: 1 s\n"
+        "\033[1F\033[J"
+    )
 
 
 @pytest.fixture
@@ -186,7 +283,7 @@ def test_unknown_step_lists_the_valid_ones() -> None:
     command = [sys.executable, "-S", "-m", "provision", "kafka"]
     answer = subprocess.run(command, cwd=ROOT / "mesh", capture_output=True, text=True, check=False)
     assert answer.returncode == 2
-    assert "venv, generator, jaeger, jaeger-ui, graphiql" in answer.stderr
+    assert "venv, generator, jaeger, graphiql" in answer.stderr
 
 
 def test_set_up_needs_the_standard_library_only() -> None:

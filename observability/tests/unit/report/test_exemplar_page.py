@@ -18,7 +18,7 @@ def test_each_exemplar_has_an_address_and_a_waterfall() -> None:
     assert page.count('<table class="waterfall"') == 2
     assert "2 exemplars of 9 traces are loaded" in page
     assert "all &lt;p50&gt;" in page
-    assert "make jaeger-ui" in page
+    assert "make JAEGER=release setup" in page
 
 
 def test_a_trace_without_a_root_is_left_out() -> None:
