@@ -11,6 +11,7 @@ In all other traces a name is just a name:
 | `db:<service>`, `cache:<service>` | in its spans that name a database, or one that is a cache |
 | `messaging:<service>` | in its PRODUCER spans, sending |
 | `messaging:<sender>→<receiver>` | from the end of a PRODUCER span to the start of the CONSUMER span below it |
+| `queue:<service>` | to the last span's end only: from the end of a span to the later start of one below it |
 | `external:<caller>→<peer>` | in a CLIENT span whose peer is named and leaves no spans: the call as a whole |
 | `unattributed` | in CLIENT spans that no span answers and that name no such peer |
 """
@@ -24,12 +25,14 @@ from msgspec.structs import replace
 
 from hops.budget.mapping import NameMap
 from hops.budget.parts import UNATTRIBUTED, Budget, budget_of_tree, part_of
-from hops.traces.foreign import WAIT, grow_any, is_external, peer_of
-from hops.traces.span import CLIENT, CONSUMER, PRODUCER, SERVER, Span
-from hops.traces.tree import Node, Tree, grow
+from hops.traces.end_to_end import after_root_ns, to_the_end
+from hops.traces.foreign import grow_any, is_external, peer_of
+from hops.traces.span import CLIENT, PRODUCER, SERVER, Span
+from hops.traces.tree import ADJUSTERS, Node, Tree, grow
 
 STORES = ("db.system.name", "db.system", "db.type")
 CACHES = frozenset({"valkey", "redis", "memcached", "hazelcast", "infinispan", "couchbase-cache"})
+_TO_THE_END = to_the_end(ADJUSTERS)
 
 
 def is_shops(spans: Iterable[Span]) -> bool:
@@ -37,23 +40,24 @@ def is_shops(spans: Iterable[Span]) -> bool:
     return any("shop.journey" in span.attributes for span in spans)
 
 
-def tree_of(spans: Sequence[Span], names: NameMap | None = None) -> Tree:
+def tree_of(spans: Sequence[Span], names: NameMap | None = None, *, end_to_end: bool = False) -> Tree:
     """The tree of one trace of any system, each node with its part unless it is the shop's.
 
     Args:
         spans: Spans of one trace, in any order.
         names: What services, operations and parts are called instead.
+        end_to_end: Whether the root lasts until the last span has ended.
     """
     shops = is_shops(spans)
     if names is not None:
         spans = names.renamed(list(spans))
     if shops:
-        tree = grow(spans)
+        tree = grow(spans, _TO_THE_END if end_to_end else None)
     else:
-        tree = grow_any(spans)
+        tree = grow_any(spans, end_to_end=end_to_end)
         services = {node.span.service for node in tree.nodes}
         for node in tree.nodes:
-            node.part = _part(node, services)
+            node.part = node.part or _part(node, services)
     if names is not None and names.parts:
         for node in tree.nodes:
             node.part = names.parts.of(part_of(node))
@@ -61,7 +65,7 @@ def tree_of(spans: Sequence[Span], names: NameMap | None = None) -> Tree:
 
 
 def budget_of_any(tree: Tree) -> Budget | None:
-    """The budget of a tree of `tree_of`; None if the trace has no span.
+    """The budget of a tree of `tree_of`; None if the trace has no span, or its root no times.
 
     Its journey is the root's operation: of the shop's traces the journey, of others the service and the span's name.
     """
@@ -70,14 +74,12 @@ def budget_of_any(tree: Tree) -> Budget | None:
         return budget
     root = tree.root.span
     journey = budget.journey if "shop.journey" in root.attributes else f"{root.service}: {root.name}"
-    return replace(budget, journey=intern(journey), edge_requests=(), calls=())
+    return replace(budget, journey=intern(journey), edge_requests=(), calls=(), after_ns=after_root_ns(tree))
 
 
 def _part(node: Node, services: set[str]) -> str:
     span = node.span
     kind = span.kind
-    if kind is CONSUMER and span.name.startswith(WAIT) and node.callee is not None:
-        return f"messaging:{node.callee}→{span.service}"
     if kind is not SERVER and node.callee is None and (store := _store(span)):
         return f"{'cache' if store in CACHES else 'db'}:{span.service}"
     if kind is PRODUCER:

@@ -121,6 +121,7 @@ class Budget(msgspec.Struct, frozen=True, gc=False):
         injected_ns: How long these were delayed on purpose, by their component's clock; parts without left out.
         edge_requests: The requests that reached the edge, on the path or beside it.
         calls: Calls between components, on the path or beside it.
+        after_ns: How much of the trace lies after its root's end; known of traces of any system.
     """
 
     trace_id: str
@@ -135,6 +136,7 @@ class Budget(msgspec.Struct, frozen=True, gc=False):
     injected_ns: Mapping[str, int] = msgspec.field(default_factory=dict)
     edge_requests: tuple[EdgeRequest, ...] = ()
     calls: tuple[Call, ...] = ()
+    after_ns: int = 0
 
     @property
     def gap_ns(self) -> int:

@@ -14,6 +14,7 @@ from hops.commands.sources import (
     BAD_INPUT,
     AsJson,
     CorrectClocks,
+    EndToEnd,
     Headers,
     Most,
     NamesFile,
@@ -64,6 +65,7 @@ def budget(
     ] = None,
     mapping: NamesFile = None,
     correct_clocks: CorrectClocks = False,
+    end_to_end: EndToEnd = False,
     top: Annotated[int, typer.Option(min=1, help="Number of root operations to show, those with the most time.")] = 5,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write one self-contained page, too.")] = None,
     as_json: AsJson = False,
@@ -80,12 +82,15 @@ def budget(
     try:
         if html is not None and not html.parent.is_dir():
             raise InputError(f"--html {html}: there is no folder {html.parent}")
-        how = chosen(sources, service, operation, since, until, limit, header, mapping, correct_clocks, trace)
+        how = chosen(
+            sources, service, operation, since, until, limit, header, mapping, correct_clocks, end_to_end, trace
+        )
         read = read_traces(sources, how.query, forced=forced, progress=progress)
         analysed = analyse(
             read.traces,
             names=how.names,
             correct_clocks=how.correct_clocks,
+            end_to_end=how.end_to_end,
             progress=lambda number, of: progress(f"Hop budgets: {number:,} of {of:,} traces"),
         )
         operations = operations_of(analysed.budgets)
@@ -112,7 +117,7 @@ def _print(read: TraceSet, analysed: Analysed, operations: Sequence[Operation], 
     from hops.conclusions.wording import plural
     from hops.elements.element import Element, Heading, Points, Text
     from hops.tables.of_traces.operations import operation_parts_table, operations_table, tail_text
-    from hops.tables.of_traces.trace import trace_table
+    from hops.tables.of_traces.trace import after_text, trace_table
     from hops.tables.of_traces.trust import trust_elements
     from hops.terminal.console import terminal
     from hops.terminal.render import rendered
@@ -130,11 +135,16 @@ def _print(read: TraceSet, analysed: Analysed, operations: Sequence[Operation], 
         console.print(tree, soft_wrap=True)
         console.print()
 
-    show(Heading("How far to trust it"), Points(read.said.splitlines()), *trust_elements(analysed.trust))
+    show(
+        Heading("How far to trust it"),
+        Points(read.said.splitlines()),
+        *trust_elements(analysed.trust, end_to_end=analysed.end_to_end),
+    )
     if exact:
         for one in analysed.budgets:
             draw(one.trace_id, one.journey)
-            show(trace_table(f"Hop budget of {one.journey}, trace {one.trace_id}", one.parts, one.crossings))
+            title = f"Hop budget of {one.journey}, trace {one.trace_id}"
+            show(trace_table(title, one.parts, one.crossings), after_text(one))
         return
     left_out = len(operations) - top
     more = (

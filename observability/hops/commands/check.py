@@ -15,6 +15,7 @@ from hops.commands.sources import (
     BAD_INPUT,
     AsJson,
     CorrectClocks,
+    EndToEnd,
     Format,
     Headers,
     Most,
@@ -63,6 +64,7 @@ def check(
     header: Headers = None,
     mapping: NamesFile = None,
     correct_clocks: CorrectClocks = False,
+    end_to_end: EndToEnd = False,
     written: Annotated[CheckFormat, typer.Option("--format", help="How to write the result.")] = CheckFormat.TEXT,
     as_json: AsJson = False,
 ) -> None:
@@ -75,7 +77,7 @@ def check(
 
     with reported():
         asked = limits.read_limits(budgets)
-        how = chosen(sources, service, operation, since, until, limit, header, mapping, correct_clocks)
+        how = chosen(sources, service, operation, since, until, limit, header, mapping, correct_clocks, end_to_end)
         read = read_traces(sources, how.query)
         rows = limits.check(asked, timelines_of(read, how))
     if as_json:

@@ -9,6 +9,7 @@ import typer
 from hops.commands.sources import (
     AsJson,
     CorrectClocks,
+    EndToEnd,
     Format,
     Headers,
     InFormat,
@@ -40,6 +41,7 @@ def compare_traces(
     header: Headers = None,
     mapping: NamesFile = None,
     correct_clocks: CorrectClocks = False,
+    end_to_end: EndToEnd = False,
     written: InFormat = Format.TEXT,
     as_json: AsJson = False,
 ) -> None:
@@ -48,7 +50,7 @@ def compare_traces(
     from hops.tables.of_traces.results import sets_elements
 
     with reported():
-        how = chosen([a, b], service, operation, since, until, limit, header, mapping, correct_clocks)
+        how = chosen([a, b], service, operation, since, until, limit, header, mapping, correct_clocks, end_to_end)
         sides = [read_traces([one], how.query) for one in (a, b)]
         sets = compare_sets(*(timelines_of(side, how) for side in sides))
     if as_json:

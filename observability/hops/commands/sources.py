@@ -57,6 +57,9 @@ NamesFile = Annotated[
 CorrectClocks = Annotated[
     bool, typer.Option("--correct-clocks", help="Move the spans of services whose clocks differ for certain.")
 ]
+EndToEnd = Annotated[
+    bool, typer.Option("--end-to-end", help="Let each trace last until its last span has ended, over all queues.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -77,11 +80,13 @@ class Chosen(NamedTuple):
         query: Which to ask an address for.
         names: What services, operations and parts are called instead; None if there is no file of names.
         correct_clocks: Whether to move the spans of services whose clocks differ.
+        end_to_end: Whether traces last until their last span has ended.
     """
 
     query: Query
     names: NameMap | None
     correct_clocks: bool
+    end_to_end: bool
 
 
 def chosen(
@@ -94,6 +99,7 @@ def chosen(
     headers: Sequence[str] | None,
     mapping: Path | None,
     correct_clocks: bool,
+    end_to_end: bool,
     trace_ids: Sequence[str] | None = None,
 ) -> Chosen:
     """What the options say that all these commands have.
@@ -124,7 +130,7 @@ def chosen(
     )
     if query.since_ns >= query.ends_ns:
         raise SourceError(f"--since {since or SINCE} is not before --until {until or 'now'}")
-    return Chosen(query, None if mapping is None else read_names(mapping), correct_clocks)
+    return Chosen(query, None if mapping is None else read_names(mapping), correct_clocks, end_to_end)
 
 
 def read_traces(
@@ -166,15 +172,23 @@ def trees_of(read: TraceSet, how: Chosen) -> Iterator[Tree]:
     from hops.units import NS_PER_MS
 
     print(read.said, file=sys.stderr)
-    analysed = prepared(read.traces, how.names, how.correct_clocks)
+    analysed = prepared(read.traces, how.names, correct_clocks=how.correct_clocks, end_to_end=how.end_to_end)
     if offsets := analysed.trust.corrected:
         moved = ", ".join(f"{name} by {-offset / NS_PER_MS:+.3f} ms" for name, offset in offsets.items())
         print(f"Clocks corrected, as asked: {moved}.", file=sys.stderr)
     broken = 0
-    for spans in read.traces.values():
+    left_out: list[str] = []
+    for trace_id, spans in read.traces.items():
         tree = analysed.tree(spans)
         broken += not tree.quality.complete
+        if tree.quality.left_out:
+            left_out.append(trace_id)
         yield tree
+    if left_out:
+        read.left_out = [
+            f"Left out: {len(left_out):,} of {plural(len(read.traces), 'trace')}, as the root has no times, times that "
+            f"cannot be, or ends before it begins. The first is {left_out[0]}."
+        ]
     if broken:
         lack = "lacks" if broken == 1 else "lack"
         print(
@@ -187,13 +201,13 @@ def timelines_of(read: TraceSet, how: Chosen) -> dict[str, Timeline]:
     """What the traces took, by root operation.
 
     Raises:
-        NotEnoughDataError: No trace has a root.
+        NotEnoughDataError: No trace has a root whose times are known.
     """
     from hops.analysis.of_traces import timelines
 
     found = timelines.timelines_of(timelines.budget_of(tree) for tree in trees_of(read, how) if tree.root is not None)
     if not found:
-        raise NotEnoughDataError("no trace has a root span, so none has an end-to-end time")
+        raise NotEnoughDataError("no trace has a root span whose times are known, so none has an end-to-end time")
     return found
 
 
@@ -212,6 +226,7 @@ def print_json(result: Mapping[str, Any], *sets: TraceSet) -> None:
     lacking = {
         "refused": [one for read in sets for one in read.refused],
         "limited": [one for read in sets for one in read.limited],
+        "left_out": [one for read in sets for one in read.left_out],
     }
     print(json.dumps({**result, **lacking}, indent=2, ensure_ascii=False))
 

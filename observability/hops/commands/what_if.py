@@ -10,6 +10,7 @@ import typer
 from hops.commands.sources import (
     AsJson,
     CorrectClocks,
+    EndToEnd,
     Format,
     Headers,
     InFormat,
@@ -61,6 +62,7 @@ def what_if(
     header: Headers = None,
     mapping: NamesFile = None,
     correct_clocks: CorrectClocks = False,
+    end_to_end: EndToEnd = False,
     written: InFormat = Format.TEXT,
     as_json: AsJson = False,
 ) -> None:
@@ -74,7 +76,7 @@ def what_if(
         given = (change or [], parallel or [], remove or [])
         if scenario is not None:
             given = read_scenario(scenario, *given)
-        how = chosen(sources, service, operation, since, until, limit, header, mapping, correct_clocks)
+        how = chosen(sources, service, operation, since, until, limit, header, mapping, correct_clocks, end_to_end)
         read = read_traces(sources, how.query)
         rows = predict(trees_of(read, how), lambda known: scenario_of(known, *given))
     if as_json:

@@ -44,8 +44,9 @@ def write_traces_page(
         OSError: The disk is full, or the file cannot be written.
     """
     chart.restart_ids()
+    trust = trust_elements(analysed.trust, end_to_end=analysed.end_to_end)
     sections = [
-        Section("trust", "How far to trust it", [Points(read.said.splitlines()), *trust_elements(analysed.trust)]),
+        Section("trust", "How far to trust it", [Points(read.said.splitlines()), *trust]),
         Section("operations", "Root operations", _overview(operations, left_out)),
         *(_section(number, one, read, analysed) for number, one in enumerate(operations)),
     ]

@@ -17,7 +17,17 @@ from msgspec import UNSET, Raw, UnsetType
 from hops.errors import MalformedTraceError
 from hops.sources.read_json import NotJsonError, camel_case, each, read_one
 from hops.traces.otlp import NEEDED, SPAN_ID_DIGITS, TRACE_ID_DIGITS, plain_id
-from hops.traces.span import MOST_NS, NO_ATTRIBUTES, UNKNOWN_SERVICE, AttributeValue, Kind, Span, shown_name
+from hops.traces.span import (
+    FOLLOWS_FROM,
+    MOST_NS,
+    NO_ATTRIBUTES,
+    REF_TYPE,
+    UNKNOWN_SERVICE,
+    AttributeValue,
+    Kind,
+    Span,
+    shown_name,
+)
 
 NS_PER_US = 1000
 
@@ -254,7 +264,9 @@ def _span(span: _Span, trace_id: str, names: dict[str, str], ids: dict[str, str]
             attributes[tag.key] = tag.value
     raw_id = span.traceID or trace_id
     own_id = ids.get(raw_id) or ids.setdefault(raw_id, trace_id_of(raw_id))
-    parent_id, links = _above(span, own_id)
+    parent_id, links, is_waited_for = _above(span, own_id)
+    if not is_waited_for:
+        attributes[REF_TYPE] = FOLLOWS_FROM
     start_ns, end_ns = interval_ns(span.startTime, span.duration, f"{where}: span", span.spanID)
     return Span(
         own_id,
@@ -291,19 +303,20 @@ def interval_ns(start_us: float, duration_us: float, what: str, span_id: str) ->
     )
 
 
-def _above(span: _Span, trace_id: str) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """The parent: the first span of this trace that it is a child of, else the first that it follows; and the rest."""
+def _above(span: _Span, trace_id: str) -> tuple[str, tuple[tuple[str, str], ...], bool]:
+    """The parent: the first span of this trace that it is a child of, else the first that it follows; the other spans
+    that it refers to; and whether the parent waits for it."""
     if not span.references:
-        return (span_id_of(span.parentSpanID) if span.parentSpanID.strip("0") else ""), ()
+        return (span_id_of(span.parentSpanID) if span.parentSpanID.strip("0") else ""), (), True
     if len(span.references) == 1 and trace_id_of(span.references[0].traceID or trace_id) == trace_id:
-        return span_id_of(span.references[0].spanID), ()
+        return span_id_of(span.references[0].spanID), (), span.references[0].refType.lower() != FOLLOWS_FROM
     references = [
-        (one.refType != "CHILD_OF", trace_id_of(one.traceID or trace_id), span_id_of(one.spanID))
+        (one.refType.lower() == FOLLOWS_FROM, trace_id_of(one.traceID or trace_id), span_id_of(one.spanID))
         for one in span.references
     ]
     ours = sorted((one for one in references if one[1] == trace_id), key=lambda one: one[0])
-    parent_id = ours[0][2] if ours else ""
-    return parent_id, tuple(one[1:] for one in references if one[2] != parent_id)
+    follows_it, _, parent_id = ours[0] if ours else (False, "", "")
+    return parent_id, tuple(one[1:] for one in references if one[2] != parent_id), not follows_it
 
 
 def trace_id_of(raw: str) -> str:

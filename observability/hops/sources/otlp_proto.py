@@ -10,8 +10,18 @@ from typing import TYPE_CHECKING
 from hops.errors import MalformedTraceError
 from hops.sources.compressed import ZSTD
 from hops.sources.read_json import Faults, each
-from hops.traces.otlp import KINDS, NEEDED, NO_ID
-from hops.traces.span import MOST_NS, NO_ATTRIBUTES, UNKNOWN_SERVICE, AttributeValue, Kind, Span, shown_name
+from hops.traces.otlp import KINDS, NEEDED, NO_ID, follows_only
+from hops.traces.span import (
+    FOLLOWS_FROM,
+    MOST_NS,
+    NO_ATTRIBUTES,
+    REF_TYPE,
+    UNKNOWN_SERVICE,
+    AttributeValue,
+    Kind,
+    Span,
+    shown_name,
+)
 
 if TYPE_CHECKING:
     from opentelemetry.proto.trace.v1 import trace_pb2
@@ -116,6 +126,10 @@ def _problem_of(span: trace_pb2.Span) -> str:
     return ""
 
 
+def _ref_type(link: trace_pb2.Span.Link) -> str:
+    return next((one.value.string_value for one in link.attributes if one.key == REF_TYPE), "")
+
+
 def _spans(resource: trace_pb2.ResourceSpans, where: str, faults: Faults) -> Iterator[Span]:
     service = UNKNOWN_SERVICE
     for attribute in resource.resource.attributes:
@@ -134,6 +148,10 @@ def _spans(resource: trace_pb2.ResourceSpans, where: str, faults: Faults) -> Ite
                     which = attribute.value.WhichOneof("value")
                     if which in _SCALARS:
                         attributes[attribute.key] = getattr(attribute.value, which)
+            if span.links:
+                links = [(link.span_id, _ref_type(link)) for link in span.links]
+                if follows_only(parent if parent != _NO_ID else b"", links):
+                    attributes[REF_TYPE] = FOLLOWS_FROM
             yield Span(
                 intern(span.trace_id.hex()),
                 span.span_id.hex(),

@@ -43,6 +43,7 @@ class TraceSet(msgspec.Struct):
         inputs: Inputs in order.
         missing: Sentences on traces that were asked for and are in no input.
         limited: Sentences on query APIs that may have more traces than they were asked for.
+        left_out: Sentences on traces that no figure can be made of.
         jaeger: Address of the Jaeger whose UI shows these traces; empty if they came from elsewhere.
     """
 
@@ -50,6 +51,7 @@ class TraceSet(msgspec.Struct):
     inputs: list[Input] = msgspec.field(default_factory=list)
     missing: list[str] = []
     limited: list[str] = []
+    left_out: list[str] = []
     jaeger: str = ""
 
     @property
@@ -71,7 +73,7 @@ class TraceSet(msgspec.Struct):
     def lacking(self) -> list[str]:
         """What of the traces may be absent, for people: what was refused, and where a limit was reached."""
         inputs = [f"{'Partly read' if one.spans else 'Refused'}: {one.refused}" for one in self.inputs if one.refused]
-        return inputs + self.missing + self.limited
+        return inputs + self.missing + self.limited + self.left_out
 
     @property
     def said(self) -> str:

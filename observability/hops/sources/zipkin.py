@@ -79,6 +79,8 @@ def read_span(raw: Raw | memoryview | bytes, where: str) -> Span:
         attributes.setdefault("peer.service", span.remote_endpoint.service_name)
     service = span.local_endpoint.service_name if span.local_endpoint is not None else None
     start_ns, end_ns = interval_ns(span.timestamp or 0, span.duration or 0, f"{where}: span", span.id)
+    if not span.duration:
+        end_ns = 0  # Zipkin rounds durations up to 1 µs: none means that the span was not finished
     return Span(
         intern(trace_id_of(span.trace_id)),
         span_id_of(span.id),

@@ -113,8 +113,8 @@ def offsets_ns(clocks: Iterable[Clock]) -> dict[str, int]:
 def corrected(spans: Iterable[Span], offsets: Mapping[str, int]) -> list[Span]:
     """Spans on one clock: each moved back by the offset of its service."""
     return [
-        replace(span, start_ns=span.start_ns - offset, end_ns=span.end_ns - offset)
-        if (offset := offsets.get(span.service, 0))
+        replace(span, start_ns=span.start_ns - offset, end_ns=span.end_ns and span.end_ns - offset)
+        if (offset := offsets.get(span.service, 0)) and (span.start_ns or span.end_ns)
         else span
         for span in spans
     ]

@@ -7,11 +7,27 @@ by small adjusters in a stated order; what had to be repaired is counted as in a
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
+from operator import eq
 
 from msgspec.structs import replace
 
-from hops.traces.span import CLIENT, CONSUMER, INTERNAL, PRODUCER, SERVER, Kind, Span, shown_name
+from hops.traces.critical_path import AHEAD_PERCENT
+from hops.traces.end_to_end import to_the_end, waiting
+from hops.traces.span import (
+    CLIENT,
+    CONSUMER,
+    FOLLOWS_FROM,
+    INTERNAL,
+    PRODUCER,
+    REF_TYPE,
+    SERVER,
+    Kind,
+    Span,
+    follows,
+    shown_name,
+)
 from hops.traces.tree import (
     Node,
     Tree,
@@ -31,15 +47,23 @@ PRIVATE_DOMAINS = frozenset({"consul", "internal", "lan", "local", "localdomain"
 """Last labels of hosts whose first one is a service's name, as in `order.shop.svc.cluster.local`."""
 CALLEE = "-callee"
 """Ends the id of the callee's half of a call whose halves shared theirs."""
-DAY_NS = 86_400 * 10**9
-"""No clock of today shows a time so soon after 1970: where a whole trace is that early, its times count from 0."""
-WAIT = "wait for "
-"""Begins the name of the node that stands for the time from a message's sending to its receipt."""
+YEAR_NS = 365 * 86_400 * 10**9
+"""No span takes as long."""
+EARLIEST_NS = YEAR_NS
+"""No clock of today shows a time so soon after 1970; microseconds or milliseconds that are read as ns do."""
+LATEST_NS = 4_102_444_800 * 10**9
+"""Nor one so late: the year 2100."""
+_MESSAGES = (PRODUCER, CONSUMER)
 
 
-def grow_any(spans: Iterable[Span]) -> Tree:
-    """Builds the tree of one trace of any system; as `hops.traces.tree.grow`, which has the shop's conventions."""
-    return grow(separate_shared(list(spans)), FOREIGN_ADJUSTERS)
+def grow_any(spans: Iterable[Span], *, end_to_end: bool = False) -> Tree:
+    """Builds the tree of one trace of any system; as `hops.traces.tree.grow`, which has the shop's conventions.
+
+    Args:
+        spans: Spans of one trace, in any order.
+        end_to_end: Whether the root lasts until the last span has ended.
+    """
+    return grow(separate_shared(list(spans)), _TO_THE_END if end_to_end else FOREIGN_ADJUSTERS)
 
 
 def separate_shared(spans: list[Span]) -> list[Span]:
@@ -69,55 +93,140 @@ def peer_of(span: Span) -> str:
     return next((shown_name(str(span.attributes[name])) for name in PEERS if span.attributes.get(name)), "")
 
 
-def place_timeless(tree: Tree) -> None:
-    """Puts spans without times around their children, or at their parent's start: Zipkin's may have none.
+def settle_times(tree: Tree) -> None:
+    """Gives times to spans that have none, have no end, or have times that cannot be.
 
-    A span without times would begin in 1970, and what is below it would be cut away. Where all spans do, as in traces
-    that a program made up, times count from 0, and a span that begins there has them if it has a length.
+    Such a span lasts as long as what is below it; where nothing is, it is a moment at its parent's start. A span of
+    another year than the rest would otherwise hide its parent, and what is below it would be cut away. Where all spans
+    are of 1970, as in traces that a program made up, times count from 0.
     """
-    from_zero = max((node.span.start_ns for node in tree.nodes), default=0) < DAY_NS
-    timeless = {
-        span_id
-        for span_id, node in tree.by_id.items()
-        if node.span.start_ns < 0 or (node.span.start_ns == 0 and not (from_zero and node.span.end_ns > 0))
-    }
-    if not timeless:
+    nodes = tree.nodes
+    starts, ends = [node.start_ns for node in nodes], [node.end_ns for node in nodes]
+    if not nodes or (
+        min(starts) >= EARLIEST_NS <= min(ends)
+        and max(ends) < LATEST_NS
+        and max(ends) - min(starts) <= YEAR_NS
+        and not any(map(eq, starts, ends))
+    ):
         return
-    around: dict[str, tuple[int, int]] = {}
-    for node in tree.nodes:
-        low, high, parent_id = node.start_ns, node.end_ns, node.span.parent_id
-        if node.span.span_id in timeless:
+    from_zero = max(starts) < EARLIEST_NS
+    earliest, latest = (-EARLIEST_NS, EARLIEST_NS) if from_zero else (EARLIEST_NS, LATEST_NS)
+    without_start: set[str] = set()
+    without_end: set[str] = set()
+    moments: set[str] = set()
+    for node, start, end in zip(nodes, starts, ends, strict=True):
+        span_id = node.span.span_id
+        if not earliest <= start < latest or start == end == 0:
+            without_start.add(span_id)
+            missing = start == 0
+        elif end == 0 or end >= latest or abs(end - start) > YEAR_NS:
+            without_end.add(span_id)
+            missing = end == 0
+            _place(node, start, start)
+        else:
+            if start == end and node.span.kind not in _MESSAGES:
+                moments.add(span_id)
             continue
-        while parent_id in timeless:
-            known = around.get(parent_id, (low, high))
-            low, high = min(low, known[0]), max(high, known[1])
-            if around.get(parent_id) == (low, high):
-                break
-            around[parent_id] = low, high
-            parent_id = tree.by_id[parent_id].span.parent_id
-    first = min((node.start_ns for node in tree.nodes if node.span.span_id not in timeless), default=0)
-    for span_id in timeless:
-        node = tree.by_id[span_id]
-        parent = tree.by_id.get(node.span.parent_id)
-        moment = first if parent is None or parent.span.start_ns <= 0 else parent.start_ns
-        low, high = around.get(span_id, (moment, moment))
-        node.span = replace(node.span, start_ns=low, end_ns=high)
-        node.start_ns = node.began_ns = low
-        node.end_ns = node.ended_ns = high
+        tree.quality.unfinished += missing
+        if not missing:
+            tree.quality.misdated += 1
+            tree.undated.add(span_id)
+    if without_start or without_end or moments:
+        _place_around_children(tree, without_start, without_end, moments)
+
+
+def _place_around_children(tree: Tree, without_start: set[str], without_end: set[str], moments: set[str]) -> None:
+    """Gives spans the times of what is below them.
+
+    Args:
+        tree: Tree whose nodes have no children yet.
+        without_start: Ids of spans without times.
+        without_end: Ids of spans that are known to begin only.
+        moments: Ids of spans that took no time. Where a child goes on, the duration was lost.
+    """
+    below: dict[str, list[Node]] = defaultdict(list)
+    for node in tree.nodes:
+        below[node.span.parent_id].append(node)
+    order = [node for node in tree.nodes if node.span.parent_id not in tree.by_id]
+    for node in order:
+        order += below.get(node.span.span_id, ())
+    unplaced = set(without_start)
+    for node in reversed(order):
+        span_id = node.span.span_id
+        if span_id not in without_start and span_id not in without_end and span_id not in moments:
+            continue
+        inside = [
+            child
+            for child in below.get(span_id, ())
+            if child.span.span_id not in unplaced and _waits_for(node.span, child.span)
+        ]
+        end = max((child.end_ns for child in inside), default=node.start_ns)
+        if span_id in without_start:
+            if inside:
+                _place(node, min(child.start_ns for child in inside), end)
+                unplaced.remove(span_id)
+        elif end > node.start_ns:
+            _place(node, node.start_ns, end)
+            tree.quality.unfinished += span_id in moments
+        elif span_id in without_end:
+            tree.undated.add(span_id)
+    first = min((node.start_ns for node in tree.nodes if node.span.span_id not in unplaced), default=0)
+    # Behind those in order come those that are their own ancestors.
+    for node in (*order, *tree.nodes) if unplaced else ():
+        if node.span.span_id in unplaced:
+            parent = tree.by_id.get(node.span.parent_id)
+            moment = first if parent is None or parent.span.span_id in unplaced else parent.start_ns
+            _place(node, moment, moment)
+            unplaced.remove(node.span.span_id)
+            tree.undated.add(node.span.span_id)
+
+
+def _place(node: Node, start_ns: int, end_ns: int) -> None:
+    end_ns = max(start_ns, end_ns)
+    node.span = replace(node.span, start_ns=start_ns, end_ns=end_ns)
+    node.start_ns = node.began_ns = start_ns
+    node.end_ns = node.ended_ns = end_ns
+
+
+def _waits_for(parent: Span, child: Span) -> bool:
+    """Whether a span goes on as long as one below it: not if that handles a message, or follows."""
+    if child.kind is CONSUMER and parent.kind is not CONSUMER:
+        return False
+    return not (parent.kind is PRODUCER and parent.service != child.service) and not follows(child)
+
+
+def leave_out(tree: Tree) -> None:
+    """Takes the root from a trace whose root has no times, or times that cannot be: it has no end-to-end time."""
+    root = tree.root
+    if root is not None and (root.span.span_id in tree.undated or root.span.end_ns < root.span.start_ns):
+        tree.root = None
+        tree.quality.left_out += 1
 
 
 def follow_links(tree: Tree) -> None:
-    """Hangs a message's receipt below its sending where only a link tells, as batch receivers do.
+    """Hangs spans without a parent below the span of this trace that a link leads to.
 
-    Only for spans whose parent is not in the trace: a parent says more than a link.
+    A message's receipt is below its sending, as batch receivers have it, also where its parent is of another trace. All
+    else that is linked follows what began before it, which does not wait for it.
     """
     for node in tree.nodes:
         span = node.span
-        if span.kind is not CONSUMER or span.parent_id in tree.by_id:
+        if not span.links or span.parent_id in tree.by_id:
+            continue
+        is_receipt = span.kind is CONSUMER
+        if span.parent_id and not is_receipt:
             continue
         for trace_id, span_id in span.links:
-            if trace_id == span.trace_id and span_id in tree.by_id and span_id != span.span_id:
+            linked = tree.by_id.get(span_id)
+            if trace_id != span.trace_id or linked is None or linked is node:
+                continue
+            if is_receipt:
                 node.span = replace(span, parent_id=span_id)
+                break
+            if (linked.start_ns, span_id) < (node.start_ns, span.span_id):
+                node.span = replace(
+                    span, parent_id=span_id, attributes={**span.attributes, REF_TYPE: FOLLOWS_FROM}
+                )  # fmt: skip
                 break
 
 
@@ -193,44 +302,98 @@ def is_external(call: Node, services: set[str]) -> bool:
     return bool(peer) and peer not in services and not (inside and label in services)
 
 
+def leave_followers(tree: Tree) -> None:
+    """Takes spans off the path that follow another one: nobody waits for them."""
+    left: dict[Node, set[Node]] = defaultdict(set)
+    for node in tree.nodes:
+        if not node.span.attributes or not node.span.parent_id or not follows(node.span):
+            continue
+        above = tree.by_id.get(node.span.parent_id, tree.root)
+        if above is not None and above is not node:
+            left[above].add(node)
+            tree.extra_roots.append(node)
+            tree.quality.followers += 1
+    for above, nodes in left.items():
+        above.children = [child for child in above.children if child not in nodes]
+
+
 def hand_messages_over(tree: Tree) -> None:
-    """Puts a message's receipt beside its sending, with the wait in between as a node of its own.
+    """Puts a message's receipt beside its sending, below a node that stands for the message's way.
 
     A PRODUCER span ends when the message is sent, or acknowledged; what is done with the message goes on after that.
-    Below the PRODUCER span it would be cut away; beside it, it is on the path wherever somebody waited for it.
+    Below the PRODUCER span it would be cut away; beside it, it is on the path wherever somebody waited for it. Nobody
+    waited who had answered before the message was handled; the receipt then stays where it is, and costs nothing.
+
+    What a receipt hands on when it has ended, as `process` below `receive`, belongs to the message like the receipt.
     """
     # Children are moved all at once: one sending may have many receipts.
-    aboves: dict[Node, Node | None] = {}
-    handed: dict[Node, set[Node]] = {}
-    added: dict[Node, list[Node]] = {}
-    for node in list(tree.nodes):
-        sender = tree.by_id.get(node.span.parent_id)
-        if node.span.kind is not CONSUMER or sender is None or sender.span.kind is not PRODUCER:
+    if not any(node.span.kind in _MESSAGES for node in tree.nodes):
+        return
+    moved: dict[Node, set[Node]] = defaultdict(set)
+    added: dict[Node, list[Node]] = defaultdict(list)
+    for sender in list(tree.nodes):
+        is_sending = sender.span.kind is PRODUCER and sender is not tree.root
+        above = (_sent_in(tree, sender) if is_sending else sender) if sender.children else None
+        if above is None:
             continue
-        if node.end_ns <= sender.end_ns or node.start_ns < sender.start_ns or sender is tree.root:
-            continue
-        if sender not in aboves:
-            aboves[sender] = _sent_in(tree, sender)
-        above = aboves[sender]
-        if above is None or above is node:
-            continue
-        handed.setdefault(sender, set()).add(node)
-        below = added.setdefault(above, [])
-        below.append(node)
-        if node.start_ns <= sender.end_ns:
-            continue
-        span = replace(
-            node.span, span_id=f"{node.span.span_id}-wait", name=f"{WAIT}{node.span.service}", start_ns=sender.end_ns,
-            end_ns=node.start_ns, attributes={},
-        )  # fmt: skip
-        wait = Node(span, span.start_ns, span.end_ns, span.start_ns, span.end_ns)
-        wait.callee = sender.span.service
-        tree.nodes.append(wait)
-        below.append(wait)
-    for sender, nodes in handed.items():
-        sender.children = [child for child in sender.children if child not in nodes]
+        for receipt in sender.children:
+            if not _is_receipt(sender.span, receipt.span) or receipt is above or receipt.start_ns < sender.start_ns:
+                continue
+            later = _handled_later(receipt)
+            end_ns = max(receipt.end_ns, *(child.end_ns for _, child in later), receipt.start_ns)
+            if not (end_ns > sender.end_ns if is_sending else later) or not _waited(above, receipt.start_ns, end_ns):
+                continue
+            moved[sender].add(receipt)
+            for parent, child in later:
+                moved[parent].add(child)
+            if later or receipt.start_ns > sender.end_ns:
+                sent_ns = min(sender.end_ns, receipt.start_ns) if is_sending else receipt.start_ns
+                way = waiting(sender.span, receipt, sent_ns, end_ns)
+                for _, child in later:
+                    child.is_try |= child.end_ns == end_ns
+                    way.children.append(child)
+                tree.nodes.append(way)
+                added[above].append(way)
+            else:
+                added[above].append(receipt)
+    for parent, nodes in moved.items():
+        parent.children = [child for child in parent.children if child not in nodes]
     for parent, more in added.items():
         parent.children = [*parent.children, *more]
+
+
+def _is_receipt(sender: Span, receipt: Span) -> bool:
+    """Whether a span receives a message: one of another component below a sending, or a CONSUMER span."""
+    if sender.kind is PRODUCER:
+        return receipt.kind is CONSUMER or receipt.service != sender.service
+    return receipt.kind is CONSUMER and not (sender.kind is CONSUMER and sender.service == receipt.service)
+
+
+def _handled_later(receipt: Node) -> list[tuple[Node, Node]]:
+    """What a receipt hands on within its component: the spans that go on after the one above, each behind that."""
+    later: list[tuple[Node, Node]] = []
+    passed = [receipt] if receipt.span.kind is CONSUMER else []
+    for node in passed:
+        own = [
+            child
+            for child in node.children
+            if child.span.service == receipt.span.service and child.span.kind in (CONSUMER, INTERNAL)
+        ]
+        # Brave ends a receipt at once and handles the message in a span without a kind. Of a receipt in which anything
+        # is done, a span that goes on is work that nobody waits for.
+        at_once = all(child.start_ns + child.end_ns > 2 * node.end_ns for child in node.children)
+        for child in own:
+            if child.end_ns > node.end_ns and (child.span.kind is CONSUMER or (at_once and node.span.kind is CONSUMER)):
+                later.append((node, child))
+            if child.children:
+                passed.append(child)
+    return later
+
+
+def _waited(above: Node, start_ns: int, end_ns: int) -> bool:
+    """Whether what was done from start to end had ended when the span above did, as the path sees it."""
+    over_ns = end_ns - above.end_ns
+    return start_ns < above.end_ns and over_ns * 100 <= AHEAD_PERCENT * (end_ns - start_ns)
 
 
 def _sent_in(tree: Tree, sender: Node) -> Node | None:
@@ -246,7 +409,7 @@ def _sent_in(tree: Tree, sender: Node) -> Node | None:
 
 
 FOREIGN_ADJUSTERS: tuple[Callable[[Tree], None], ...] = (
-    place_timeless,
+    settle_times,
     order_intervals,
     follow_links,
     adopt_root,
@@ -254,7 +417,10 @@ FOREIGN_ADJUSTERS: tuple[Callable[[Tree], None], ...] = (
     link_parents,
     find_callees,
     name_far_callees,
+    leave_followers,
     hand_messages_over,
     clip_children,
     sort_children,
+    leave_out,
 )
+_TO_THE_END = to_the_end(FOREIGN_ADJUSTERS)

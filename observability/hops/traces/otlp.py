@@ -11,16 +11,27 @@ import base64
 import binascii
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from sys import intern
-from typing import Annotated, Literal
+from typing import Annotated, AnyStr, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import replace
 
 from hops.errors import MalformedTraceError
-from hops.traces.span import MOST_NS, NO_ATTRIBUTES, UNKNOWN_SERVICE, AttributeValue, Kind, Span, shown_name
+from hops.traces.span import (
+    FOLLOWS_FROM,
+    MOST_NS,
+    NO_ATTRIBUTES,
+    REF_TYPE,
+    UNKNOWN_SERVICE,
+    AttributeValue,
+    Kind,
+    Span,
+    shown_name,
+)
 
 #: Attributes that a budget needs. Spans have a dozen; the others would only take time and memory.
 NEEDED = frozenset(
@@ -31,6 +42,7 @@ NEEDED = frozenset(
         "db.type",
         "messaging.system",
         "net.peer.name",
+        "opentracing.ref_type",
         "peer.service",
         "response_flags",
         "server.address",
@@ -54,6 +66,8 @@ _PLACE = re.compile(r"(?P<what>.*?)(?: - at `\$(?P<place>.*)`)?", re.DOTALL)
 
 
 _Moment = Annotated[int, Meta(gt=0, le=MOST_NS - 1)]
+_End = Annotated[int, Meta(ge=0, le=MOST_NS - 1)]
+"""0 of a span that was not finished."""
 _ProtobufName = Literal["refused"]
 """Type of members in snake_case, protobuf's own names, which its JSON allows too. No value has this type, so they are
 refused, not passed over; `sources.otlp_json` then reads the component again with all names in camelCase."""
@@ -78,13 +92,14 @@ class _Attribute(msgspec.Struct, gc=False):
 class _Link(msgspec.Struct, gc=False, rename="camel"):
     trace_id: str
     span_id: str
+    attributes: list[_Attribute] | None = None
 
 
 class _Span(msgspec.Struct, gc=False, rename="camel"):
     trace_id: str
     span_id: str
     start_time_unix_nano: _Moment
-    end_time_unix_nano: _Moment
+    end_time_unix_nano: _End = 0
     parent_span_id: str | None = ""
     name: str | None = ""
     kind: Literal[
@@ -254,7 +269,7 @@ def spans_of_one(resource_spans: ResourceSpans, where: str) -> list[Span]:
                 service,
                 span.start_time_unix_nano,
                 span.end_time_unix_nano,
-                _attributes(span.attributes) or NO_ATTRIBUTES if span.attributes else NO_ATTRIBUTES,
+                _attributes_of(span) or NO_ATTRIBUTES if span.attributes or span.links else NO_ATTRIBUTES,
                 tuple((link.trace_id, link.span_id) for link in span.links) if span.links else (),
             )
             for span in scope_spans.spans or ()
@@ -271,6 +286,26 @@ def spans_of_one(resource_spans: ResourceSpans, where: str) -> list[Span]:
 
 def _keys(text: bytes) -> str:
     return ", ".join(sorted(json.loads(text))[:5]) or "nothing"
+
+
+def follows_only(parent: AnyStr, links: Iterable[tuple[AnyStr, object]]) -> bool:
+    """Whether the links of a span say that it only follows its parent, or without one, what it is linked to.
+
+    Args:
+        parent: Id of the parent; empty if there is none.
+        links: Id of each linked span, and the value of the link's `opentracing.ref_type`.
+    """
+    types = {str(kind).lower() for span_id, kind in links if kind and parent in (span_id, span_id[:0])}
+    return types == {FOLLOWS_FROM}
+
+
+def _attributes_of(span: _Span) -> dict[str, AttributeValue]:
+    kept = _attributes(span.attributes or [])
+    if span.links:
+        links = [(link.span_id, _attributes(link.attributes or []).get(REF_TYPE)) for link in span.links]
+        if follows_only(span.parent_span_id or "", links):
+            kept[REF_TYPE] = FOLLOWS_FROM
+    return kept
 
 
 def _attributes(attributes: list[_Attribute]) -> dict[str, AttributeValue]:

@@ -22,6 +22,10 @@ MOST_NS = 2**63
 """No time is as late, in nanoseconds of the Unix epoch: that is the year 2262."""
 
 
+REF_TYPE, FOLLOWS_FROM = "opentracing.ref_type", "follows_from"
+"""Attribute of a span whose parent does not wait for it, as OpenTracing and its bridges write it."""
+
+
 NO_ATTRIBUTES: Mapping[str, AttributeValue] = {}
 """Shared by spans without attributes: a million of them take a million times less memory."""
 
@@ -57,7 +61,7 @@ class Span(msgspec.Struct, frozen=True, gc=False):
         kind: Role of the span in the hop.
         service: `service.name` of the resource, the component that ran it.
         start_ns: Unix time, ns.
-        end_ns: Unix time, ns.
+        end_ns: Unix time, ns; 0 if the span was never finished.
         attributes: Scalar attributes; lists and maps are left out, as no budget needs them.
         links: Trace id and span id of each span that this one is linked to, such as the sender of its message.
     """
@@ -72,6 +76,12 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     end_ns: int
     attributes: Mapping[str, AttributeValue] = msgspec.field(default_factory=dict)
     links: tuple[tuple[str, str], ...] = ()
+
+
+def follows(span: Span) -> bool:
+    """Whether the parent of a span does not wait for it."""
+    kind = span.attributes.get(REF_TYPE)
+    return kind is not None and str(kind).lower() == FOLLOWS_FROM
 
 
 def shown_name(name: str) -> str:

@@ -34,7 +34,8 @@ class Node(msgspec.Struct, eq=False):
             left whole.
         children: Spans below it. None knows its parent: trees without rings are freed at once, and need no collector.
         is_try: Whether the CLIENT span above is a call that this span carries out; then it is waited for until that
-            CLIENT ends. Also of a span right below an event's root, which is waited for until the next one takes over.
+            CLIENT ends. Also of a span right below an event's root, which is waited for until the next one takes over,
+            and of what ended last of a message.
         callee: Service that answered a CLIENT span; None for other spans, and if no SERVER span is below.
         unconnected: Whether the span is a proxy's try that reached nobody, by Envoy's own account.
         part: Part that the span's own time belongs to, where it follows other conventions than the shop's.
@@ -69,6 +70,10 @@ class Quality(msgspec.Struct):
         empty: Traces without any root, hence without a budget.
         rings: Of the orphans, those that are their own ancestors.
         backwards: Of the skewed, those that end before they begin.
+        followers: Spans that follow another one, which does not wait for them.
+        unfinished: Spans without an end, or without times; they last as long as what is below them.
+        misdated: Spans with times that cannot be.
+        left_out: Traces without a budget, since the times of their root are unknown.
     """
 
     traces: int = 0
@@ -83,6 +88,10 @@ class Quality(msgspec.Struct):
     empty: int = 0
     rings: int = 0
     backwards: int = 0
+    followers: int = 0
+    unfinished: int = 0
+    misdated: int = 0
+    left_out: int = 0
 
     def add(self, other: Quality) -> None:
         """Adds the counts of other traces to these."""
@@ -98,11 +107,16 @@ class Quality(msgspec.Struct):
         self.empty += other.empty
         self.rings += other.rings
         self.backwards += other.backwards
+        self.followers += other.followers
+        self.unfinished += other.unfinished
+        self.misdated += other.misdated
+        self.left_out += other.left_out
 
     @property
     def complete(self) -> bool:
         """Whether nothing hints at spans that have not arrived (yet)."""
-        return not (self.orphans or self.missing_servers or self.given_up or self.empty)
+        lost = self.orphans or self.missing_servers or self.given_up or self.empty
+        return not (lost or self.unfinished or self.left_out)
 
 
 class Tree(msgspec.Struct, eq=False):
@@ -113,8 +127,9 @@ class Tree(msgspec.Struct, eq=False):
         by_id: The same nodes, by the ids of their spans.
         quality: What had to be repaired.
         root: The journey; none if no span is without a parent.
-        extra_roots: Further spans without a parent; their subtrees stay off the path.
+        extra_roots: Further spans without a parent, and those that follow another one; their subtrees are off the path.
         calls: Nodes with a child that carries out a call.
+        undated: Ids of spans whose times are unknown, and of which nothing below tells any.
     """
 
     nodes: list[Node]
@@ -123,6 +138,7 @@ class Tree(msgspec.Struct, eq=False):
     root: Node | None = None
     extra_roots: list[Node] = []
     calls: list[Node] = []
+    undated: set[str] = set()
 
 
 def grow(spans: Iterable[Span], adjusters: Iterable[Callable[[Tree], None]] | None = None) -> Tree:

@@ -18,14 +18,15 @@ def traces_document(read: TraceSet, analysed: Analysed, operations: Sequence[Ope
     """Everything as plain values for JSON.
 
     Returns:
-        `inputs` (name, format, spans, refused), `refused` and `limited` (sentences, as `TraceSet` has them), `trust`
-        (`quality` and the rest of `Trust`), `operations` (as `Operation`, with `tail_ms` by part), and `traces`: to the
-        nanosecond, each exemplar by its id.
+        `end_to_end` (whether budgets reach the last span's end), `inputs` (name, format, spans, refused), `refused` and
+        `limited` (sentences, as `TraceSet` has them), `trust` (`quality` and the rest of `Trust`), `operations` (as
+        `Operation`, with `tail_ms` by part), and `traces`: to the nanosecond, each exemplar by its id.
     """
     wanted = {trace_id for one in operations for trace_id in one.exemplars.values()}
     trust = asdict(analysed.trust)
     return {
         "schema": SCHEMA,
+        "end_to_end": analysed.end_to_end,
         "inputs": [asdict(one) for one in read.inputs],
         "refused": read.refused,
         "limited": read.limited,
@@ -46,6 +47,7 @@ def trace_document(one: Budget) -> Mapping[str, Any]:
         "journey": one.journey,
         "channel": one.channel,
         "total_ns": one.total_ns,
+        "after_ns": one.after_ns,
         "parts_ns": dict(sorted(one.parts.items(), key=lambda item: (-item[1], item[0]))),
         "crossings": dict(one.crossings),
         "quality": asdict(one.quality),

@@ -32,6 +32,7 @@ class Operation(msgspec.Struct, frozen=True):
         latency_ms: Milliseconds in the `mean`, at `p50` and at `p99`.
         budget_ms: Mean ms by part, for each of `bands.BANDS`.
         exemplars: Ids of the traces nearest to `p50` and `p99`.
+        after_ms: Mean ms of a trace after its root's end, which are in no budget.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Operation(msgspec.Struct, frozen=True):
     latency_ms: Mapping[str, float]
     budget_ms: Mapping[str, Mapping[str, float]]
     exemplars: Mapping[str, str]
+    after_ms: float
 
     @property
     def distinct_exemplars(self) -> dict[str, str]:
@@ -71,6 +73,10 @@ class Trust(msgspec.Struct):
         corrected: By how much each service's spans were moved, ns; empty if none were.
         unused: Patterns of the file of names that fitted nothing.
         first: For each count of `quality` that is not 0, the first trace that has such a defect.
+        going_on: Traces that go on after their root's end.
+        after_ns: For how long, all together.
+        longest: Which of them does for longest; empty if none does.
+        longest_ns: For how long.
     """
 
     quality: Quality = msgspec.field(default_factory=Quality)
@@ -84,6 +90,10 @@ class Trust(msgspec.Struct):
     corrected: Mapping[str, int] = {}
     unused: Sequence[str] = ()
     first: dict[str, str] = {}
+    going_on: int = 0
+    after_ns: int = 0
+    longest: str = ""
+    longest_ns: int = 0
 
 
 class Analysed(msgspec.Struct):
@@ -93,15 +103,18 @@ class Analysed(msgspec.Struct):
         budgets: Budget of each trace that has one.
         trust: How far they can be trusted.
         names: What services, operations and parts are called instead; None if there is no file of names.
+        end_to_end: Whether roots last until the last span has ended.
     """
 
     budgets: list[Budget]
     trust: Trust
     names: NameMap | None = None
+    end_to_end: bool = False
 
     def tree(self, spans: Sequence[Span]) -> Tree:
         """The tree of one of the traces, as its budget was made of."""
-        return tree_of(corrected(spans, self.trust.corrected) if self.trust.corrected else spans, self.names)
+        spans = corrected(spans, self.trust.corrected) if self.trust.corrected else spans
+        return tree_of(spans, self.names, end_to_end=self.end_to_end)
 
 
 def analyse(
@@ -109,6 +122,7 @@ def analyse(
     *,
     names: NameMap | None = None,
     correct_clocks: bool = False,
+    end_to_end: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Analysed:
     """Makes the budgets of traces of any system.
@@ -117,9 +131,10 @@ def analyse(
         traces: Spans by trace id.
         names: What services, operations and parts are called instead.
         correct_clocks: Whether to move the spans of services whose clocks differ.
+        end_to_end: Whether roots last until the last span has ended.
         progress: Called with (traces so far, all of them).
     """
-    made = prepared(traces, names, correct_clocks)
+    made = prepared(traces, names, correct_clocks=correct_clocks, end_to_end=end_to_end)
     trust = made.trust
     clocks = Clocks()
     # Whatever all times are multiples of, their greatest common divisor is a multiple of.
@@ -128,7 +143,7 @@ def analyse(
         divisor = gcd(divisor, *(span.start_ns for span in spans), *(span.end_ns for span in spans))
         tree = made.tree(spans)
         if not correct_clocks:
-            clocks.add(tree)
+            clocks.add(tree_of(spans, names) if end_to_end else tree)  # by the times that spans reported
         _note(trust, tree)
         budget = budget_of_any(tree)
         if budget is not None:
@@ -136,6 +151,11 @@ def analyse(
             trust.gap_ns = max(trust.gap_ns, budget.gap_ns)
             unattributed += budget.parts.get(UNATTRIBUTED, 0)
             total += budget.total_ns
+            if budget.after_ns:
+                trust.going_on += 1
+                trust.after_ns += budget.after_ns
+                if budget.after_ns > trust.longest_ns:
+                    trust.longest, trust.longest_ns = budget.trace_id, budget.after_ns
         if progress is not None:
             progress(number, len(traces))
     if not correct_clocks:
@@ -146,13 +166,15 @@ def analyse(
     return made
 
 
-def prepared(traces: Mapping[str, Sequence[Span]], names: NameMap | None, correct_clocks: bool) -> Analysed:
-    """What trees are made with, before any budget: the names, and how far clocks are to be corrected."""
-    made = Analysed([], Trust(), names)
+def prepared(
+    traces: Mapping[str, Sequence[Span]], names: NameMap | None, *, correct_clocks: bool, end_to_end: bool
+) -> Analysed:
+    """What trees are made with, before any budget: the names, their end, and how far clocks are to be corrected."""
+    made = Analysed([], Trust(), names, end_to_end)
     if correct_clocks:
         clocks = Clocks()
         for spans in traces.values():
-            clocks.add(made.tree(spans))
+            clocks.add(tree_of(spans, names))
         made.trust.clocks = clocks.estimates()
         made.trust.corrected = {name: offset for name, offset in offsets_ns(made.trust.clocks).items() if offset}
     return made
@@ -199,6 +221,7 @@ def _operation(name: str, budgets: Mapping[str, Budget]) -> Operation:
             band: {part: ns / len(bands[band]) / NS_PER_MS for part, ns in own.items()} for band, own in sums.items()
         },
         exemplars={"p50": nearest_trace(totals, 0.5), "p99": nearest_trace(totals, 0.99)},
+        after_ms=sum(one.after_ns for one in budgets.values()) / len(ordered) / NS_PER_MS,
     )
 
 

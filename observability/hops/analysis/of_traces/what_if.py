@@ -97,7 +97,9 @@ def predict(
             known.add(tree)
             rooted.append(tree)
     if not rooted:
-        raise NotEnoughDataError("no trace has a root span, so there is no end-to-end time to predict")
+        raise NotEnoughDataError(
+            "no trace has a root span whose times are known, so there is no end-to-end time to predict"
+        )
     scenario = scenario_of(known)
     measured, predicted = [], []
     for tree in rooted:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from hops.analysis.of_traces.operations import Operation
 from hops.budget.bands import BANDS
@@ -11,7 +11,7 @@ from hops.budget.parts import UNATTRIBUTED
 from hops.conclusions.wording import plural
 from hops.elements import numbers
 from hops.elements.element import Text
-from hops.elements.table import Column, Table, number, slug, table_of, whole, words
+from hops.elements.table import Cell, Column, Table, number, slug, table_of, whole, words
 from hops.tables.budget import MEAN, band_name, parts_cell
 
 MOST_OF_TAIL = 5
@@ -21,19 +21,17 @@ LEAST_SHARE = 0.005
 
 def operations_table(operations: Sequence[Operation]) -> Table:
     """A row per root operation."""
-    return table_of(
-        "operations",
-        "Root operations, those with the most time together first",
-        operations,
-        [
-            (Column("operation", numeric=False), lambda one: words(one.name)),
-            (Column("traces"), lambda one: whole(one.traces)),
-            (Column("mean", "ms"), lambda one: number(one.latency_ms["mean"])),
-            (Column("p50", "ms"), lambda one: number(one.latency_ms["p50"])),
-            (Column("p99", "ms"), lambda one: number(one.latency_ms["p99"])),
-            (Column("longest part of the mean", numeric=False), lambda one: words(next(iter(one.parts_ns), "–"))),
-        ],
-    )
+    columns: list[tuple[Column, Callable[[Operation], Cell]]] = [
+        (Column("operation", numeric=False), lambda one: words(one.name)),
+        (Column("traces"), lambda one: whole(one.traces)),
+        (Column("mean", "ms"), lambda one: number(one.latency_ms["mean"])),
+        (Column("p50", "ms"), lambda one: number(one.latency_ms["p50"])),
+        (Column("p99", "ms"), lambda one: number(one.latency_ms["p99"])),
+        (Column("longest part of the mean", numeric=False), lambda one: words(next(iter(one.parts_ns), "–"))),
+    ]
+    if any(one.after_ms for one in operations):
+        columns.append((Column("after the root's end, mean", "ms"), lambda one: number(one.after_ms)))
+    return table_of("operations", "Root operations, those with the most time together first", operations, columns)
 
 
 def operation_parts_table(operation: Operation) -> Table:

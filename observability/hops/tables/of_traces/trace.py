@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from hops.budget.parts import Budget
+from hops.elements.element import Text
 from hops.elements.table import Cell, Column, Table, words
 
 
@@ -28,6 +30,13 @@ def trace_table(title: str, parts_ns: Mapping[str, int], crossings: Mapping[str,
     rows.append([words("adds up to"), Cell(_exact(total), total / 1e6), Cell("")])
     columns = [Column("part", numeric=False), Column("time", "ms"), Column("crossings")]
     return Table("trace_budget", title, columns, rows, totals=1)
+
+
+def after_text(one: Budget) -> Text:
+    """How much of a trace is in none of its parts, in a sentence; empty if all is."""
+    if not one.after_ns:
+        return Text("")
+    return Text(f"{_exact(one.after_ns)} ms of the trace are after its root's end, in no part.")
 
 
 def _exact(ns: int) -> str:

@@ -24,13 +24,23 @@ _DEFECTS = {
     "outlived": "Spans that end after their parent, as where nobody waits for the rest, cut there",
     "two_roots": "Traces with several roots, whose budget is that of the longest one",
     "empty": "Traces without any root, and so without a budget",
+    "followers": "Spans that follow another span, which does not wait for them (FOLLOWS_FROM)",
+    "unfinished": "Spans that were not finished, or have no times, and last as long as what is below them",
+    "misdated": "Spans with times that cannot be (before 1971, after 2099, or longer than a year)",
+    "left_out": "Traces left out of all figures, as their root has no times, times that cannot be, or ends before it "
+    "begins",
 }
 """By the counts of `Quality`."""
 
 
-def trust_elements(trust: Trust) -> list[Element]:
-    """What stands before any figure."""
-    elements: list[Element] = [Points(list(_sentences(trust)))]
+def trust_elements(trust: Trust, *, end_to_end: bool = False) -> list[Element]:
+    """What stands before any figure.
+
+    Args:
+        trust: How far the traces can be trusted.
+        end_to_end: Whether budgets reach the end of the last span.
+    """
+    elements: list[Element] = [Points([*_sentences(trust), *_ends(trust, end_to_end=end_to_end)])]
     differing = [clock for clock in trust.clocks if clock.differs]
     if differing:
         which = f", the {_MOST_CLOCKS} that do most" if len(differing) > _MOST_CLOCKS else ""
@@ -86,6 +96,19 @@ def _sentences(trust: Trust) -> Iterator[str]:
         )
     if trust.unused:
         yield f"Patterns of the file of names that fit nothing: {'; '.join(trust.unused)}."
+
+
+def _ends(trust: Trust, *, end_to_end: bool) -> Iterator[str]:
+    if end_to_end:
+        yield "Each budget reaches from the root's start to the end of the last span, over queues."
+    elif trust.going_on:
+        goes = "goes" if trust.going_on == 1 else "go"
+        mean_ms, longest_ms = trust.after_ns / trust.going_on / NS_PER_MS, trust.longest_ns / NS_PER_MS
+        yield (
+            f"After the root's end: {trust.going_on:,} of {plural(trust.quality.traces, 'trace')} {goes} on, for "
+            f"{mean_ms:,.3f} ms in the mean and {longest_ms:,.3f} ms at most (trace {trust.longest}). That time is in "
+            "no budget; --end-to-end includes it."
+        )
 
 
 def _clocks(trust: Trust) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,20 +12,30 @@ from hops.analysis.of_traces.operations import analyse, operations_of
 from hops.budget.any_system import budget_of_any, tree_of
 from hops.budget.bands import banded_budgets, exemplars
 from hops.run.rows import hops_frame
-from hops.traces.span import Kind, Span
+from hops.synthetic.traces import shop_trace
+from hops.traces.foreign import YEAR_NS
+from hops.traces.span import FOLLOWS_FROM, REF_TYPE, Kind, Span
 
 TIMES = st.integers(-50, 300) | st.just(0)
+EPOCH_NS = 1_750_000_000 * 10**9
+CANNOT_BE = (17 * 10**9, EPOCH_NS // 1000, 2**63 - 1)
+"""Soon after 1970, microseconds that count as nanoseconds, and the largest number."""
 IDS = st.integers(0, 12)
 ATTRIBUTES = st.dictionaries(
-    st.sampled_from(["db.system", "peer.service", "server.address", "messaging.system", "response_flags", "canceled"]),
-    st.sampled_from(["mysql", "redis", "a", "b", "UF", "true", ""]),
+    st.sampled_from(["db.system", "peer.service", "server.address", REF_TYPE, "response_flags", "canceled"]),
+    st.sampled_from(["mysql", "redis", "a", "b", "UF", "true", FOLLOWS_FROM, ""]),
     max_size=2,
 )
 
 
 @st.composite
 def spans(draw):
-    """Any spans at all: twice the same id, rings, several roots and none, times before 1970, links to anywhere."""
+    """Any spans at all: twice the same id, rings, several roots and none, links to anywhere; times of today or from 0,
+    not finished, or such as cannot be."""
+    epoch = draw(st.sampled_from([0, EPOCH_NS]))
+    times = (
+        TIMES.map(epoch.__add__) if draw(st.booleans()) else TIMES.map(epoch.__add__) | st.sampled_from((0, *CANNOT_BE))
+    )
     return [
         Span(
             "1" * 32,
@@ -32,8 +44,8 @@ def spans(draw):
             draw(st.sampled_from(["get", "wait for a", "link_up", "pool.acquire"])),
             draw(st.sampled_from(list(Kind))),
             draw(st.sampled_from(["a", "b", "client", "edge", "a-inbound"])),
-            draw(TIMES),
-            draw(TIMES),
+            draw(times),
+            draw(times),
             draw(ATTRIBUTES),
             tuple(("1" * 32, f"{one:016x}") for one in draw(st.lists(IDS, max_size=2))),
         )
@@ -44,21 +56,37 @@ def spans(draw):
 @given(spans())
 def test_parts_add_up(trace):
     tree = tree_of(trace)
-    budget = budget_of_any(tree)
-    assert budget is not None
-    assert budget.gap_ns == 0
-    assert all(ns >= 0 for ns in budget.parts.values())
+    budget, to_the_end = budget_of_any(tree), budget_of_any(tree_of(trace, end_to_end=True))
+    if tree.quality.left_out:
+        assert budget is to_the_end is None
+        return
+    for one in (budget, to_the_end):
+        assert one.gap_ns == 0
+        assert all(ns >= 0 for ns in one.parts.values())
+    # What lies after the root's end is what the other budget has more.
+    assert to_the_end.total_ns == budget.total_ns + budget.after_ns
+    assert to_the_end.after_ns == 0
+    assert budget.total_ns < YEAR_NS
     assert budget_of_any(tree_of(trace[::-1])).parts == budget.parts
+    assert budget_of_any(tree_of(trace[::-1], end_to_end=True)).parts == to_the_end.parts
+
+
+@given(st.integers(0, 2**32), st.integers(6, 60), st.booleans())
+def test_a_trace_of_the_shop_to_its_last_span_s_end(seed, size, mesh):
+    trace = shop_trace(seed, size, mesh=mesh)
+    budget, to_the_end = (budget_of_any(tree_of(trace, end_to_end=one)) for one in (False, True))
+    assert to_the_end.gap_ns == 0
+    assert to_the_end.total_ns == budget.total_ns + budget.after_ns
 
 
 @given(st.lists(spans(), min_size=1, max_size=4))
 def test_so_do_those_of_operations_also_with_corrected_clocks(traces):
     named = {f"{number:032x}": [replace_id(span, number) for span in trace] for number, trace in enumerate(traces, 1)}
-    for correct in (False, True):
-        analysed = analyse(named, correct_clocks=correct)
+    for correct, end_to_end in product((False, True), repeat=2):
+        analysed = analyse(named, correct_clocks=correct, end_to_end=end_to_end)
         assert analysed.trust.gap_ns == 0
         operations = operations_of(analysed.budgets)
-        assert sum(one.traces for one in operations) == len(traces)
+        assert sum(one.traces for one in operations) == len(traces) - analysed.trust.quality.left_out
         for one in operations:
             assert sum(one.parts_ns.values()) == one.total_ns
 

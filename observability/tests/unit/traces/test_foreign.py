@@ -228,7 +228,9 @@ shop get       SERVER 0..100
 """)
     timeless = [spans[0], replace(spans[1], start_ns=0, end_ns=0), spans[2]]
     assert parts(timeless) == {"work:shop": 40, "work:stock": 60}
-    assert sum(parts([replace(span, start_ns=0, end_ns=0) for span in spans]).values()) == 0
+    nowhere = tree_of([replace(span, start_ns=0, end_ns=0) for span in spans])
+    assert budget_of_any(nowhere) is None
+    assert (nowhere.quality.left_out, nowhere.quality.unfinished) == (1, 3)
 
 
 def test_times_may_count_from_0(draw):

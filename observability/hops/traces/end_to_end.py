@@ -1,0 +1,106 @@
+"""Traces from their root's start to the end of their last span, over all that nobody waited for.
+
+A root ends with its answer. Work that it handed on, to a queue or another thread, may go on long after that. To reach
+its end, each span between the root and the last one lasts as long as the last one does, and what it waited for to begin
+gets a node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+
+from msgspec.structs import replace
+
+from hops.traces.span import CONSUMER, PRODUCER, Span, follows
+from hops.traces.tree import Node, Tree, clip_children
+
+Adjuster = Callable[[Tree], None]
+
+
+def to_the_end(adjusters: Iterable[Adjuster]) -> tuple[Adjuster, ...]:
+    """Adjusters of trees that reach the last span's end."""
+    return tuple(
+        one for adjuster in adjusters for one in ((reach_the_end,) if adjuster is clip_children else ()) + (adjuster,)
+    )
+
+
+def after_root_ns(tree: Tree) -> int:
+    """How much of a trace lies after its root's end, ns."""
+    root = tree.root
+    if root is None or max(node.span.end_ns for node in tree.nodes) <= root.span.end_ns:
+        return 0
+    return max(0, _last(_parents(tree, root), root).span.end_ns - root.span.end_ns)
+
+
+def reach_the_end(tree: Tree) -> None:
+    """Lets the root last until the last span below it has ended, and so each span between the two."""
+    root = tree.root
+    if root is None:
+        return
+    parents = _parents(tree, root)
+    last = _last(parents, root)
+    end_ns = last.span.end_ns
+    if end_ns <= root.end_ns:
+        return
+    way = [last]
+    passed = {last}
+    while way[-1] is not root:
+        above = parents[way[-1]]
+        # A span may follow one that is below it, or one that is lost.
+        way.append(root if above in passed or above not in parents else above)
+        passed.add(way[-1])
+    last.end_ns = last.ended_ns = end_ns
+    for child, parent in pairwise(way):
+        rest = [one for one in parent.children if one is not child]
+        if len(rest) == len(parent.children):
+            tree.extra_roots.remove(child)
+        if child.start_ns > parent.end_ns:
+            child = waiting(parent.span, child, parent.end_ns, end_ns)
+            tree.nodes.append(child)
+        parent.children = [*rest, child]
+        parent.span = replace(parent.span, end_ns=end_ns)
+        parent.end_ns = parent.ended_ns = end_ns
+
+
+def waiting(sender: Span, receiver: Node, since_ns: int, end_ns: int) -> Node:
+    """A node for what was handed on: its own time is the time until the receiver began.
+
+    Args:
+        sender: What handed it on.
+        receiver: What began later; goes below the node.
+        since_ns: When it was handed on, Unix time, ns.
+        end_ns: When all that came of it had ended.
+    """
+    span = receiver.span
+    is_message = sender.kind is PRODUCER or span.kind is CONSUMER
+    receiver.is_try |= receiver.end_ns == end_ns
+    node = Node(
+        replace(
+            span, span_id=f"{span.span_id}-wait", name=f"wait for {span.service}", kind=CONSUMER, start_ns=since_ns,
+            end_ns=end_ns, attributes={}, links=(),
+        ),
+        since_ns, end_ns, since_ns, end_ns, [receiver],
+    )  # fmt: skip
+    node.part = f"messaging:{sender.service}→{span.service}" if is_message else f"queue:{span.service}"
+    return node
+
+
+def _parents(tree: Tree, root: Node) -> dict[Node, Node]:
+    """The spans from which the end may be reached, the upper ones first, each with the one above it.
+
+    A further root counts as one below the root, unless it began before; a span that follows another one is below that.
+    """
+    parents = {root: root}
+    for extra in tree.extra_roots:
+        if follows(extra.span) or extra.start_ns >= root.start_ns:
+            parents[extra] = tree.by_id.get(extra.span.parent_id, root)
+    order = list(parents)
+    for node in order:
+        parents |= dict.fromkeys(node.children, node)
+        order += node.children
+    return parents
+
+
+def _last(nodes: Iterable[Node], root: Node) -> Node:
+    return max(nodes, key=lambda node: (node.span.end_ns, node is root))
