@@ -12,8 +12,11 @@ from graphql_gateway.schema import PUBLIC, build_schema
 from shop.clients.ports import Clients
 from shop.platform.access.rules import Authenticator
 from shop.platform.access.streams import Streams
+from shop.platform.config import EDGE_MARK
 from shop.platform.graphql.endpoint import ROUTE, Endpoint
 from shop.platform.graphql.tracing import App, Traced
+
+_MARK = EDGE_MARK.encode()
 
 
 def build_app(
@@ -32,6 +35,14 @@ def build_app(
 
     def context(headers: dict[bytes, bytes]) -> Context[Reads]:
         authenticator.require_origin(authenticator.origin_of(headers))
-        return Context(clients, reads, authenticator, headers.get(b"authorization", b"").decode("latin-1"), held)
+        address = headers.get(_MARK)
+        return Context(
+            clients,
+            reads,
+            authenticator,
+            headers.get(b"authorization", b"").decode("latin-1"),
+            held,
+            None if address is None else address.decode("latin-1"),
+        )
 
     return Traced(Endpoint(schema, context, CostModel, compresses=True, public=PUBLIC), ROUTE)

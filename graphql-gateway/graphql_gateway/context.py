@@ -29,9 +29,10 @@ class Context(RequestContext, Generic[R]):
         authorization: The Authorization header, empty if there is none; it is not looked at before a resolver needs
             to know who is asking, so that open reads pay nothing for it.
         streams: Limits and ends what the request follows.
+        address: The client's address, as the edge gives it; None for a request from inside.
     """
 
-    __slots__ = ("_authenticator", "_authorization", "_caller", "_reads", "_streams", "clients", "reads")
+    __slots__ = ("_authenticator", "_authorization", "_caller", "_reads", "_streams", "address", "clients", "reads")
 
     def __init__(
         self,
@@ -40,11 +41,13 @@ class Context(RequestContext, Generic[R]):
         authenticator: Authenticator,
         authorization: str,
         streams: Streams,
+        address: str | None,
     ) -> None:
         self.clients = clients
         self.reads = reads(clients)
         self._reads = reads
         self._streams = streams
+        self.address = address
         self._authenticator = authenticator
         self._authorization = authorization
         self._caller: Caller | None = None

@@ -11,6 +11,7 @@ from graphql_gateway.objects.global_id import number_of
 from graphql_gateway.objects.node import existing
 from graphql_gateway.objects.selection import asks_only
 from shop.errors import InvalidArgument
+from shop.platform.access.guesses import count_failure
 from shop.platform.admission import hashing
 from shop.platform.graphql.field import field, later
 from shop.values import user as values
@@ -125,7 +126,7 @@ class UserMutation:
 
     @field(description="Checks e-mail and password, and returns a token.")
     async def login(self, info: GatewayInfo, input: LoginInput) -> LoginPayload:  # noqa: A002
-        with hashing():
+        with count_failure(info.context.address), hashing():
             result = await info.context.clients.user.login(input.email, input.password)
         return LoginPayload(token=result.token, user=User.of(result.user, own=True))
 

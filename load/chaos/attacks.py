@@ -22,7 +22,10 @@ from yarl import URL
 
 from mesh.resting import cpu_seconds
 
-CLIENTS = 16
+CLIENTS, EAGER, PROBES = 16, 8, 8
+"""Hostile or valid clients; eager clients, which send without a pause; customers of the probe."""
+ADDRESS = "127.0.{}.{}"
+"""Each client sends from an address that nobody else has."""
 ANSWER_LIMIT_S = 6.0
 """Seconds that a client waits for an answer; the edge gives up after 5 s."""
 PAUSE_S, HEAD_PAUSE_S = 0.01, 0.4
@@ -38,9 +41,12 @@ PING_SLICE_S = 0.05
 IDLE_SOCKETS = 128
 """Sockets that each hostile client tries to hold."""
 STREAM = "/graphql/stream"
+UNLIMITED = aiohttp.ClientTimeout()
 BROWSE = """query browse($category: String!) { products(first: 20, category: $category) {
   edges { node { id title stock price { amountMinor currency } reviews(first: 3) { id rating title } } } } }"""
 HISTORY = "{ me { orders(first: 10) { edges { node { id status lines { quantity product { id title } } } } } } }"
+UPDATES = "subscription { notifications { position } }"
+PASSWORD = "a-password-of-some-length"  # noqa: S105 - of customers who exist for a few seconds
 LOGIN = "mutation login($input: LoginInput!) { login(input: $input) { token } }"
 RECURSIVE = "query($id: ID!) { order(id: $id) { lines { order { lines { order { lines { order { id } } } } } } } }"
 WIDE = "query($id: ID!) {" + " ".join(f"o{n}: order(id: $id) {{ lines {{ quantity }} }}" for n in range(60)) + "}"
@@ -53,9 +59,10 @@ class Target:
     Attributes:
         url: The edge.
         tokens: A customer's token for each client.
-        users: The customers, by client.
+        users: The customers: of the clients, then of the probe.
         partner: A partner's token.
         categories: Product categories to browse.
+        email: E-mail address of a customer who can log in.
         orders: Global identifier of an order of `MAX_LINES` lines for each client; empty before there are any.
     """
 
@@ -64,6 +71,7 @@ class Target:
     users: Sequence[int]
     partner: str
     categories: Sequence[str]
+    email: str = ""
     orders: Sequence[str] = ()
 
 
@@ -254,19 +262,30 @@ async def _logins(client: Client, until: float) -> None:
 
 async def _sign_ups(client: Client, until: float) -> None:
     while time.monotonic() < until:
-        user = {
-            "email": f"{uuid.uuid4()}@example.com",
-            "name": "Robin Example",
-            "address": {
-                "recipient": "Robin Example",
-                "street": "Main Street 1",
-                "city": "Springfield",
-                "postal_code": "12345",
-                "country_code": "DE",
-            },
-            "password": "a-password-of-some-length",
-        }
-        await client.patient(lambda body=user: client.request("POST", "/v1/users", json=body))  # type: ignore[misc]
+        await client.patient(lambda: _sign_up(client, f"{uuid.uuid4()}@example.com"))
+
+
+async def _sign_up(client: Client, email: str) -> tuple[str, Any]:
+    address = {
+        "recipient": "Robin Example",
+        "street": "Main Street 1",
+        "city": "Springfield",
+        "postal_code": "12345",
+        "country_code": "DE",
+    }
+    user = {"email": email, "name": "Robin Example", "address": address, "password": PASSWORD}
+    return await client.request("POST", "/v1/users", json=user)
+
+
+async def _eager(client: Client, until: float) -> None:
+    while client.number < EAGER and time.monotonic() < until:
+        client.outcomes[(await client.graphql(HISTORY))[0]] += 1
+        client.outcomes[(await _browse(client))[0]] += 1
+
+
+async def _eager_customer(client: Client, until: float) -> None:
+    client.token = client.target.tokens[0]
+    await _eager(client, until)
 
 
 async def _bulk(client: Client, until: float) -> None:
@@ -277,38 +296,83 @@ async def _bulk(client: Client, until: float) -> None:
 
 
 async def _streams(client: Client, until: float) -> None:
-    async def watch() -> None:
-        while time.monotonic() < until:
+    doors = (_rest_stream, _graphql_stream, _socket_stream)
+
+    async def watch(door: Callable[[Client], Awaitable[None]]) -> None:
+        while (left_s := until - time.monotonic()) > 0:
             with suppress(aiohttp.ClientError, TimeoutError):
-                async with client.session.get(
-                    f"{client.target.url}/v1/users/{client.user}/notifications/events",
-                    headers={"authorization": f"Bearer {client.token}", "accept": "text/event-stream"},
-                    timeout=aiohttp.ClientTimeout(total=max(0.1, until - time.monotonic())),
-                ) as answer:
-                    client.outcomes[str(answer.status)] += 1
-                    await answer.read()
+                async with asyncio.timeout(left_s):
+                    await door(client)
             await asyncio.sleep(PAUSE_S)
 
-    await asyncio.gather(*(watch() for _ in range(IDLE_SOCKETS)))
+    await asyncio.gather(*(watch(doors[number % len(doors)]) for number in range(IDLE_SOCKETS)))
 
 
-ATTACKS: Mapping[str, tuple[str, Callable[[Client, float], Awaitable[None]]]] = {
-    "recursive": ("GraphQL documents that ask for an order's lines, their order, its lines, and so on", _recursive),
-    "wide": ("GraphQL documents that ask for 60 orders of 100 lines", _wide),
-    "head": ("HEAD on the route of a stream", _head),
-    "pings": ("WebSockets without a token, each with 1 MB/s of empty pings", _pings),
-    "idle": (f"{IDLE_SOCKETS} idle WebSockets without a token for each client", _idle),
-    "logins": ("logins with wrong passwords, over REST and GraphQL; Retry-After is heeded", _logins),
-    "sign-ups": ("new accounts; Retry-After is heeded", _sign_ups),
-    "bulk": ("pages of 10,000 order lines with a partner's token; Retry-After is heeded", _bulk),
-    "streams": (f"{IDLE_SOCKETS} event streams for each client", _streams),
+async def _rest_stream(client: Client) -> None:
+    path = f"/v1/users/{client.user}/notifications/events"
+    headers = {"authorization": f"Bearer {client.token}", "accept": "text/event-stream"}
+    async with client.session.get(client.target.url + path, headers=headers, timeout=UNLIMITED) as answer:
+        client.outcomes[f"REST {answer.status}"] += 1
+        await answer.read()
+
+
+async def _graphql_stream(client: Client) -> None:
+    headers = {"authorization": f"Bearer {client.token}", "accept": "text/event-stream"}
+    async with client.session.post(
+        client.target.url + STREAM, json={"query": UPDATES}, headers=headers, timeout=UNLIMITED
+    ) as answer:
+        first = (await answer.content.readline(), await answer.content.readline())[1]
+        client.outcomes["SSE refused" if b'"errors"' in first else f"SSE {answer.status}"] += 1
+        await answer.read()
+
+
+async def _socket_stream(client: Client) -> None:
+    async with client.session.ws_connect(client.target.url + STREAM, protocols=("graphql-transport-ws",)) as over:
+        await over.send_json({"type": "connection_init", "payload": {"authorization": f"Bearer {client.token}"}})
+        await over.receive()
+        await over.send_json({"type": "subscribe", "id": "1", "payload": {"query": UPDATES}})
+        async for message in over:
+            client.outcomes["socket refused" if '"errors"' in message.data else "socket 200"] += 1
+        client.outcomes[f"socket {over.close_code}"] += 1
+
+
+@dataclass(frozen=True)
+class Attack:
+    """What hostile clients do.
+
+    Attributes:
+        about: It in words.
+        act: It for one client, until a moment.
+        on_logins: Whether the probe logs in, instead of reading.
+    """
+
+    about: str
+    act: Callable[[Client, float], Awaitable[None]]
+    on_logins: bool = False
+
+
+ATTACKS: Mapping[str, Attack] = {
+    "recursive": Attack(
+        "GraphQL documents that ask for an order's lines, their order, its lines and so on", _recursive
+    ),
+    "wide": Attack("GraphQL documents that ask for 60 orders of 100 lines", _wide),
+    "head": Attack("HEAD on the route of a stream", _head),
+    "pings": Attack("WebSockets without a token, each with 1 MB/s of empty pings", _pings),
+    "idle": Attack(f"{IDLE_SOCKETS} idle WebSockets without a token for each client", _idle),
+    "logins": Attack("logins with wrong passwords, over REST and GraphQL; Retry-After is heeded", _logins),
+    "guesses": Attack("the same; the probe logs in", _logins, on_logins=True),
+    "sign-ups": Attack("new accounts; Retry-After is heeded", _sign_ups),
+    "bulk": Attack("pages of 10,000 order lines with a partner's token; Retry-After is heeded", _bulk),
+    "streams": Attack(f"{IDLE_SOCKETS} streams for each client: REST, GraphQL over SSE and over WebSockets", _streams),
+    "eager": Attack(f"GraphQL reads by {EAGER} customers, each without a pause", _eager),
+    "eager-customer": Attack(f"GraphQL reads by {EAGER} clients of one customer, without a pause", _eager_customer),
 }
-"""What hostile clients do, and how."""
+"""What hostile clients do, by name."""
 
 
 def attack(name: str, target: Target, until: float) -> Counter[str]:
     """Lets `CLIENTS` hostile clients attack at once; returns what became of their requests."""
-    return asyncio.run(_crowd(target, lambda client: ATTACKS[name][1](client, until)))
+    return asyncio.run(_crowd(target, lambda client: ATTACKS[name].act(client, until)))
 
 
 def use(pids: Sequence[int], cores: float, target: Target, until: float) -> Counter[str]:
@@ -337,7 +401,8 @@ async def _crowd(target: Target, act: Callable[[Client], Awaitable[None]]) -> Co
     outcomes: Counter[str] = Counter()
 
     async def run(number: int) -> None:
-        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
+        connector = aiohttp.TCPConnector(limit=0, local_addr=(ADDRESS.format(1, number + 1), 0))
+        async with aiohttp.ClientSession(connector=connector) as session:
             client = Client(session, target, number)
             await act(client)
             outcomes.update(client.outcomes)
@@ -350,30 +415,28 @@ async def _browse(client: Client) -> tuple[str, Any]:
     return await client.graphql(BROWSE, {"category": client.chance.choice(client.target.categories)})
 
 
-def probe(target: Target, begins: float, count: int, rate: float) -> Window:
-    """Sends reads of another customer at a constant rate, over REST and GraphQL in turn, and counts what is served.
+def probe(target: Target, begins: float, count: int, rate: float, on_logins: bool) -> Window:
+    """Sends requests of other customers at a constant rate, over REST and GraphQL in turn, and counts what is served.
 
     Args:
-        target: The shop; the last of its customers is the probe.
+        target: The shop; the last of its customers are the probe.
         begins: When the first one is due.
         count: Number of requests.
         rate: Requests per second.
+        on_logins: Whether they log in, instead of reading.
     """
-    return asyncio.run(_probe(target, begins, count, rate))
+    return asyncio.run(_probe(target, begins, count, rate, on_logins))
 
 
-async def _probe(target: Target, begins: float, count: int, rate: float) -> Window:
+async def _probe(target: Target, begins: float, count: int, rate: float, on_logins: bool) -> Window:
     window = Window()
-    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
-        client = Client(session, target, len(target.users) - 1)
+    asked = (_log_in, _log_in_by_graphql) if on_logins else (_read_product, _browse, _read_history)
+    connector = aiohttp.TCPConnector(limit=0, local_addr=(ADDRESS.format(2, 1), 0))
+    async with aiohttp.ClientSession(connector=connector) as session:
+        clients = [Client(session, target, CLIENTS + number) for number in range(PROBES)]
 
         async def ask(number: int, due: float) -> None:
-            kinds: tuple[Callable[[], Awaitable[tuple[str, Any]]], ...] = (
-                lambda: client.request("GET", f"/v1/products/{client.chance.choice(PRODUCTS)}"),
-                lambda: _browse(client),
-                lambda: client.graphql(HISTORY),
-            )
-            outcome, _ = await kinds[number % len(kinds)]()
+            outcome, _ = await asked[number % len(asked)](clients[number % PROBES])
             if outcome == "ok":
                 window.served += 1
                 window.latencies_ms.append(1e3 * (time.monotonic() - due))
@@ -387,6 +450,40 @@ async def _probe(target: Target, begins: float, count: int, rate: float) -> Wind
                 window.asked += 1
                 tasks.create_task(ask(number, due))
     return window
+
+
+async def _read_product(client: Client) -> tuple[str, Any]:
+    return await client.request("GET", f"/v1/products/{client.chance.choice(PRODUCTS)}")
+
+
+async def _read_history(client: Client) -> tuple[str, Any]:
+    return await client.graphql(HISTORY)
+
+
+async def _log_in(client: Client) -> tuple[str, Any]:
+    return await client.request("POST", "/v1/sessions", json={"email": client.target.email, "password": PASSWORD})
+
+
+async def _log_in_by_graphql(client: Client) -> tuple[str, Any]:
+    return await client.graphql(LOGIN, {"input": {"email": client.target.email, "password": PASSWORD}})
+
+
+def sign_up(target: Target) -> str:
+    """Creates a customer who can log in; returns the e-mail address.
+
+    Raises:
+        RuntimeError: The shop refused.
+    """
+
+    async def create() -> str:
+        async with aiohttp.ClientSession() as session:
+            email = f"{uuid.uuid4()}@example.com"
+            outcome, answer = await _sign_up(Client(session, target, 0), email)
+            if outcome != "ok":
+                raise RuntimeError(f"a new account was refused: {outcome} {answer}")
+            return email
+
+    return asyncio.run(create())
 
 
 def buy_large_orders(target: Target) -> list[str]:

@@ -21,11 +21,13 @@ import typer
 from chaos.attacks import (
     ATTACKS,
     CLIENTS,
+    PROBES,
     Target,
     Window,
     attack,
     buy_large_orders,
     probe,
+    sign_up,
     use,
     warm_up,
 )
@@ -41,11 +43,11 @@ from mesh.supervisor.reporting import reported
 from shop.platform.access.jwt import Principal, TokenSigner
 
 FIRST_USER = 8_001
-"""The first of the seed's users who may buy; each client is another one, and the probe the next."""
+"""The first of the seed's users who may buy; each client is another one, and the probe the next ones."""
 CATEGORIES = [f"c{number:04d}" for number in range(100)]
 """The seed's categories."""
-RATE = 10.0
-"""Requests per second of the probe."""
+RATE, LOGIN_RATE = 10.0, 2.5
+"""Requests per second of the probe, and logins."""
 LEAD_S = 1.0
 """Seconds that hostile or valid clients are at work before the probe begins."""
 WARM_S = 0.5
@@ -185,7 +187,7 @@ def attacks_of(given: str) -> Sequence[str]:
 
 def _target(system: System) -> Target:
     signer = TokenSigner(key_pair(system.folder).private.read_bytes())
-    users = range(FIRST_USER, FIRST_USER + CLIENTS + 1)
+    users = range(FIRST_USER, FIRST_USER + CLIENTS + PROBES)
     target = Target(
         url=system.url,
         tokens=[signer.sign(Principal("customer", user)) for user in users],
@@ -193,7 +195,7 @@ def _target(system: System) -> Target:
         partner=signer.sign(Principal("partner", 1)),
         categories=CATEGORIES,
     )
-    return replace(target, orders=buy_large_orders(target))
+    return replace(target, orders=buy_large_orders(target), email=sign_up(target))
 
 
 def _measure_attack(
@@ -220,7 +222,9 @@ def _measure_attack(
                         others = partial(attack, name)
                     elif kind == VALID:
                         others = partial(use, pids_of(system), windows[ATTACKED].cores)
-                    probed[kind].append(_window(system, target, others, pool, windows[kind], seconds))
+                    on_logins = ATTACKS[name].on_logins
+                    window = _window(system, target, others, pool, windows[kind], seconds, on_logins=on_logins)
+                    probed[kind].append(window)
     for kind, seen in probed.items():
         figures = windows[kind]
         latencies = sorted(each for window in seen for each in window.latencies_ms)
@@ -234,7 +238,14 @@ def _measure_attack(
 
 
 def _window(
-    system: System, target: Target, others: _Others | None, pool: Executor, figures: Figures, seconds: float
+    system: System,
+    target: Target,
+    others: _Others | None,
+    pool: Executor,
+    figures: Figures,
+    seconds: float,
+    *,
+    on_logins: bool,
 ) -> Window:
     """Probes a shop once, while others use it, and adds to the figures what no percentile is made of."""
     system.check()
@@ -243,7 +254,8 @@ def _window(
     beside = None if others is None else pool.submit(others, target, begins + seconds)
     time.sleep(LEAD_S)
     used, began = cpu_seconds(pids), time.monotonic()
-    window = pool.submit(probe, target, begins, int(seconds * RATE), RATE).result()
+    rate = LOGIN_RATE if on_logins else RATE
+    window = pool.submit(probe, target, begins, int(seconds * rate), rate, on_logins).result()
     figures.cpu_s += cpu_seconds(pids) - used
     figures.wall_s += time.monotonic() - began
     if beside is not None:
@@ -302,7 +314,7 @@ def _print(outcomes: Sequence[Outcome]) -> None:
     for outcome in outcomes:
         figures = outcome.windows[ATTACKED]
         became = ", ".join(f"{count:,} {name}" for name, count in sorted(figures.sent.items()))
-        console.print(f"{outcome.attack}: {ATTACKS[outcome.attack][0]}. Hostile requests: {became or 'none'}.")
+        console.print(f"{outcome.attack}: {ATTACKS[outcome.attack].about}. Hostile requests: {became or 'none'}.")
         if figures.refused:
             others = ", ".join(f"{count:,} {name}" for name, count in sorted(figures.refused.items()))
             console.print(f"  Others got instead of an answer: {others}.")

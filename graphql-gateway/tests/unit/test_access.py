@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from contextlib import ExitStack
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from graphql_gateway.app import build_app
 from graphql_gateway.objects.global_id import global_id
+from shop.platform.access.guesses import MAX_FAILURES, WINDOW_S
 from shop.platform.access.jwt import Principal
 from shop.platform.access.rules import Authenticator, EdgeIdentity
 from shop.platform.admission import ADMISSION, MAX_HASHES, PRIORITY, UNDER_WAY, Admission
@@ -218,3 +220,27 @@ async def test_passwords_leave_room_for_what_the_edge_always_admits(shop: Any, v
     assert refused == [[{"code": "TOO_MANY_REQUESTS", "retryAfter": 1}]] * 2
     assert served == []
     assert free == [[{"code": "UNAUTHENTICATED"}], []]
+
+
+@pytest.mark.ours
+async def test_logins_that_fail_from_one_address_leave_room_for_others(shop: Any, verifier: Any) -> None:
+    login = 'mutation($email: String!) { login(input: {email: $email, password: "battery staple"}) { token } }'
+    app = build_app(shop.clients, Authenticator(verifier))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway") as client:
+
+        async def refusal(address: str | None) -> dict[str, Any]:
+            headers = {} if address is None else {EDGE_MARK: address}
+            query = {"query": login, "variables": {"email": f"{uuid.uuid4().hex}@example.com"}}
+            (error,) = (await client.post("/graphql", json=query, headers=headers)).json()["errors"]
+            extensions: dict[str, Any] = error["extensions"]
+            return extensions
+
+        for _ in range(MAX_FAILURES):
+            assert await refusal("192.0.2.1") == {"code": "UNAUTHENTICATED"}
+        tried = len(shop.record.calls)
+        limited = await refusal("192.0.2.1")
+        assert len(shop.record.calls) == tried
+        others = [await refusal("192.0.2.2"), await refusal(None)]
+    assert limited["code"] == "TOO_MANY_REQUESTS"
+    assert 1 <= limited["retryAfter"] <= WINDOW_S
+    assert others == [{"code": "UNAUTHENTICATED"}] * 2

@@ -265,6 +265,16 @@ class TestASubscription:
             async with follow(query, token=partner) as following:
                 assert await ended(following) == "TOO_MANY_REQUESTS"
 
+    async def test_is_opened_only_so_often(self, served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(access_streams, "MAX_PER_CUSTOMER", 1)
+        for _ in range(access_streams.BURSTS):
+            async with served.streamed(POSITIONS) as following:
+                assert await following() == opened(0)
+        async with served.streamed(POSITIONS) as following:
+            assert await ended(following) == "TOO_MANY_REQUESTS"
+        async with served.streamed(POSITIONS, user=2) as following:
+            assert await following() == opened(0)
+
     async def test_counts_for_its_process(self, follow: Any, served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
         async with served.streamed(POSITIONS) as watching:
             await watching()
@@ -358,12 +368,15 @@ class TestAWebSocket:
                 await send(first, type="connection_init", payload=served.authorization(1))
                 await received(first)
                 await send(second, type="connection_init", payload=served.authorization(1))
-                assert await end_of(second) == 4403
+                assert await end_of(second) == 1013
                 await send(other, type="connection_init", payload=served.authorization(2))
                 await received(other)
                 with pytest.raises(InvalidStatus, match="HTTP 429"):
                     async with served.socket(additional_headers=served.authorization(1)):
                         pass
+        async with served.socket() as too_soon:
+            await send(too_soon, type="connection_init", payload=served.authorization(1))
+            assert await end_of(too_soon) == 1013
 
     @pytest.mark.parametrize(
         "frame",

@@ -3,6 +3,7 @@
 Envoy's adaptive concurrency, once for each component behind the edge: it compares the median of each fifth of a
 second's answers with a fixed time, and admits as many requests at a time as keep the median there. The others get a 503
 at once. Later requests of something under way and checkouts say so (RFC 9218); they pass limits that are less strict.
+Callers who send many requests a second share a part of the places, so that others find one.
 
 Requests whose answers are slow by nature, as argon2 is, pass only a fixed limit: their time says nothing about
 congestion. Neither does the time of a stream, which passes no limit.
@@ -17,12 +18,38 @@ from typing import Any
 from mesh.description.topology import GATEWAYS, Protocol, Topology
 from mesh.edge.routes import OF_SERVICES, Match, Route
 from mesh.envoy_config import TYPES
+from mesh.envoy_replies import header
 
 PRIORITY = "priority"
 """The header by which a client says how urgent a request is."""
 UNDER_WAY, CHECKOUT = "u=0", "u=1"
 """Its values for later requests of something under way and for a new checkout; the urgency of others is 3."""
 PERCENTILE, UPDATE_MS = 50, 200
+BUSY = "x-hopwise-busy"
+"""The header by which the edge marks a request whose caller sends more than its share."""
+CALLERS = "admission.callers"
+"""Name of the filter that does."""
+BUSY_SHARE = 0.5
+"""The part of the places of new requests that busy callers may take."""
+MAX_CALLERS = 10_000
+"""Callers that it remembers."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a caller may send without being busy.
+
+    Attributes:
+        per_s: Requests per second in the long run.
+        burst: Requests at once.
+    """
+
+    per_s: int
+    burst: int
+
+
+OF_TOKEN, OF_ADDRESS = Share(2, 10), Share(10, 40)
+"""The shares of a token, and of an address for requests without one: more customers than one may be behind it."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +83,7 @@ class Limit:
             second's work of two cores before the first answer says so.
         passed_by: Values of the header by which requests pass it by.
         least: As `Admission.least`, where it differs.
+        busy: Whether it is for requests of busy callers only, who have `BUSY_SHARE` of the places.
     """
 
     name: str
@@ -63,6 +91,7 @@ class Limit:
     most: int
     passed_by: tuple[str, ...] = ()
     least: int = 0
+    busy: bool = False
 
     def of(self, component: str) -> str:
         """Returns the name of its filter for a component."""
@@ -70,6 +99,7 @@ class Limit:
 
 
 LIMITS = (
+    Limit("admission.busy", 1, 16, (UNDER_WAY, CHECKOUT), busy=True),
     Limit("admission.new", 1, 16, (UNDER_WAY, CHECKOUT)),
     Limit("admission.checkouts", 2, 32, (UNDER_WAY,)),
     Limit("admission.all", 3, 40, least=16),
@@ -126,13 +156,14 @@ def admission_filters(topology: Topology) -> Sequence[Mapping[str, Any]]:
     """Returns Envoy's HTTP filters before a topology, the first ones of its chain; each route enables its own."""
     slow = dict.fromkeys((slow.limit, route.component) for route, slow in slow_routes(topology))
     usual = ((limit, component) for component in topology.behind_edge for limit in LIMITS)
-    return [{**_but(limit.passed_by, _filter(limit, at)), "disabled": True} for limit, at in (*usual, *slow)]
+    limits = [_but(limit, _filter(limit, at)) for limit, at in (*usual, *slow)]
+    return [{**each, "disabled": True} for each in (_callers(), *limits)]
 
 
 def admitted_by(component: str, limits: Sequence[Limit] = LIMITS) -> Mapping[str, Any]:
     """Returns the `typed_per_filter_config` of a route that leads to a component: it enables the component's limits."""
     enabled = {"@type": f"{TYPES}/envoy.config.route.v3.FilterConfig", "config": {}}
-    return {limit.of(component): enabled for limit in limits}
+    return dict.fromkeys((CALLERS, *(limit.of(component) for limit in limits)), enabled)
 
 
 def slow_routes(topology: Topology) -> list[tuple[Route, Slow]]:
@@ -157,18 +188,51 @@ def transcoded_routes(topology: Topology) -> list[tuple[Route, Sequence[Limit]]]
     return [(route, limits) for route, limits in (*slow, *usual) if route.component in topology.exposed]
 
 
+def _callers() -> Mapping[str, Any]:
+    """A filter that marks requests of busy callers, and refuses none."""
+    anonymous = {"name": "authorization", "present_match": True}
+    by_token = [{"request_headers": {"header_name": "authorization", "descriptor_key": "token"}}]
+    by_address = [
+        {"header_value_match": {"descriptor_value": "none", "expect_match": False, "headers": [anonymous]}},
+        {"remote_address": {}},
+    ]
+    config = {
+        "@type": f"{TYPES}/envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit",
+        "stat_prefix": "callers",
+        "filter_enabled": {"default_value": {"numerator": 100}},
+        "filter_enforced": {"default_value": {"numerator": 0}},
+        "request_headers_to_add_when_not_enforced": [header(BUSY, "1")],
+        "rate_limits": [{"actions": by_token}, {"actions": by_address}],
+        # An entry without a value stands for any, each of which has a bucket.
+        "descriptors": [
+            {"entries": [{"key": "token"}], "token_bucket": _bucket(OF_TOKEN)},
+            {
+                "entries": [{"key": "header_match", "value": "none"}, {"key": "remote_address"}],
+                "token_bucket": _bucket(OF_ADDRESS),
+            },
+        ],
+        "max_dynamic_descriptors": MAX_CALLERS,
+    }
+    return {"name": CALLERS, "typed_config": config}
+
+
+def _bucket(share: Share) -> Mapping[str, Any]:
+    return {"max_tokens": share.burst, "tokens_per_fill": 1, "fill_interval": _ms(1_000 / share.per_s)}
+
+
 def _filter(limit: Limit, component: str) -> Mapping[str, Any]:
     admission = OF_GATEWAY if component in GATEWAYS else OF_SERVICE
+    share = BUSY_SHARE if limit.busy else 1
     gradient = {
         "sample_aggregate_percentile": {"value": PERCENTILE},
         "concurrency_limit_params": {
-            "max_concurrency_limit": limit.most,
+            "max_concurrency_limit": int(share * limit.most),
             "concurrency_update_interval": _ms(UPDATE_MS),
         },
         # Fixed: to measure what is possible, Envoy would let in next to nothing for a while.
         "min_rtt_calc_params": {
             "fixed_value": _ms(limit.times * admission.median_ms),
-            "min_concurrency": limit.least or admission.least,
+            "min_concurrency": int(share * (limit.least or admission.least)),
             "buffer": {"value": 0},
         },
     }
@@ -179,33 +243,31 @@ def _filter(limit: Limit, component: str) -> Mapping[str, Any]:
     return {"name": limit.of(component), "typed_config": config}
 
 
-def _but(passed_by: Sequence[str], limit: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A limit that requests pass by whose header has one of these values."""
+def _but(limit: Limit, rendered: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A limit that some requests pass by, by their headers."""
+    passed_by = [_is(PRIORITY, value) for value in limit.passed_by]
+    if limit.busy:
+        passed_by.append({"not_matcher": _is(BUSY, "1")})
     if not passed_by:
-        return limit
-    read = {"@type": f"{TYPES}/envoy.type.matcher.v3.HttpRequestHeaderMatchInput", "header_name": PRIORITY}
+        return rendered
     skip = {"@type": f"{TYPES}/envoy.extensions.filters.common.matcher.action.v3.SkipFilter"}
-    matchers = [
-        {
-            "predicate": {
-                "single_predicate": {
-                    "input": {"name": PRIORITY, "typed_config": read},
-                    "value_match": {"exact": value},
-                }
-            },
-            "on_match": {"action": {"name": "skip", "typed_config": skip}},
-        }
-        for value in passed_by
-    ]
+    action = {"action": {"name": "skip", "typed_config": skip}}
+    matchers = [{"predicate": predicate, "on_match": action} for predicate in passed_by]
     return {
-        "name": limit["name"],
+        "name": rendered["name"],
         "typed_config": {
             "@type": f"{TYPES}/envoy.extensions.common.matching.v3.ExtensionWithMatcher",
             "xds_matcher": {"matcher_list": {"matchers": matchers}},
-            "extension_config": limit,
+            "extension_config": rendered,
         },
     }
 
 
-def _ms(milliseconds: int) -> str:
+def _is(name: str, value: str) -> Mapping[str, Any]:
+    """A predicate: a request has a header with this value."""
+    read = {"@type": f"{TYPES}/envoy.type.matcher.v3.HttpRequestHeaderMatchInput", "header_name": name}
+    return {"single_predicate": {"input": {"name": name, "typed_config": read}, "value_match": {"exact": value}}}
+
+
+def _ms(milliseconds: float) -> str:
     return f"{milliseconds / 1000:g}s"

@@ -80,7 +80,7 @@ def render(plan: EdgePlan) -> dict[str, Any]:
         manager["tracing"]["random_sampling"] = {"value": plan.sampling}
     manager["local_reply_config"] = {"mappers": _mappers(table, transcodes=topology.transcodes)}
     (host,) = manager["route_config"]["virtual_hosts"]
-    host["request_headers_to_add"] = [header(limits.MARK, "1")]
+    host["request_headers_to_add"] = [header(limits.MARK, "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%")]
     action = {**host.pop("upstream_action"), "timeout": f"{limits.ANSWER_S}s"}
     host["routes"] += [
         {"match": {"connect_matcher": {}}, **_refused(400)},

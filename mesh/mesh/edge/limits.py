@@ -38,7 +38,7 @@ MOST_CONNECTIONS = 10_000
 STREAMS_PER_CONNECTION = 1024
 MARK = "x-hopwise-edge"
 """Services that clients reach directly check the tokens of requests with this header, and refuse calls that only
-services may make. A client can neither forge it nor leave it out."""
+services may make. Its value is the client's address. A client can neither forge it nor leave it out."""
 REMOVED_SUFFIX = "-bin"
 """Clients have no reason to send binary metadata or gRPC's internal headers to the services, and gRPC fails the call
 with INTERNAL if it cannot parse one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
 
 import httpx
@@ -11,8 +12,10 @@ from fastapi import FastAPI
 from memory_shop import MemoryShop
 from rest_gateway.app import build_app
 from shop.errors import PermissionDenied, Unauthenticated
+from shop.platform.access.guesses import MAX_FAILURES, WINDOW_S
 from shop.platform.access.jwt import Principal, TokenSigner
 from shop.platform.access.rules import Access, Authenticator, EdgeIdentity
+from shop.platform.config import EDGE_MARK
 from shop.platform.rest.openapi import document
 
 Headers = dict[str, str]
@@ -107,3 +110,16 @@ async def test_where_callers_have_identities_a_request_without_one_is_refused(
             assert "without an identity" in refused.json()["detail"]
             assert named.status_code == 200
         assert (await client.get("/healthz")).status_code == 200
+
+
+@pytest.mark.ours
+async def test_logins_that_fail_from_one_address_leave_room_for_others(api: httpx.AsyncClient) -> None:
+    async def login(address: str) -> httpx.Response:
+        wrong = {"email": f"{uuid.uuid4().hex}@example.com", "password": "battery staple"}
+        return await api.post("/v1/sessions", json=wrong, headers={EDGE_MARK: address})
+
+    assert [(await login("192.0.2.3")).status_code for _ in range(MAX_FAILURES)] == [401] * MAX_FAILURES
+    limited = await login("192.0.2.3")
+    assert (limited.status_code, limited.json()["code"]) == (429, "TOO_MANY_REQUESTS")
+    assert 1 <= int(limited.headers["retry-after"]) <= WINDOW_S
+    assert (await login("192.0.2.4")).status_code == 401

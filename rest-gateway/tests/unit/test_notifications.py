@@ -14,6 +14,7 @@ from fastapi import FastAPI
 
 from memory_shop import MemoryShop
 from rest_gateway.app import build_app
+from shop.platform.access import streams
 from shop.platform.access.jwt import TokenVerifier
 from shop.platform.access.rules import Authenticator
 from shop.platform.access.streams import Streams
@@ -114,6 +115,19 @@ class TestEventsOfACustomer:
                 await event()
         late = await served.get("/v1/users/1/notifications/events", headers=customer(1))
         assert (late.status_code, late.headers["retry-after"]) == (503, "1")
+
+    async def test_are_opened_only_so_often(
+        self, served: httpx.AsyncClient, customer: Callable[[int], Headers], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(streams, "MAX_PER_CUSTOMER", 1)
+        for _ in range(streams.BURSTS):
+            async with stream(served, "/v1/users/1/notifications/events", customer(1)) as event:
+                await event()
+        refused = await served.get("/v1/users/1/notifications/events", headers=customer(1))
+        assert (refused.status_code, refused.json()["code"]) == (429, "TOO_MANY_REQUESTS")
+        assert 1 <= int(refused.headers["retry-after"]) <= streams.REOPEN_S
+        async with stream(served, "/v1/users/2/notifications/events", customer(2)) as event:
+            await event()
 
     async def test_outlast_the_limit_of_requests(
         self, served: httpx.AsyncClient, tell: Tell, customer: Callable[[int], Headers]

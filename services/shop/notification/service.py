@@ -72,24 +72,36 @@ class NotificationService:
             InvalidArgument: An argument is out of range.
             NotFound: There is no such order, it is another customer's, or the customer's account is gone.
             PositionGone: What comes behind the position is not kept any more.
-            TooManyRequests: The caller has too many streams open.
+            TooManyRequests: The caller has too many streams open or opens them too fast, or all callers do.
             Unauthenticated: The caller's token has expired.
             Unavailable: The process has too many streams open, or stops, or something that it needs does not answer.
         """
         _check_position(after)
-        order = visible("order", await self._orders.get_order(validation.identifier(order_id, "order_id")))
+        validation.identifier(order_id, "order_id")
+        async with aclosing(self._streams.hold(self._of_order(order_id, after))) as updates:
+            async for update in updates:
+                yield update
+
+    async def _of_order(self, order_id: int, after: int | None) -> AsyncGenerator[Update]:
+        order = visible("order", await self._orders.get_order(order_id))
         if not order.user_id:
             raise NotFound(f"the account that order {order.id} belonged to is gone: nothing more happens to the order")
-        async with aclosing(self._streams.hold(self._watchers.watch(order.user_id, after, order.id))) as updates:
+        async with aclosing(self._watchers.watch(order.user_id, after, order.id)) as updates:
             async for update in updates:
                 yield update
 
     async def watch_notifications(self, user_id: int, after: int | None = None) -> AsyncGenerator[Update]:
         """Tells what happens to all of a customer's orders; errors as those of `watch_order`."""
         _check_position(after)
-        if await self._store.last_position(validation.identifier(user_id, "user_id")) is None:
+        validation.identifier(user_id, "user_id")
+        async with aclosing(self._streams.hold(self._of_customer(user_id, after))) as updates:
+            async for update in updates:
+                yield update
+
+    async def _of_customer(self, user_id: int, after: int | None) -> AsyncGenerator[Update]:
+        if await self._store.last_position(user_id) is None:
             await self._users.get_user(user_id)
-        async with aclosing(self._streams.hold(self._watchers.watch(user_id, after))) as updates:
+        async with aclosing(self._watchers.watch(user_id, after)) as updates:
             async for update in updates:
                 yield update
 

@@ -38,7 +38,8 @@ LONGEST_DRAIN_S = 60
 LONGEST_CONNECTION_AGE_S = 3_600
 UNIX_SCHEME = "unix:"
 EDGE_MARK = "x-hopwise-edge"
-"""The header with which the edge marks what comes from outside, whether or not callers also have identities."""
+"""The header with which the edge marks what comes from outside, whether or not callers also have identities; its value
+is the client's address."""
 # What the kernel's address of a socket has room for.
 LONGEST_SOCKET_PATH = 107
 

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from fastapi import FastAPI
 
 from shop.clients.ports import UserClient
+from shop.platform.access.guesses import count_failure
 from shop.platform.access.rules import Access, require_owner
+from shop.platform.config import EDGE_MARK
 from shop.platform.http.caching import NO_STORE, PERSONAL
 from shop.platform.rest.answers import Answer, as_read, changed, created, encode, ok, removed
 from shop.platform.rest.call import Call
@@ -75,9 +77,10 @@ def add_users(api: FastAPI, users: UserClient) -> None:
         "/v1/sessions",
         **creating("sessions", access=Access.EVERYBODY, problems=[401, 429], located=False),
     )
-    async def create_session(credentials: received.Credentials) -> Answer[LoginResult]:
+    async def create_session(call: Call, credentials: received.Credentials) -> Answer[LoginResult]:
         """Logs a user in: checks e-mail and password and gives a token for one hour."""
-        login = await users.login(credentials.email, credentials.password)
+        with count_failure(call.header(EDGE_MARK.encode())):
+            login = await users.login(credentials.email, credentials.password)
         return Answer(201, encode(login), [NO_STORE])
 
 

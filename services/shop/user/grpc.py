@@ -11,7 +11,9 @@ import grpc.aio
 from google.protobuf.empty_pb2 import Empty
 
 from shop.messages.user import address_from, change_from, login_message, user_from, user_message
+from shop.platform.access.guesses import count_failure
 from shop.platform.access.rules import Access, admits, require_owner
+from shop.platform.config import EDGE_MARK
 from shop.stubs import user_pb2 as pb
 from shop.stubs import user_pb2_grpc
 from shop.user.service import UserService
@@ -27,7 +29,9 @@ class UserServicer(user_pb2_grpc.UserServiceServicer):
 
     @admits(Access.EVERYBODY)
     async def Login(self, request: pb.LoginRequest, context: Any) -> pb.LoginResponse:
-        return login_message(await self._service.login(request.email, request.password))
+        metadata = dict(context.invocation_metadata() or ())
+        with count_failure(metadata.get(EDGE_MARK)):
+            return login_message(await self._service.login(request.email, request.password))
 
     @admits(Access.CALLER)
     async def GetUser(self, request: pb.GetUserRequest, context: Any) -> pb.User:

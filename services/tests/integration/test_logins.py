@@ -19,8 +19,9 @@ from conforming import words
 from shop.clients.connect import connect
 from shop.clients.ports import UserClient
 from shop.errors import InvalidArgument, TooManyRequests, Unauthenticated
+from shop.platform.access.guesses import MAX_FAILURES
 from shop.platform.access.jwt import TokenSigner
-from shop.platform.config import ServiceConfig
+from shop.platform.config import EDGE_MARK, ServiceConfig
 from shop.platform.database.pool import connect_database
 from shop.platform.serve import servers
 from shop.stubs import user_pb2, user_pb2_grpc
@@ -212,3 +213,26 @@ async def test_two_replicas_at_once_do_not_slip_past_the_count(
     finally:
         await database.close()
     assert outcomes == {Unauthenticated, TooManyRequests}
+
+
+async def test_an_address_is_limited_where_clients_reach_the_service(role_url: Callable[[str], str], keys: Any) -> None:
+    """The edge gives the client's address; a call from inside comes without it, and is not limited."""
+    async with raw(role_url, keys) as (stub, rest, _), httpx.AsyncClient(trust_env=False) as client:
+
+        async def over_grpc(address: str) -> Any:
+            wrong = user_pb2.LoginRequest(email=f"{uuid.uuid4().hex}@example.com", password=WRONG)
+            with pytest.raises(grpc.aio.AioRpcError) as refusal:
+                await stub.Login(wrong, metadata=[(EDGE_MARK, address)])
+            return refusal.value.code()
+
+        async def over_rest(address: str) -> int:
+            wrong = {"email": f"{uuid.uuid4().hex}@example.com", "password": WRONG}
+            return (
+                await client.post(f"http://{rest}/v1/sessions", json=wrong, headers={EDGE_MARK: address})
+            ).status_code
+
+        for _ in range(MAX_FAILURES):
+            assert await over_grpc("192.0.2.5") is grpc.StatusCode.UNAUTHENTICATED
+        assert await over_grpc("192.0.2.5") is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert await over_rest("192.0.2.5") == 429
+        assert await over_rest("192.0.2.6") == 401

@@ -19,7 +19,7 @@ from google.rpc.status_pb2 import Status
 
 from mesh.description.ports import Ports
 from mesh.description.topology import load_topology
-from mesh.edge.admission import CHECKOUT, HASHES, LIMITS, OF_GATEWAY, PRIORITY, UNDER_WAY
+from mesh.edge.admission import BUSY_SHARE, CHECKOUT, HASHES, LIMITS, OF_GATEWAY, PRIORITY, UNDER_WAY
 from mesh.edge.component import ACCESS_LOG, edge_component
 from mesh.edge.plan import edge_plan
 from mesh.paths import RunFolder
@@ -28,7 +28,7 @@ from mesh.supervisor.run import Run
 
 pytestmark = pytest.mark.integration
 
-CUSTOMERS = 30
+CUSTOMERS, MIN_BUSY = 30, int(BUSY_SHARE * OF_GATEWAY.least)
 """More than the edge lets in at a time when answers are slow, and fewer than when they are quick."""
 LEARNING_S, LOAD_S = 1.5, 3.0
 SLOW_S = 2 * LIMITS[-1].times * OF_GATEWAY.median_ms / 1_000
@@ -97,7 +97,12 @@ async def gateway(
 
 
 async def statuses(
-    edge: EdgeRun, path: str, headers: dict[str, str], customers: int = CUSTOMERS, method: str = "GET"
+    edge: EdgeRun,
+    path: str,
+    headers: dict[str, str],
+    customers: int = CUSTOMERS,
+    method: str = "GET",
+    pause_s: float = 0.02,
 ) -> Counter[int]:
     """What customers are answered who ask again and again, once the edge knows how long answers take."""
     seen: Counter[int] = Counter()
@@ -107,7 +112,7 @@ async def statuses(
             while True:
                 async with client.request(method, path, headers=headers) as answer:
                     seen[answer.status] += 1
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(pause_s)
 
         try:
             async with asyncio.timeout(LOAD_S), asyncio.TaskGroup() as crowd:
@@ -123,7 +128,18 @@ async def statuses(
 async def test_as_many_as_the_least_are_always_let_in(edge: EdgeRun, answers_after_s: float) -> None:
     """More are while answers are quick, which a busy machine does not promise."""
     async with gateway(edge, answers_after_s):
-        assert set(await statuses(edge, "/v1/products", {}, OF_GATEWAY.least)) == {200}
+        assert set(await statuses(edge, "/v1/products", {}, MIN_BUSY)) == {200}
+
+
+@pytest.mark.parametrize("busy", [{"authorization": "Bearer busy"}, {}], ids=["a customer", "an address"])
+async def test_callers_who_send_many_requests_leave_places_to_others(edge: EdgeRun, busy: dict[str, str]) -> None:
+    others = {"authorization": "Bearer calm"}
+    async with gateway(edge, SLOW_S):
+        many, few = await asyncio.gather(
+            statuses(edge, "/v1/products", busy), statuses(edge, "/v1/products", others, 1, pause_s=0.5)
+        )
+    assert many[503] > many[200] > 0
+    assert set(few) == {200}
 
 
 @pytest.mark.parametrize(("median_times", "refused", "let_in"), [(1.4, None, CHECKOUT), (2.8, CHECKOUT, UNDER_WAY)])
@@ -153,7 +169,7 @@ async def test_answers_that_last_are_not_counted(edge: EdgeRun) -> None:
 async def test_one_component_s_congestion_refuses_no_request_for_another(edge: EdgeRun) -> None:
     async with gateway(edge, SLOW_S, "graphql-gateway"), gateway(edge, 0.0):
         congested, others = await asyncio.gather(
-            statuses(edge, "/graphql", {}), statuses(edge, "/v1/products", {}, OF_GATEWAY.least)
+            statuses(edge, "/graphql", {}), statuses(edge, "/v1/products", {}, MIN_BUSY)
         )
     assert congested[503] > 0
     assert set(others) == {200}
@@ -164,7 +180,7 @@ async def test_what_is_slow_by_nature_has_a_limit_and_is_no_congestion(edge: Edg
         logins, bulk, reads = await asyncio.gather(
             statuses(edge, "/v1/sessions", {}, method="POST"),
             statuses(edge, "/v1/order-lines?page_size=10000", {}),
-            statuses(edge, "/v1/products", {}, OF_GATEWAY.least),
+            statuses(edge, "/v1/products", {}, MIN_BUSY),
         )
     assert logins[503] > 0 < logins[200]
     assert bulk[503] > 0 < bulk[200]

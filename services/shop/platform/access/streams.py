@@ -1,17 +1,19 @@
-"""Answers that last: how many a process holds open, and when each must end."""
+"""Answers that last: how many a process holds open, how fast callers may open them, and when each must end."""
 
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterator
-from contextlib import aclosing, contextmanager
-from typing import TypeVar
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from typing import TypeVar, cast
 
 from shop.errors import TooManyRequests, Unauthenticated, Unavailable
 from shop.platform.access.jwt import EXPIRED
 from shop.platform.access.rules import Caller, current_caller
+from shop.platform.rates import Rates
 
 T = TypeVar("T")
 
@@ -19,6 +21,13 @@ MAX_PER_CUSTOMER, MAX_PER_PARTNER = 20, 200
 """How many streams, or WebSockets, one caller may hold open at one process."""
 MAX_PER_PROCESS = 8_000
 """How many all callers may hold open; fewer than a proxy holds to a component, so that the client gets our answer."""
+BURSTS, REOPEN_S = 2, 20.0
+"""A caller may open twice as many at once as it may hold, and after that as many again every 20 seconds."""
+MAX_OPENING = 16
+"""Streams that a process opens at a time: reads of other clients do not wait behind thousands of openings."""
+MAX_WAIT_S = 3.0
+"""How long a stream waits until the process opens it, in seconds; then its client has to try again."""
+_END = object()
 
 
 class Quota:
@@ -34,6 +43,7 @@ class Quota:
     def __init__(self, kind: str) -> None:
         self.count = 0
         self._kind = kind
+        self._openings = Rates(REOPEN_S)
         self._of_caller: Counter[str] = Counter()
 
     @contextmanager
@@ -45,7 +55,7 @@ class Quota:
                 has counted its caller.
 
         Raises:
-            TooManyRequests: The caller holds too many.
+            TooManyRequests: The caller holds too many, or opens them too fast.
             Unavailable: The process holds too many.
         """
         if self.count >= MAX_PER_PROCESS:
@@ -56,6 +66,10 @@ class Quota:
             limit = MAX_PER_PARTNER if principal.kind == "partner" else MAX_PER_CUSTOMER
             if self._of_caller[subject] >= limit:
                 raise TooManyRequests(f"{subject} has {limit} {self._kind} open, the limit; close one of them")
+            if wait_s := math.ceil(self._openings.wait_s(subject, BURSTS * limit)):
+                message = f"{subject} opens {self._kind} too fast; try again in {wait_s} s"
+                raise TooManyRequests(message, retry_after_s=wait_s)
+            self._openings.count(subject, BURSTS * limit)
         self.count += 1
         self._of_caller[subject] += 1
         try:
@@ -72,6 +86,7 @@ class Streams:
 
     def __init__(self) -> None:
         self._quota = Quota("streams")
+        self._opening = asyncio.Semaphore(MAX_OPENING)
         self._limits: set[asyncio.Timeout] = set()
         self._closed = False
 
@@ -90,34 +105,52 @@ class Streams:
             caller: The watcher; None for the caller of the current call.
 
         Raises:
-            TooManyRequests: The caller has too many streams open.
+            TooManyRequests: The caller has too many streams open or opens them too fast, or all callers do.
             Unauthenticated: The caller's token has expired.
             Unavailable: The process has too many streams open, or stops.
         """
         return self._held(stream, current_caller() if caller is None else caller)
 
     async def _held(self, stream: AsyncGenerator[T], caller: Caller) -> AsyncGenerator[T]:
-        loop, expires = asyncio.get_running_loop(), expiry(caller)
+        expires = expiry(caller)
         async with aclosing(stream):
             with self._quota.hold(caller):
-                while not self._closed:
+                async with self._slot():
+                    item = await self._next(stream, expires)
+                while item is not _END:
+                    yield cast(T, item)
+                    item = await self._next(stream, expires)
+
+    @asynccontextmanager
+    async def _slot(self) -> AsyncIterator[None]:
+        """Waits until one more stream may be opened, and opens it within the context."""
+        try:
+            async with asyncio.timeout(MAX_WAIT_S):
+                await self._opening.acquire()
+        except TimeoutError as error:
+            # Not UNAVAILABLE, for which a proxy would take this instance away.
+            raise TooManyRequests("too many streams are being opened; try again in 1 s", retry_after_s=1) from error
+        try:
+            yield
+        finally:
+            self._opening.release()
+
+    async def _next(self, stream: AsyncGenerator[T], expires: float | None) -> object:
+        """Returns the next item, or `_END`."""
+        if not self._closed:
+            try:
+                async with asyncio.timeout_at(expires) as limit:
+                    self._limits.add(limit)
                     try:
-                        async with asyncio.timeout_at(expires) as limit:
-                            self._limits.add(limit)
-                            try:
-                                item = await anext(stream)
-                            finally:
-                                self._limits.discard(limit)
-                    except StopAsyncIteration:
-                        return
-                    except TimeoutError as error:
-                        if self._closed:
-                            break
-                        if expires is not None and loop.time() >= expires:
-                            raise Unauthenticated(EXPIRED) from error
-                        raise
-                    yield item
-                raise Unavailable("this process stops; go on behind the last position")
+                        return await anext(stream, _END)
+                    finally:
+                        self._limits.discard(limit)
+            except TimeoutError as error:
+                if not self._closed:
+                    if expires is not None and asyncio.get_running_loop().time() >= expires:
+                        raise Unauthenticated(EXPIRED) from error
+                    raise
+        raise Unavailable("this process stops; go on behind the last position")
 
 
 def expiry(caller: Caller) -> float | None:

@@ -72,7 +72,7 @@ class Socket(ABC):
 
         Raises:
             Unauthenticated: There is no token, or it is not valid.
-            TooManyRequests: The caller has too many WebSockets open.
+            TooManyRequests: The caller has too many WebSockets open, or opens them too fast.
             Unavailable: The process has too many WebSockets open.
         """
 

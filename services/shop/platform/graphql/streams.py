@@ -57,10 +57,12 @@ _SSE = SSETransport()
 _MARK, _PRIORITY = EDGE_MARK.encode(), PRIORITY.encode()
 UNAUTHORIZED = 4401
 """The code that closes a WebSocket without a valid token: after 4403, Strawberry's own, graphql-ws would try again."""
+TRY_AGAIN_LATER = 1013
+"""The code that closes a WebSocket which may be opened later; graphql-ws tries again by itself."""
 MAX_REASON = 100
 """Characters of the reason of a close, of which the protocol allows 123 bytes."""
 _EXPIRED = UNAUTHORIZED, EXPIRED
-_TOO_MANY = 1013, "too many WebSockets wait for their tokens; try again later"
+_TOO_MANY = TRY_AGAIN_LATER, "too many WebSockets wait for their tokens; try again later"
 
 
 def check_kind(operation: OperationDefinitionNode, *, streams: bool) -> None:
@@ -108,7 +110,10 @@ class _Messages(ASGIWebSocketAdapter):
     async def close(self, code: int, reason: str) -> None:
         error = self.ws.state.subscriptions.refusal
         if error is not None:
-            code = UNAUTHORIZED if isinstance(error, Unauthenticated) else code
+            if isinstance(error, Unauthenticated):
+                code = UNAUTHORIZED
+            elif error.retry_after_s:
+                code = TRY_AGAIN_LATER
             reason = error.message[:MAX_REASON]
         await super().close(code, reason)
 

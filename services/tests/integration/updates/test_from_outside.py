@@ -126,6 +126,29 @@ async def test_a_stream_counts_for_its_watcher(
             assert await outcome(one_more) is grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
+async def until_closed(shop: Shop) -> None:
+    """Waits until no stream is open."""
+    async with asyncio.timeout(LIMIT_S):
+        while shop.watchers.count:  # noqa: ASYNC110 - nothing says when it is so
+            await asyncio.sleep(0.01)
+
+
+async def test_a_customer_opens_only_so_many_streams_in_a_time(
+    shop: Shop, stub: Any, keys: Any, user: int, other: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "MAX_PER_CUSTOMER", 1)
+
+    def watch(customer: int) -> Any:
+        asked = pb.WatchNotificationsRequest(user_id=customer)
+        return stub.WatchNotifications(asked, metadata=metadata(keys, customer))
+
+    for _ in range(streams.BURSTS):
+        assert await outcome(watch(user)) is grpc.StatusCode.OK
+        await until_closed(shop)
+    assert await outcome(watch(user)) is grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert await outcome(watch(other)) is grpc.StatusCode.OK
+
+
 async def test_who_does_not_read_is_sent_away(
     shop: Shop, stub: Any, keys: Any, user: int, other: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -159,7 +159,7 @@ function phases.rewrite()
       ngx.req.clear_header(name)
     end
   end
-  ngx.req.set_header(EDGE.mark, "1")
+  ngx.req.set_header(EDGE.mark, ngx.var.remote_addr)
   ngx.req.set_header(EDGE.deadline, EDGE.deadline_ms)
   if is_call() then
     -- gRPC resets a call without it, which would be UNAVAILABLE to the client.

@@ -1,0 +1,37 @@
+"""Limits the logins that fail from one client address, so that one client leaves room for the logins of others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from shop.errors import TooManyRequests, Unauthenticated
+from shop.platform.rates import Rates
+
+MAX_FAILURES, WINDOW_S = 10, 60.0
+"""Logins that may fail from one address at once, and in the course of each minute after that."""
+_FAILURES = Rates(WINDOW_S)
+
+
+@contextmanager
+def count_failure(address: str | None) -> Iterator[None]:
+    """Counts the login within the context if it fails.
+
+    Args:
+        address: The client's address, as the edge gives it; None for a call from inside, which is not limited.
+
+    Raises:
+        TooManyRequests: Too many logins from the address have failed. No password was hashed.
+    """
+    if address is None:
+        yield
+        return
+    if wait_s := math.ceil(_FAILURES.wait_s(address, MAX_FAILURES)):
+        message = f"too many logins from this address have failed; try again in {wait_s} s"
+        raise TooManyRequests(message, retry_after_s=wait_s)
+    try:
+        yield
+    except Unauthenticated:
+        _FAILURES.count(address, MAX_FAILURES)
+        raise

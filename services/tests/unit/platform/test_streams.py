@@ -1,0 +1,79 @@
+"""How fast streams may be opened, by one caller and by all of a process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, aclosing
+
+import pytest
+
+from shop.errors import TooManyRequests
+from shop.platform.access import streams
+from shop.platform.access.jwt import Principal
+from shop.platform.access.rules import Caller
+from shop.platform.access.streams import MAX_OPENING, MAX_PER_CUSTOMER, Streams
+
+
+def customer(number: int) -> Caller:
+    return Caller(Principal("customer", number))
+
+
+async def numbers(opens: asyncio.Event | None = None) -> AsyncGenerator[int]:
+    if opens is not None:
+        await opens.wait()
+    yield 1
+    yield 2
+
+
+async def open_and_close(held: Streams, caller: Caller) -> None:
+    async with aclosing(held.hold(numbers(), caller)) as stream:
+        await anext(stream)
+
+
+async def test_a_caller_who_opens_stream_after_stream_has_to_wait_and_others_do_not() -> None:
+    held = Streams()
+    for _ in range(streams.BURSTS * MAX_PER_CUSTOMER):
+        await open_and_close(held, customer(1))
+    with pytest.raises(TooManyRequests, match=r"users/1 opens streams too fast; try again in 1 s") as refused:
+        await open_and_close(held, customer(1))
+    assert refused.value.retry_after_s == 1
+    await open_and_close(held, customer(2))
+
+
+async def test_a_caller_may_open_again_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "REOPEN_S", 0.4)
+    held = Streams()
+    for _ in range(streams.BURSTS * MAX_PER_CUSTOMER):
+        await open_and_close(held, customer(1))
+    await asyncio.sleep(0.4)
+    for _ in range(streams.BURSTS * MAX_PER_CUSTOMER):
+        await open_and_close(held, customer(1))
+
+
+async def test_of_many_openings_at_once_some_wait_and_all_succeed() -> None:
+    """As when all customers come back after a restart."""
+    held = Streams()
+    async with AsyncExitStack() as opened:
+
+        async def open_one(number: int) -> None:
+            stream = await opened.enter_async_context(aclosing(held.hold(numbers(), customer(number))))
+            assert await anext(stream) == 1
+
+        await asyncio.gather(*(open_one(number) for number in range(1, 10 * MAX_OPENING)))
+
+
+async def test_an_opening_that_would_wait_for_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "MAX_WAIT_S", 0.05)
+    held, opens = Streams(), asyncio.Event()
+    slow = [held.hold(numbers(opens), customer(number)) for number in range(1, MAX_OPENING + 1)]
+    openings = [asyncio.ensure_future(anext(stream)) for stream in slow]
+    await asyncio.sleep(0)  # they take their slots
+    with pytest.raises(TooManyRequests, match="too many streams are being opened") as refused:
+        await open_and_close(held, customer(99))
+    assert refused.value.retry_after_s == 1
+    opens.set()
+    assert await asyncio.gather(*openings) == [1] * MAX_OPENING
+    await open_and_close(held, customer(99))
+    for stream in slow:
+        await stream.aclose()
