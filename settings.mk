@@ -1,21 +1,21 @@
 # Made by `make settings` from the options of the commands: do not edit.
 
-SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls istiod canary admission replicas implementation apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think
-SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls istiod canary admission replicas implementation apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort edges vus think resume retry
-SETTINGS_ladder := topology steps blocks profile rate seed workload trace payload http resume retry
-SETTINGS_rtt := topologies rtts blocks profile rate seed workload edge implementation trace payload http bandwidth resume retry
-SETTINGS_rates := topologies rates blocks profile seed workload edge mesh mtls replicas implementation cache trace payload http reuse persisted client_cache resume retry
-SETTINGS_isolate := topology journey blocks profile rate seed workload edge tls replicas implementation trace payload http connections resume retry
-SETTINGS_studies := study blocks profile seed resume retry
-SETTINGS_sweep := topologies objective profile start max seed workload tls admission implementation trace payload http connections reuse persisted client_cache
-SETTINGS_stress := topologies users think profile seed workload tls admission implementation trace payload http reuse persisted client_cache connections
-SETTINGS_overload := topologies factors capacity objective profile seed workload edge admission trace
-SETTINGS_connections := topologies connections blocks seed edge tls http
-SETTINGS_watch := topologies ways watchers channel interval duration rate blocks seed edge tls mesh mtls replicas trace http
-SETTINGS_chaos := topologies faults blocks rate seed workload edge tls mesh mtls admission replicas implementation cache runtime trace resume
-SETTINGS_soak := topologies minutes rate seed workload edge tls mesh mtls replicas implementation updates cache trace
-SETTINGS_compare-runs := a b threshold metrics allow-suspect out
-SETTINGS_decide := run workload rate watchers lateness network rtt bandwidth
+SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls istiod canary admission replicas implementation apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think strict
+SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls istiod canary admission replicas implementation apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort edges vus think resume retry strict
+SETTINGS_ladder := topology steps blocks profile rate seed workload trace payload http resume retry strict
+SETTINGS_rtt := topologies rtts blocks profile rate seed workload edge implementation trace payload http bandwidth resume retry strict
+SETTINGS_rates := topologies rates blocks profile seed workload edge mesh mtls replicas implementation cache trace payload http reuse persisted client_cache resume retry strict
+SETTINGS_isolate := topology journey blocks profile rate seed workload edge tls replicas implementation trace payload http connections resume retry strict
+SETTINGS_studies := study blocks profile seed resume retry strict
+SETTINGS_sweep := topologies objective profile start max seed workload tls admission implementation trace payload http connections reuse persisted client_cache strict
+SETTINGS_stress := topologies users think profile seed workload tls admission implementation trace payload http reuse persisted client_cache connections strict
+SETTINGS_overload := topologies factors capacity objective profile seed workload edge admission trace strict
+SETTINGS_connections := topologies connections blocks seed edge tls http strict
+SETTINGS_watch := topologies ways watchers channel interval duration rate blocks seed edge tls mesh mtls replicas trace http strict
+SETTINGS_chaos := topologies faults blocks rate seed workload edge tls mesh mtls admission replicas implementation cache runtime trace resume strict
+SETTINGS_soak := topologies minutes rate seed workload edge tls mesh mtls replicas implementation updates cache trace strict
+SETTINGS_compare-runs := a b threshold metrics allow-wrong out strict
+SETTINGS_decide := run workload rate watchers lateness network rtt bandwidth strict
 SETTINGS_parity := topologies samples seed workload edge plugins tls mesh mtls istiod canary admission replicas implementation apart updates cache payload http reuse persisted client_cache
 SETTINGS_conformance := component command implementation protocols
 SETTINGS_report := run
@@ -39,7 +39,7 @@ SETTINGS_up := topology edge plugins tls mesh mtls istiod canary admission repli
 SETTINGS_manifests := topology edge plugins mesh mtls istiod canary admission replicas updates metrics scale delay hold abort namespace storage host collector sampling seed out
 SETTINGS_compose := topology updates metrics scale seed out
 
-SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istiod canary admission replicas implementation apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey study objective start max users factors capacity ways watchers channel interval duration faults minutes a b threshold allow-suspect out run lateness samples component command protocols experiments draws traces hops sizes pairs kills races attacks seconds rounds surfaces again customers monitor namespace storage host collector sampling
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istiod canary admission replicas implementation apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think strict topologies blocks precision edges resume retry steps rtts rates journey study objective start max users factors capacity ways watchers channel interval duration faults minutes a b threshold allow-wrong out run lateness samples component command protocols experiments draws traces hops sizes pairs kills races attacks seconds rounds surfaces again customers monitor namespace storage host collector sampling
 
 #? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, chaos, rtt.
@@ -81,6 +81,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? bench abort - Share of calls to fail per component, such as payment:1%.
 #? bench vus - Run a closed loop with this many virtual users instead of an open loop at a rate.
 #? bench think - Think time between journeys, such as 100ms or 2s; needs vus.
+#? bench strict - Whether exit code 3 is for NOISY runs as well: on, off (default: off, and on where CI=true).
 #? compare topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
 #? compare blocks 12 Number of blocks, 1 to 100; each runs every arm once.
 #? compare precision - Run as many blocks as it takes until the 95 % interval of the ratio of any two topologies' p50, over all journeys, reaches no farther than this from the ratio, such as 5%; the first `blocks` decide how many. Exit code 4 if that is more than can be run.
@@ -125,7 +126,8 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? compare vus - Run a closed loop with this many virtual users instead of an open loop at a rate.
 #? compare think - Think time between journeys, such as 100ms or 2s; needs vus.
 #? compare resume - Interrupted experiment to resume: latest, or its name.
-#? compare retry 0 Times to repeat a SUSPECT trial, 0 to 5.
+#? compare retry 0 Times to repeat a trial in which a gate fails, 0 to 5.
+#? compare strict - Whether exit code 3 is for NOISY runs as well: on, off (default: off, and on where CI=true).
 #? ladder topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? ladder steps - Arms to run, comma-separated: no-edge, edge, sidecars, mtls, istio, untraced, sdk, memory, metrics, updates, cluster, cluster-istio; by default, all that need no cluster.
 #? ladder blocks 8 Number of blocks, 1 to 100; each runs every arm once.
@@ -137,7 +139,8 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? ladder payload 1KB Size of what the journey document reads: 100B or 1KB or 10KB or 100KB or 1MB.
 #? ladder http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? ladder resume - Interrupted experiment to resume: latest, or its name.
-#? ladder retry 0 Times to repeat a SUSPECT trial, 0 to 5.
+#? ladder retry 0 Times to repeat a trial in which a gate fails, 0 to 5.
+#? ladder strict - Whether exit code 3 is for NOISY runs as well: on, off (default: off, and on where CI=true).
 #? rtt topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
 #? rtt rtts 0,20,50,100 Round-trip times between customer and edge, comma-separated: 0,20,50,100 (ms), or 0ms,1s.
 #? rtt blocks 5 Number of blocks, 1 to 100; each runs every arm once.
@@ -152,7 +155,8 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? rtt http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? rtt bandwidth - Each customer's bandwidth, down/up, such as 10mbit/2mbit; in place of the network's.
 #? rtt resume - Interrupted experiment to resume: latest, or its name.
-#? rtt retry 0 Times to repeat a SUSPECT trial, 0 to 5.
+#? rtt retry 0 Times to repeat a trial in which a gate fails, 0 to 5.
+#? rtt strict - Whether exit code 3 is for NOISY runs as well: on, off (default: off, and on where CI=true).
 #? rates topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
 #? rates rates 10,20,30,40,60 Rates, comma-separated: journeys a second for all topologies alike (10,20,40), or percent of what each of them holds by the newest `make sweep` (20%,40%,60%,80%).
 #? rates blocks 4 Number of blocks, 1 to 100; each runs every arm once.
@@ -172,7 +176,8 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? rates persisted on Whether clients send GraphQL documents by their hashes, or off, as texts in each request: on or off.
 #? rates client_cache off Whether clients keep answers, and ask whether they have changed: off or on.
 #? rates resume - Interrupted experiment to resume: latest, or its name.
-#? rates retry 0 Times to repeat a SUSPECT trial, 0 to 5.
+#? rates retry 0 Times to repeat a trial in which a gate fails, 0 to 5.
+#? rates strict - Whether exit code 3 is for NOISY runs as well: on, off (default: off, and on where CI=true).
 #? isolate topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? isolate journey bulk_lines Kind of journey to take away from beside the others.
 #? isolate blocks 6 Number of blocks, 1 to 100; each runs every arm once.
@@ -189,13 +194,15 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? isolate http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? isolate connections 4 Client connections to the edge, or without one to each gateway, 1 to 1000.
 #? isolate resume - Interrupted experiment to resume: latest, or its name.
-#? isolate retry 0 Times to repeat a SUSPECT trial, 0 to 5.
+#? isolate retry 0 Times to repeat a trial in which a gate fails, 0 to 5.
+#? isolate strict - Whether exit code 3 is for NOISY runs as well: on, off (default: off, and on where CI=true).
 #? studies study all Studies to replay, comma-separated: agrawal, chandra, muppaneni, niswar, rozek; or all.
 #? studies blocks - Number of blocks, 1 to 100; each runs every arm once (default: the profile's).
 #? studies profile full Profile that sets blocks and the loads' lengths: smoke, full.
 #? studies seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
 #? studies resume - Interrupted experiment to resume: latest, or its name.
-#? studies retry 0 Times to repeat a SUSPECT trial, 0 to 5.
+#? studies retry 0 Times to repeat a trial in which a gate fails, 0 to 5.
+#? studies strict - Whether exit code 3 is for NOISY runs as well: on, off (default: off, and on where CI=true).
 #? sweep topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
 #? sweep objective 100ms Latency objective that p99 must stay under, 1ms to 5s.
 #? sweep profile quick Profile that sets the duration of the steps: smoke, quick, full.
@@ -213,6 +220,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? sweep reuse on Whether clients keep connections, or off, open one for each request: on or off.
 #? sweep persisted on Whether clients send GraphQL documents by their hashes, or off, as texts in each request: on or off.
 #? sweep client_cache off Whether clients keep answers, and ask whether they have changed: off or on.
+#? sweep strict - Whether exit code 3 is for NOISY runs as well: on, off (default: off, and on where CI=true).
 #? stress topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
 #? stress users 100,300,1000,3000,10000 Number of virtual users at each step, ascending.
 #? stress think 10s Think time between a user's journeys, such as 500ms or 10s.
@@ -229,6 +237,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? stress persisted on Whether clients send GraphQL documents by their hashes, or off, as texts in each request: on or off.
 #? stress client_cache off Whether clients keep answers, and ask whether they have changed: off or on.
 #? stress connections 4 Client connections in total, 1 to 1000 (default: one per 100 users).
+#? stress strict - Whether exit code 3 is for NOISY runs as well: on, off (default: off, and on where CI=true).
 #? overload topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
 #? overload factors 1,2,5,10 Peaks, in units of what a topology holds, ascending, 1 to 100.
 #? overload capacity - Journeys per second that topologies hold, such as rest:90,grpc:120 (default: searched first).
@@ -239,6 +248,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? overload edge envoy Edge proxy in front of the topology: envoy or kong or none.
 #? overload admission on Whether edge, gateways and services refuse requests that they cannot answer in time: off or on.
 #? overload trace 0 Share of journeys to trace, 0 to 1.
+#? overload strict - Whether exit code 3 is for NOISY runs as well: on, off (default: off, and on where CI=true).
 #? connections topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
 #? connections connections 0,10,100,1000 Numbers of connections to hold, ascending, comma-separated, 0 to 1000.
 #? connections blocks 3 Number of blocks, 1 to 20; each starts every system once.
@@ -246,6 +256,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? connections edge envoy Edge proxy in front of the topology: envoy or kong or none.
 #? connections tls off TLS 1.3 between client and edge: off or on.
 #? connections http 2 HTTP version between client and edge: 1 or 2 or 3.
+#? connections strict - Whether exit code 3 is for NOISY runs as well: on, off (default: off, and on where CI=true).
 #? watch topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
 #? watch ways push,poll Ways to wait, comma-separated: push, poll.
 #? watch watchers 100,1000,5000 Numbers of watchers, ascending, comma-separated, 1 to 10000.
@@ -262,6 +273,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? watch replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? watch trace 0.2 Share of journeys to trace, 0 to 1.
 #? watch http 2 HTTP version between client and edge: 1 or 2 or 3.
+#? watch strict - Whether exit code 3 is for NOISY runs as well: on, off (default: off, and on where CI=true).
 #? chaos topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
 #? chaos faults - Faults, comma-separated: all, kinds, or kinds at a target, such as kill:order or cut:order-payment; kinds: kill, freeze, crash, cut, reset, slow, pool, restart, readonly, expire, clock, disk-full, rolling; in a cluster evict, drain (default: kill,crash,restart,readonly,rolling; in a cluster evict,drain).
 #? chaos blocks 1 Number of blocks, 1 to 100; each runs every arm once.
@@ -279,6 +291,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? chaos runtime native Where everything runs: this machine, or the current kubectl context: native or kubernetes.
 #? chaos trace 0 Share of journeys to trace, 0 to 1.
 #? chaos resume - Interrupted experiment to resume: latest, or its name.
+#? chaos strict - Whether exit code 3 is for NOISY runs as well: on, off (default: off, and on where CI=true).
 #? soak topologies hybrid Topologies, comma-separated names or paths.
 #? soak minutes 60 Minutes of load on each topology, 1 to 1440.
 #? soak rate 20 Journeys per second of an open loop (default: the profile's rate).
@@ -293,12 +306,14 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? soak updates on Whether customers are told of changes of their orders, by a notification service: off or on.
 #? soak cache none What products and users are read from before the database: none or valkey.
 #? soak trace 0 Share of journeys to trace, 0 to 1.
+#? soak strict - Whether exit code 3 is for NOISY runs as well: on, off (default: off, and on where CI=true).
 #? compare-runs a - Baseline run: the name of a folder in results/, or a path.
 #? compare-runs b latest Run to compare with the baseline: latest, a name or a path.
 #? compare-runs threshold - Exit with code 4 if b is slower than a by more than this, such as 10%.
 #? compare-runs metrics off Metrics that the threshold applies to (default: p50,p99).
-#? compare-runs allow-suspect no Whether to compare SUSPECT runs as well: yes or no.
+#? compare-runs allow-wrong no Whether to compare runs that are WRONG, or NOISY with strict=on: yes or no.
 #? compare-runs out - File to write the comparison to, as Markdown.
+#? compare-runs strict - Whether exit code 3 is for NOISY runs as well: on, off (default: off, and on where CI=true).
 #? decide run latest Run: latest, the name of a folder in results/, or a path.
 #? decide workload - Workload whose mix and networks to decide for: a name or a path (default: the run's own).
 #? decide rate - Of a run over rates: the journeys a second to decide at, one of its rates.
@@ -307,6 +322,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? decide network loopback Network between each customer and the edge: loopback or lan or wifi or 5g or 4g or 3g.
 #? decide rtt - Round-trip time between customer and edge, such as 40ms, 0 to 2s; in place of the network's.
 #? decide bandwidth - Each customer's bandwidth, down/up, such as 10mbit/2mbit; in place of the network's.
+#? decide strict - Whether exit code 3 is for NOISY runs as well: on, off (default: off, and on where CI=true).
 #? parity topologies - Topologies to check, comma-separated names or paths (default: all in Python that the edge serves).
 #? parity samples 50 Samples per journey and channel.
 #? parity seed 1 Seed of the tape and of everything else random, an integer ≥ 0.

@@ -20,7 +20,10 @@ from experiment.results.folder import ResultsFolder, check_room, read_json, writ
 from experiment.results.manifest import git_state, manifest_of, now
 from experiment.trial.files import TrialFiles
 from experiment.trial.outcome import VEGETA, Trial
+from hops.gates.limits import gate_name
+from hops.gates.verdict import failing_gates, verdict_of
 from hops.run.documents import SCHEMA
+from hops.run.documents.gate import VALID
 from hops.run.documents.trial import TrialRecord
 from mesh.components.shop_processes import Data
 from mesh.description.ports import Ports
@@ -111,7 +114,7 @@ class Blocks:
             if planned.block < block:
                 continue
             record = self._files.record(planned.name)
-            while record is None or (not record["valid"] and record["attempt"] <= retry):
+            while record is None or (failing_gates(record["gates"]) and record["attempt"] <= retry):
                 attempt = 1 if record is None else record["attempt"] + 1
                 check_room(self._folder.path)
                 began = time.monotonic()
@@ -276,6 +279,5 @@ def _title(planned: Planned, number: int, of: int, attempt: int) -> str:
 
 
 def _verdict(record: TrialRecord) -> str:
-    from hops.gates.experiment import failed
-
-    return "VALID" if record["valid"] else f"SUSPECT ({', '.join(failed(record['gates']))})"
+    names = failing_gates(record["gates"])
+    return f"{verdict_of(record['gates'])} ({', '.join(map(gate_name, names))})" if names else VALID

@@ -15,7 +15,7 @@ COMMANDS = {
     **{name: (f"kinds.{where}:command", does) for name, (where, does) in KINDS.items()},
     "load": (
         "kinds.load:command",
-        "Load a target of your own, as its file says, at this machine's addresses. Exit code 3 if SUSPECT.",
+        "Load a target of your own, as its file says, at this machine's addresses. Exit code 3 if WRONG.",
     ),
     "parity": (
         "commands.parity:parity_command",

@@ -91,7 +91,7 @@ def run_trials(
         folder: Open; finished trials in it are kept and not run again.
         ports: Where everything listens.
         conclude: Called once all rows, the manifest and the trials' records are in the folder; publishes the folder.
-        retry: How often a trial that is SUSPECT is repeated; every attempt is kept, the last one counts.
+        retry: How often a trial in which a gate fails is repeated; every attempt is kept, the last one counts.
         run: Runs one trial.
         makers: What makes that which the trials need.
 

@@ -23,7 +23,7 @@ import yaml
 
 from experiment.arguments import WORKLOADS
 from experiment.cli import app
-from experiment.commands.options import SUSPECT, reported_errors
+from experiment.commands.options import DOUBTFUL, reported_errors
 from experiment.generator.shopload import BINARY
 from experiment.plan.workload import mix_of
 from fuzz.inputs import Input, mutated, odd
@@ -182,7 +182,7 @@ def _contents(folder: Path) -> list[bytes]:
 
 
 def _wrong(code: int, said: str, names: Sequence[str]) -> str:
-    if code not in (0, 1, 2, SUSPECT) or GO_CRASHED in said:
+    if code not in (0, 1, 2, DOUBTFUL) or GO_CRASHED in said:
         return said.strip().splitlines()[-1][:200] if said.strip() else f"exit code {code}"
     if set("\x1b\x07\x9b") & set(said):
         return "what a terminal would obey is in the message"

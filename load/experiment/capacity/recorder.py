@@ -10,7 +10,7 @@ import polars as pl
 
 from experiment.results.folder import write_json
 from experiment.results.manifest import now
-from hops.gates.experiment import failed
+from hops.gates.verdict import failing_gates
 from hops.kinds.capacity.document import SCHEMA, Document, Kind, Step, TopologyResult
 from hops.run.rows import write_parquet
 
@@ -75,6 +75,6 @@ def steps_frame(document: Document) -> pl.DataFrame:
         row |= {f"errors_{name}": count for name, count in step["errors"].items()}
         row |= {f"cpu_s_{name}": used_s for name, used_s in step["cpu_s"].items()}
         row |= {f"gate_{gate['name']}": gate["value"] for gate in step["gates"]}
-        row |= {"gates_failed": ", ".join(failed(step["gates"])), "reasons": "; ".join(step["reasons"])}
+        row |= {"gates_failed": ", ".join(failing_gates(step["gates"])), "reasons": "; ".join(step["reasons"])}
         rows.append({**row, "journeys": step["generator"]["journeys"], "wall_s": step["generator"]["wall_s"]})
     return pl.DataFrame(rows, infer_schema_length=None)

@@ -38,7 +38,7 @@ MOST_RETRIES = 5
 #: Exit code of a run that ended well, without the precision that it was asked for.
 TOO_WIDE = 4
 #: What may stand beside `resume`: everything else is as the experiment began.
-_BESIDE_RESUME = ("resume", "retry", "as_json")
+_BESIDE_RESUME = ("resume", "retry", "strict", "as_json")
 
 Blocks = Annotated[str, typer.Option(help=f"Number of blocks, 1 to {MOST_BLOCKS}; each runs every arm once.")]
 Precision = Annotated[
@@ -51,7 +51,7 @@ Precision = Annotated[
 ]
 Profile = Annotated[str, typer.Option(help=f"Profile that sets a trial's duration and rate: {', '.join(PROFILES)}.")]
 Resume = Annotated[str, typer.Option(help="Interrupted experiment to resume: latest, or its name.")]
-Retry = Annotated[str, typer.Option(help=f"Times to repeat a SUSPECT trial, 0 to {MOST_RETRIES}.")]
+Retry = Annotated[str, typer.Option(help=f"Times to repeat a trial in which a gate fails, 0 to {MOST_RETRIES}.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,20 +121,22 @@ def experiment(
         "workload": (options.Workload, "default"),
     }
     common = {name: of for name, of in every.items() if name not in ("precision", "rate") or name in some}
-    last = {"resume": (Resume, ""), "retry": (Retry, "0"), "as_json": (Json, False)}
+    last = {"resume": (Resume, ""), "retry": (Retry, "0"), "strict": (options.Strict, None), "as_json": (Json, False)}
 
     def decorate(plan_of: Callable[..., Plan]) -> Callable[..., None]:
         @wraps(plan_of)
-        def command(given: typer.Context, resume: str, retry: str, as_json: bool, **chosen: Any) -> None:
+        def command(
+            given: typer.Context, resume: str, retry: str, strict: str | None, as_json: bool, **chosen: Any
+        ) -> None:
             with options.reported_errors():
-                repeats = whole_number("retry", retry, 0, MOST_RETRIES)
+                repeats, is_strict = whole_number("retry", retry, 0, MOST_RETRIES), options.is_strict(strict)
                 if resume:
                     refuse_beside_resume(given)
                     folder, plan = take_up(RESULTS, resume, kind)
                 else:
                     plan = plan_of(common=Common(kind, **{name: chosen.pop(name) for name in common}), **chosen)
                     folder = begin(plan, RESULTS)
-                _carry_out(plan, folder, retry=repeats, as_json=as_json)
+                _carry_out(plan, folder, retry=repeats, strict=is_strict, as_json=as_json)
 
         own = inspect.signature(plan_of, eval_str=True).parameters.values()
         parameters = [inspect.Parameter("given", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
@@ -153,14 +155,14 @@ def _parameters(of: dict[str, tuple[Any, Any]]) -> list[inspect.Parameter]:
     ]
 
 
-def _carry_out(plan: Plan, folder: ResultsFolder, *, retry: int, as_json: bool) -> None:
+def _carry_out(plan: Plan, folder: ResultsFolder, *, retry: int, strict: bool, as_json: bool) -> None:
     announce(plan)
     summary, path = run_plan(plan, folder, load_ports(os.environ), retry=retry)
-    show(summary, path, as_json=as_json)
+    show(summary, path, strict=strict, as_json=as_json)
 
 
-def show(summary: Summary, path: Path, *, as_json: bool) -> None:
-    """Shows what a run found, or its summary as it is, and ends the program if it is SUSPECT or too wide."""
+def show(summary: Summary, path: Path, *, strict: bool, as_json: bool) -> None:
+    """Shows what a run found, or its summary as it is, and ends the program by its verdict, or if it is too wide."""
     if as_json:
         options.print_file(path / SUMMARY)
     else:
@@ -169,7 +171,7 @@ def show(summary: Summary, path: Path, *, as_json: bool) -> None:
         options.print_seconds(out, path)
         out.print(f"Load:    {load_line(read_document(path / MANIFEST))}, {plural(summary['blocks'], 'block')}")
         options.print_places(out, path)
-    options.end(valid=summary["valid"])
+    options.end(summary["verdict"], strict=strict)
     if too_wide(summary):
         raise SystemExit(TOO_WIDE)
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from hops.elements.element import Element
+    from hops.gates.verdict import Doubt
 
 
 def setup_of(kind: str, topologies: str, seed: str, workload: str, **switches: str | None) -> Setup:
@@ -48,7 +49,15 @@ def setup_of(kind: str, topologies: str, seed: str, workload: str, **switches: s
     )
 
 
-def run(kind: Kind, setup: Setup, chosen: dict[str, Any], work: Callable[[Rig], None], *, as_json: bool) -> None:
+def run(
+    kind: Kind,
+    setup: Setup,
+    chosen: dict[str, Any],
+    work: Callable[[Rig], None],
+    *,
+    strict: str | None,
+    as_json: bool,
+) -> None:
     """Measures, writes the results, shows them, and ends the program.
 
     Args:
@@ -56,8 +65,10 @@ def run(kind: Kind, setup: Setup, chosen: dict[str, Any], work: Callable[[Rig], 
         setup: What every system is made of.
         chosen: The user's choices.
         work: Measures every topology.
+        strict: What the user gave for `strict`.
         as_json: Whether the document is printed as it is, instead.
     """
+    is_strict = options.is_strict(strict)
     folder = ResultsFolder.new(RESULTS, kind)
     topologies = {topology.name: topology for topology in setup.topologies}
     seeds = {"tape": setup.seed, "data": DATA_SEED}
@@ -75,14 +86,15 @@ def run(kind: Kind, setup: Setup, chosen: dict[str, Any], work: Callable[[Rig], 
 
         out.print(capacity_view(document))
 
-    _publish(folder, kind, show, as_json=as_json)
+    _publish(folder, kind, show, strict=is_strict, as_json=as_json)
 
 
 def end(
     kind: str,
     measure: Callable[[ResultsFolder], Any],
-    shown_of: Callable[[Any], tuple[Sequence[Element], Sequence[str]]],
+    shown_of: Callable[[Any], tuple[Sequence[Element], Sequence[Doubt]]],
     *,
+    strict: str | None,
     as_json: bool,
 ) -> None:
     """Measures, writes what a kind of one document leaves, shows it, and ends the program.
@@ -91,8 +103,10 @@ def end(
         kind: Kind of the run.
         measure: Measures into a results folder, and returns the document.
         shown_of: Returns what a terminal shows of the document, and why its figures may not be trusted.
+        strict: What the user gave for `strict`.
         as_json: Whether the document is printed as it is, instead.
     """
+    is_strict = options.is_strict(strict)
     folder = ResultsFolder.new(RESULTS, kind)
     try:
         document = measure(folder)
@@ -106,15 +120,15 @@ def end(
 
         elements, doubts = shown_of(document)
         out.print(rendered(elements))
-        for reason in doubts:
-            out.print(f"SUSPECT: {reason}.")
+        for doubt in doubts:
+            out.print(f"{doubt}.")
 
-    _publish(folder, kind, show, as_json=as_json)
+    _publish(folder, kind, show, strict=is_strict, as_json=as_json)
 
 
-def _publish(folder: ResultsFolder, kind: str, show: Callable[[Console], None], *, as_json: bool) -> None:
+def _publish(folder: ResultsFolder, kind: str, show: Callable[[Console], None], *, strict: bool, as_json: bool) -> None:
     """Makes the report, publishes the results, shows them or their document, and ends the program."""
-    _, valid = make_report(folder.path)
+    _, verdict = make_report(folder.path)
     path = folder.publish(latest=False)  # `latest` is what `make trace` and `make audit` look at: a run with traces
     if as_json:
         options.print_file(path / f"{kind}.json")
@@ -122,7 +136,7 @@ def _publish(folder: ResultsFolder, kind: str, show: Callable[[Console], None], 
         out = options.console()
         show(out)
         options.print_places(out, path)
-    options.end(valid=valid)
+    options.end(verdict, strict=strict)
 
 
 def _set_aside(folder: ResultsFolder, recorder: Recorder) -> None:

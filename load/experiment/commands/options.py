@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,14 +12,16 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from experiment.errors import UsageError
 from experiment.progress import shown
 from hops.errors import HopsError
 from hops.kinds.ladder.arms import ARMS
+from hops.run.documents.gate import NOISY, WRONG, Verdict
 from hops.terminal.console import terminal
 from mesh.supervisor.reporting import reported
 
-#: Exit code of a run that ended well but whose figures must not be trusted.
-SUSPECT = 3
+#: Exit code of a run that ended well but is WRONG, or NOISY with `strict=on`.
+DOUBTFUL = 3
 WIDTH_OF_A_PIPE = 110
 COMPARED = "rest,graphql,grpc,hybrid"
 
@@ -38,6 +41,10 @@ Vus = Annotated[
 Think = Annotated[str | None, typer.Option(help="Think time between journeys, such as 100ms or 2s; needs vus.")]
 Steps = Annotated[
     str, typer.Option(help=f"Arms to run, comma-separated: {', '.join(ARMS)}; by default, all that need no cluster.")
+]
+Strict = Annotated[
+    str | None,
+    typer.Option(help="Whether exit code 3 is for NOISY runs as well: on, off (default: off, and on where CI=true)."),
 ]
 RunName = Annotated[str, typer.Option(help="Run: latest, the name of a folder in results/, or a path.")]
 
@@ -83,7 +90,34 @@ def print_places(out: Console, folder: Path) -> None:
     out.print(f"Report:  {shown(folder / 'report.html')}")
 
 
-def end(*, valid: bool) -> None:
-    """Ends a command whose run is SUSPECT with its exit code."""
-    if not valid:
-        raise SystemExit(SUSPECT)
+def is_strict(given: str | None) -> bool:
+    """Whether NOISY runs end with an exit code, by what a user gave.
+
+    Raises:
+        UsageError: It is neither on nor off.
+    """
+    if given is None:
+        return os.environ.get("CI") == "true"
+    return is_on("strict", given)
+
+
+def is_on(name: str, given: str) -> bool:
+    """Whether an option is on.
+
+    Raises:
+        UsageError: It is neither on nor off.
+    """
+    if given not in ("on", "off"):
+        raise UsageError(f"{name}={given} is unknown; valid: on, off")
+    return given == "on"
+
+
+def is_doubtful(verdict: Verdict, *, strict: bool) -> bool:
+    """Whether a run of this verdict ends with an exit code."""
+    return verdict == WRONG or (strict and verdict == NOISY)
+
+
+def end(verdict: Verdict, *, strict: bool) -> None:
+    """Ends the program with an exit code if its run is WRONG, or NOISY where that is strict."""
+    if is_doubtful(verdict, strict=strict):
+        raise SystemExit(DOUBTFUL)

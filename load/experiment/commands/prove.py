@@ -37,6 +37,7 @@ from hops.commands.prove import app as simulations
 from hops.conclusions.wording import plural
 from hops.elements.element import Element, Points, Text
 from hops.elements.table import Cell, Column, Table, estimate, table_of, whole, words
+from hops.gates.verdict import failing_gates, verdict_of, worst_verdict
 from hops.proofs.observer import prove_observer
 from hops.run.files import SUMMARY, TRIALS, read_run
 from mesh.description.options import Json
@@ -353,9 +354,10 @@ def delays_view(rows: Sequence[FoundDelay], path: Path) -> list[Element]:
         path: of the results.
     """
     trials = [trial for trial in read_json(path / TRIALS)["trials"] if trial["used"]]
-    suspect = sum(not trial["valid"] for trial in trials)
+    failing = sum(bool(failing_gates(trial["gates"])) for trial in trials)
     alone = sum(row.agrees(row.ci95) for row in rows)
-    noisy = f"{suspect} of {len(trials)} trials are SUSPECT: the machine was not quiet, so the intervals are wide."
+    verdict = worst_verdict(verdict_of(trial["gates"]) for trial in trials)
+    noisy = f"{verdict}: a gate fails in {failing} of {len(trials)} trials; a busy machine makes intervals wide."
     return [
         delays_table(rows),
         Points([f"{row.component} {row.delay_ms:g}: {'; '.join(row.failed)}." for row in rows if not row.holds]),
@@ -364,7 +366,7 @@ def delays_view(rows: Sequence[FoundDelay], path: Path) -> list[Element]:
             f"size inside the interval; {alone} of {len(rows)} are inside the interval of the row alone.",
             tone="verdict",
         ),
-        *([Text(noisy)] if suspect else []),
+        *([Text(noisy)] if failing else []),
         Text(f"Results: {shown(path)}"),
     ]
 

@@ -16,5 +16,5 @@ HOLDS = (*(f"{name}.json" for name in DOCUMENTS), TRIALS, SUMMARY)
 def report_command(run: RunName = "latest") -> None:
     """The command `report`; `experiment.cli` has its help."""
     with reported_errors():
-        page, valid = make_report(find_run(RESULTS, run, holds=HOLDS))
-        typer.echo(f"Report:  {page}\n         {'VALID' if valid else 'SUSPECT'}, {page.stat().st_size:,} bytes")
+        page, verdict = make_report(find_run(RESULTS, run, holds=HOLDS))
+        typer.echo(f"Report:  {page}\n         {verdict}, {page.stat().st_size:,} bytes")

@@ -2,60 +2,59 @@
 
 #: Where the function `command` of each kind is, below this folder, and what it does.
 KINDS = {
-    "bench": ("bench", "Measure one topology: latency, hop budget, gates. Exit code 3 if SUSPECT."),
+    "bench": ("bench", "Measure one topology: latency, hop budget, gates. Exit code 3 if WRONG."),
     "compare": (
         "compare",
-        "Compare topologies under identical load, in randomized blocks. Exit code 3 if SUSPECT, 4 if the precision was "
+        "Compare topologies under identical load, in randomized blocks. Exit code 3 if WRONG, 4 if the precision was "
         "not reached.",
     ),
     "ladder": (
         "ladder",
         "Add edge, sidecars, mTLS and Istio one by one, take tracing and database away, and measure each step twice. "
-        "Exit code 3 if SUSPECT.",
+        "Exit code 3 if WRONG.",
     ),
     "rtt": (
         "rtt",
         "Compare topologies at several round-trip times from their customers, and hold the predicted break-even "
-        "distances against the measured ones. Exit code 3 if SUSPECT.",
+        "distances against the measured ones. Exit code 3 if WRONG.",
     ),
     "rates": (
         "rates",
         "Compare topologies at several rates: latency and CPU over load, at which rate their order turns round, and "
-        "what is full first. Exit code 3 if SUSPECT.",
+        "what is full first. Exit code 3 if WRONG.",
     ),
     "isolate": (
         "isolate",
         "Take one kind of journey away from beside the others, and hold what they gain against what was predicted. "
-        "Exit code 3 if SUSPECT.",
+        "Exit code 3 if WRONG.",
     ),
     "studies": (
         "studies",
-        "Replay published studies by their own designs, and give each of their claims a verdict. Exit code 3 if "
-        "SUSPECT.",
+        "Replay published studies by their own designs, and give each of their claims a verdict. Exit code 3 if WRONG.",
     ),
     "sweep": (
         "sweep",
-        "Find the highest rate that each topology sustains. Exit code 3 if one was not confirmed, or is SUSPECT.",
+        "Find the highest rate that each topology sustains. Exit code 3 if one was not confirmed, or is WRONG.",
     ),
     "stress": (
         "stress",
-        "Load topologies with more and more users in a closed loop, and count failures. Exit code 3 if SUSPECT.",
+        "Load topologies with more and more users in a closed loop, and count failures. Exit code 3 if WRONG.",
     ),
     "overload": (
         "overload",
         "Load topologies with several times what they hold, and say what still works and how soon it is over. "
-        "Exit code 3 if SUSPECT.",
+        "Exit code 3 if WRONG.",
     ),
     "connections": ("connections", "Hold open connections, and say how much memory each component has with them."),
     "watch": (
         "watch",
         "Let customers wait for news of their orders, by streams and by polling: how late it is, what waiting costs. "
-        "Exit code 3 if SUSPECT.",
+        "Exit code 3 if WRONG.",
     ),
     "chaos": (
         "chaos",
         "Put topologies under faults: what fails meanwhile, how soon all is right again, and what the data say. Exit "
-        "code 1 if something was lost or doubled, 3 if SUSPECT.",
+        "code 1 if something was lost or doubled, 3 if WRONG.",
     ),
     "soak": (
         "soak",
@@ -68,6 +67,6 @@ KINDS = {
     ),
     "decide": (
         "decide",
-        "Say which topology a comparison speaks for, by channel, network and mix. Exit code 3 if SUSPECT.",
+        "Say which topology a comparison speaks for, by channel, network and mix. Exit code 3 if WRONG.",
     ),
 }

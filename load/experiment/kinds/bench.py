@@ -36,11 +36,12 @@ def command(
     switches: Given,
     vus: options.Vus = None,
     think: options.Think = None,
+    strict: options.Strict = None,
     as_json: Json = False,
 ) -> None:
     """The command `bench`; `experiment.cli` has its help."""
     with options.reported_errors():
-        file = workload_file(workload)
+        is_strict, file = options.is_strict(strict), workload_file(workload)
         chosen = parse_switches(channel_networks(file), **switches)
         measured = load_topology(topology, updates=chosen.updates)
         plan = Plan(
@@ -63,7 +64,7 @@ def command(
             options.print_file(folder / SUMMARY)
         else:
             _show(summary, folder)
-        options.end(valid=summary["valid"])
+        options.end(summary["verdict"], strict=is_strict)
 
 
 def _show(summary: Summary, folder: Path) -> None:

@@ -58,10 +58,12 @@ def command(
     workload: options.Workload = "chaos",
     switches: Given,
     resume: in_blocks.Resume = "",
+    strict: options.Strict = None,
     as_json: Json = False,
 ) -> None:
     """The command `chaos`; `experiment.cli` has its help."""
     with options.reported_errors():
+        is_strict = options.is_strict(strict)
         elsewhere = [name for name in ("DATABASE_URL", "CACHE_URL") if os.environ.get(name)]
         if elsewhere:
             raise UsageError(f"{' and '.join(elsewhere)}: faults strike stores of the run's own; leave it out")
@@ -83,7 +85,7 @@ def command(
             f"{minutes(expected_s(plan))}. Ctrl-C keeps what was measured.",
             err=True,
         )
-        _carry_out(plan, folder, as_json=as_json)
+        _carry_out(plan, folder, strict=is_strict, as_json=as_json)
 
 
 def arms_of_faults(topologies: str, faults: str, switches: Mapping[str, str | None]) -> tuple[Arm, ...]:
@@ -120,8 +122,9 @@ def with_long_loads(plan: Plan) -> Plan:
     return replace(plan, arms=tuple(map(longer, plan.arms)))
 
 
-def _carry_out(plan: Plan, folder: ResultsFolder, *, as_json: bool) -> None:
+def _carry_out(plan: Plan, folder: ResultsFolder, *, strict: bool, as_json: bool) -> None:
     from experiment.faults.trial import run_struck
+    from hops.gates.verdict import Doubt, worst_verdict
     from hops.kinds.chaos.report import doubts, elements, gates, wrong
     from hops.terminal.render import rendered
 
@@ -139,12 +142,12 @@ def _carry_out(plan: Plan, folder: ResultsFolder, *, as_json: bool) -> None:
     else:
         out = options.console()
         out.print(rendered([*elements(document), *gates(document)]))
-        for reason in (*wrong(document), *doubts(document)):
-            out.print(f"SUSPECT: {reason}.")
+        for doubt in (*map(Doubt, wrong(document)), *doubts(document)):
+            out.print(f"{doubt}.")
         options.print_places(out, path)
     if wrong(document):
         raise SystemExit(FAILED)
-    options.end(valid=not doubts(document))
+    options.end(worst_verdict(doubt.verdict for doubt in doubts(document)), strict=strict)
 
 
 def document_of(plan: Plan, folder: ResultsFolder) -> Document:

@@ -32,6 +32,7 @@ from mesh.runtime import Runtime
 
 if TYPE_CHECKING:
     from hops.elements.element import Element
+    from hops.gates.verdict import Doubt
 
 KIND = "connections"
 MOST_BLOCKS = 20
@@ -62,6 +63,7 @@ def command(
     ] = "3",
     seed: options.Seed = "1",
     switches: Given,
+    strict: options.Strict = None,
     as_json: Json = False,
 ) -> None:
     """The command `connections`; `experiment.cli` has its help."""
@@ -70,10 +72,16 @@ def command(
         repeats = whole_number("blocks", blocks, 1, MOST_BLOCKS)
         most = str(max(counts[-1], 1))  # so that processes may open as many files
         setup = in_steps.setup_of(KIND, topologies, seed, "default", **switches, connections=most)
-        in_steps.end(KIND, lambda folder: hold(setup, counts, repeats, folder, Progress()), _shown, as_json=as_json)
+        in_steps.end(
+            KIND,
+            lambda folder: hold(setup, counts, repeats, folder, Progress()),
+            _shown,
+            strict=strict,
+            as_json=as_json,
+        )
 
 
-def _shown(document: Document) -> tuple[list[Element], list[str]]:
+def _shown(document: Document) -> tuple[list[Element], list[Doubt]]:
     from hops.kinds.connections.report import memory_table, unsteady
 
     return [memory_table(document)], unsteady(document)

@@ -12,18 +12,20 @@ import typer
 
 from experiment.arguments import duration_s, number, whole_number
 from experiment.blocks import WORKLOAD
-from experiment.commands.options import RunName, console, end, reported_errors
+from experiment.commands.options import RunName, Strict, console, end, is_strict, reported_errors
 from experiment.errors import UsageError
 from experiment.plan.networks import channel_networks
 from experiment.plan.workload import mix_of, workload_file
 from experiment.results.folder import RESULTS, find_run, finished_runs
 from hops.analysis.summary import check_run, distance_figures, every_pair, summarise
+from hops.gates.verdict import worst_verdict
+from hops.kinds import analyse
 from hops.kinds.decide.analysis import Customers, decide
 from hops.kinds.decide.terminal import decision_view
 from hops.kinds.rates.arms import KIND as RATES
 from hops.kinds.rates.arms import arms_of, equal_rates
 from hops.kinds.watch.choice import choice_elements, choices
-from hops.kinds.watch.document import read_watched
+from hops.kinds.watch.document import Document, read_watched
 from hops.kinds.watch.report import doubts
 from hops.run.documents.manifest import Manifest
 from hops.run.documents.summary import Summary
@@ -62,15 +64,18 @@ def command(
         str, typer.Option(help=f"With watchers=: how late news may be, {SOONEST} to {LATEST} (default: 1s).")
     ] = "",
     switches: Given,
+    strict: Strict = None,
     as_json: Json = False,
 ) -> None:
     """The command `decide`; `experiment.cli` has its help."""
     with reported_errors():
+        ends_noisy = is_strict(strict)
         if watchers:
             others = {"workload": workload, "rate": rate, **switches}
-            _decide_how_to_wait(
+            document = _decide_how_to_wait(
                 run, watchers, lateness or "1s", [name for name, value in others.items() if value], as_json
             )
+            end(worst_verdict(doubt.verdict for doubt in doubts(document)), strict=ends_noisy)
             return
         if lateness:
             raise UsageError(f"lateness={lateness} needs watchers=, how many customers wait")
@@ -87,18 +92,23 @@ def command(
             is_of = f"run={run} is of kind {manifest['kind']}"
             raise UsageError(f"{is_of}, and deciding between topologies needs one of kind {COMPARE}; {_others()}")
         else:
-            measured, summary = read_run(folder), cast("Summary", read_document(folder / SUMMARY, form=Summary))
+            measured = read_run(folder)
+            # Earlier versions wrote no verdict.
+            if "verdict" in read_document(folder / SUMMARY):
+                summary = cast("Summary", read_document(folder / SUMMARY, form=Summary))
+            else:
+                summary = analyse(measured, name=manifest["name"])
             check_run(measured)
         decision = decide(measured, summary, _customers(folder, manifest["workload"], workload, **switches))
         if as_json:
             typer.echo(json.dumps(decision, indent=2, ensure_ascii=False, allow_nan=False))
         else:
             console().print(decision_view(decision))
-        end(valid=decision["valid"])
+        end(decision["verdict"], strict=ends_noisy)
 
 
-def _decide_how_to_wait(run: str, watchers: str, lateness: str, others: list[str], as_json: bool) -> None:
-    """Says which way to wait to take, and ends the program."""
+def _decide_how_to_wait(run: str, watchers: str, lateness: str, others: list[str], as_json: bool) -> Document:
+    """Says which way to wait to take, by the document that it returns."""
     if others:
         raise UsageError(f"{others[0]}= does not go with watchers=; valid beside it: run, lateness")
     lateness_s = duration_s("lateness", lateness, SOONEST, LATEST)
@@ -115,7 +125,7 @@ def _decide_how_to_wait(run: str, watchers: str, lateness: str, others: list[str
         out = console()
         out.print(rendered(choice_elements(document, count, lateness_s)))
         out.print(f"By {folder}.")
-    end(valid=not doubts(document))
+    return document
 
 
 def _at_rate(run: RunFiles, rate: str) -> RunFiles:

@@ -53,6 +53,7 @@ def command(
     from_openapi: Annotated[str, typer.Option(help="OpenAPI 3 document, likewise.")] = "",
     resume: in_blocks.Resume = "",
     retry: in_blocks.Retry = "0",
+    strict: options.Strict = None,
     as_json: Json = False,
 ) -> None:
     """The command `load`; `experiment.cli` has its help."""
@@ -60,7 +61,7 @@ def command(
         if from_har or from_openapi:
             _begin_file(from_har, from_openapi, Path(file or "target.yaml"))
             return
-        repeats = whole_number("retry", retry, 0, in_blocks.MOST_RETRIES)
+        repeats, is_strict = whole_number("retry", retry, 0, in_blocks.MOST_RETRIES), options.is_strict(strict)
         if resume:
             in_blocks.refuse_beside_resume(given)
             folder, plan = take_up(RESULTS, resume, KIND)
@@ -84,7 +85,7 @@ def command(
                 sorted(target_is_mine or []),
             )
             folder = begin(plan, steps_of(target), target.path)
-        _carry_out(plan, folder, retry=repeats, as_json=as_json)
+        _carry_out(plan, folder, retry=repeats, strict=is_strict, as_json=as_json)
 
 
 def _begin_file(har: str, openapi: str, out: Path) -> None:
@@ -184,7 +185,7 @@ def begin(plan: Plan, steps: dict[str, Any], source: Path) -> ResultsFolder:
     return folder
 
 
-def _carry_out(plan: Plan, folder: ResultsFolder, *, retry: int, as_json: bool) -> None:
+def _carry_out(plan: Plan, folder: ResultsFolder, *, retry: int, strict: bool, as_json: bool) -> None:
     # What runs trials takes a second to import, which a wrong option should not have to wait for.
     from experiment.blocks import Makers
     from experiment.own_target.trial import OwnTarget, leaving_nothing, make_tapes, make_target, run_own_trial
@@ -206,4 +207,4 @@ def _carry_out(plan: Plan, folder: ResultsFolder, *, retry: int, as_json: bool) 
         summary, path = run_plan(plan, folder, load_ports(os.environ), retry=retry, run=run, makers=makers)
     finally:
         interrupts.restore()
-    in_blocks.show(summary, path, as_json=as_json)
+    in_blocks.show(summary, path, strict=strict, as_json=as_json)

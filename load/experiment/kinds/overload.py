@@ -96,6 +96,7 @@ def command(
     seed: options.Seed = "1",
     workload: options.Workload = "default",
     switches: Given,
+    strict: options.Strict = None,
     as_json: Json = False,
 ) -> None:
     """The command `overload`; `experiment.cli` has its help."""
@@ -107,7 +108,7 @@ def command(
             objective_ms=1e3 * duration_s("objective", objective, "1ms", sweep.HIGHEST_OBJECTIVE),
             capacity=parse_capacity(capacity or "", [topology.name for topology in setup.topologies]),
         )
-        in_steps.run(KIND, setup, asdict(chosen), lambda rig: overload(chosen, rig), as_json=as_json)
+        in_steps.run(KIND, setup, asdict(chosen), lambda rig: overload(chosen, rig), strict=strict, as_json=as_json)
 
 
 def parse_capacity(given: str, measured: list[str]) -> Mapping[str, float]:

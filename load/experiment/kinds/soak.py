@@ -42,6 +42,7 @@ from mesh.runtime import Runtime
 
 if TYPE_CHECKING:
     from hops.elements.element import Element
+    from hops.gates.verdict import Doubt
 
 KIND = "soak"
 SHORTEST_MIN, LONGEST_MIN = 1.0, 24 * 60.0
@@ -68,6 +69,7 @@ def command(
     seed: options.Seed = "1",
     workload: options.Workload = "default",
     switches: Given,
+    strict: options.Strict = None,
     as_json: Json = False,
 ) -> None:
     """The command `soak`; `experiment.cli` has its help."""
@@ -82,10 +84,10 @@ def command(
         def measure(folder: ResultsFolder) -> Document:
             return _all(setup, folder, length, asked, Progress())
 
-        in_steps.end(KIND, measure, _shown, as_json=as_json)
+        in_steps.end(KIND, measure, _shown, strict=strict, as_json=as_json)
 
 
-def _shown(document: Document) -> tuple[list[Element], list[str]]:
+def _shown(document: Document) -> tuple[list[Element], list[Doubt]]:
     from hops.kinds.soak.report import doubts, elements, gates
 
     return [*elements(document), *gates(document)], doubts(document)

@@ -91,6 +91,7 @@ def command(
     connections: Annotated[
         str | None, typer.Option(help="Client connections in total, 1 to 1000 (default: one per 100 users).")
     ] = None,
+    strict: options.Strict = None,
     as_json: Json = False,
 ) -> None:
     """The command `stress`; `experiment.cli` has its help."""
@@ -102,7 +103,7 @@ def command(
             think_s=duration_s("think", think, "0s", LONGEST_THINK),
             connections=setup.switches.connections if connections else 0,
         )
-        in_steps.run("stress", setup, asdict(chosen), lambda rig: stress(chosen, rig), as_json=as_json)
+        in_steps.run("stress", setup, asdict(chosen), lambda rig: stress(chosen, rig), strict=strict, as_json=as_json)
 
 
 def parse_users(given: str) -> tuple[int, ...]:

@@ -136,6 +136,7 @@ def command(
     seed: options.Seed = "1",
     workload: options.Workload = "default",
     switches: Given,
+    strict: options.Strict = None,
     as_json: Json = False,
 ) -> None:
     """The command `sweep`; `experiment.cli` has its help."""
@@ -149,7 +150,7 @@ def command(
             highest=last,
         )
         kept = {**asdict(chosen), "plan": asdict(chosen.plan), "failures_below": kind_of("failure_share").limit}
-        in_steps.run("sweep", setup, kept, lambda rig: sweep(chosen, rig), as_json=as_json)
+        in_steps.run("sweep", setup, kept, lambda rig: sweep(chosen, rig), strict=strict, as_json=as_json)
 
 
 def rates(start: str | None, highest: str) -> tuple[float, float]:

@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from experiment.commands.options import SUSPECT, console, reported_errors
+from experiment.commands.options import DOUBTFUL, Strict, console, is_doubtful, is_strict, reported_errors
 from experiment.errors import UsageError
 from experiment.results.folder import RESULTS, find_run
+from hops.conclusions.wording import mark_lines
 from hops.elements.markdown import markdown
 from hops.kinds.two_runs.analysis import (
     KNOWN_METRICS,
@@ -42,43 +43,47 @@ def command(
     metrics: Annotated[
         str | None, typer.Option(help=f"Metrics that the threshold applies to (default: {','.join(WATCHED)}).")
     ] = None,
-    allow_suspect: Annotated[str, typer.Option(help="Whether to compare SUSPECT runs as well: yes or no.")] = "no",
+    allow_wrong: Annotated[
+        str, typer.Option(help="Whether to compare runs that are WRONG, or NOISY with strict=on: yes or no.")
+    ] = "no",
     out: Annotated[str | None, typer.Option(help="File to write the comparison to, as Markdown.")] = None,
+    strict: Strict = None,
     as_json: Json = False,
 ) -> None:
     """The command `compare-runs`; `experiment.cli` has its help."""
     with reported_errors():
         limit = checked_threshold(threshold, metrics)
-        allowed = _yes_or_no("allow-suspect", allow_suspect)
+        allowed, ends_noisy = _yes_or_no("allow-wrong", allow_wrong), is_strict(strict)
         folders = [find_run(RESULTS, run, name, (MANIFEST, SUMMARY)) for name, run in (("a", a), ("b", b))]
         if folders[0] == folders[1]:
             raise UsageError(f"a and b are both the run {folders[0].name}: give two different runs")
         first, second = (read_run(folder) for folder in folders)
         comparison = compare_runs(first, second, limit)
         if out:
-            mark = "" if comparison["valid"] else "SUSPECT: "
-            text = markdown(f"{mark}Two runs compared", [], runs_sections(comparison))
+            title, *_ = mark_lines(comparison["verdict"], ["Two runs compared"])
+            text = markdown(title, [], runs_sections(comparison))
             write_whole(Path(out), lambda scratch: scratch.write_text(text, encoding="utf-8"))
         if as_json:
             typer.echo(json.dumps(comparison, indent=2, ensure_ascii=False, allow_nan=False))
         else:
             console().print(runs_view(comparison))
-        code = exit_code(comparison, allow_suspect=allowed)
+        code = exit_code(comparison, strict=ends_noisy, allow_wrong=allowed)
         if code == UNCHECKED:
             typer.echo("error: the threshold cannot be checked: none of the metrics has an interval.", err=True)
         if code:
             raise SystemExit(code)
 
 
-def exit_code(comparison: RunsComparison, *, allow_suspect: bool) -> int:
+def exit_code(comparison: RunsComparison, *, strict: bool, allow_wrong: bool) -> int:
     """How the command ends: 3 for figures that must not be trusted, 4 beyond the threshold, 1 if nothing was checked.
 
     Args:
         comparison: The two runs compared.
-        allow_suspect: Whether to judge figures of SUSPECT runs like others.
+        strict: Whether figures of NOISY runs must not be trusted either.
+        allow_wrong: Whether to judge figures all the same.
     """
-    if not comparison["valid"] and not allow_suspect:
-        return SUSPECT
+    if is_doubtful(comparison["verdict"], strict=strict) and not allow_wrong:
+        return DOUBTFUL
     if regressions(comparison, "shown"):
         return SLOWER
     rows = watched(comparison)

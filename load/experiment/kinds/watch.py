@@ -45,6 +45,7 @@ from mesh.runtime import Runtime
 
 if TYPE_CHECKING:
     from hops.elements.element import Element
+    from hops.gates.verdict import Doubt
 
 KIND = "watch"
 WAYS = ("push", "poll")
@@ -84,6 +85,7 @@ def command(
     ] = "3",
     seed: options.Seed = "1",
     switches: Given,
+    strict: options.Strict = None,
     as_json: Json = False,
 ) -> None:
     """The command `watch`; `experiment.cli` has its help."""
@@ -105,10 +107,10 @@ def command(
             run = _Run(setup, folder, asked, length_s, interval_s, entering, Progress())
             return run.all(chosen, counts, repeats)
 
-        in_steps.end(KIND, measure, _shown, as_json=as_json)
+        in_steps.end(KIND, measure, _shown, strict=strict, as_json=as_json)
 
 
-def _shown(document: Document) -> tuple[list[Element], list[str]]:
+def _shown(document: Document) -> tuple[list[Element], list[Doubt]]:
     from hops.kinds.watch.report import doubts, elements
 
     return elements(document), doubts(document)

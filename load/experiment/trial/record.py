@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from experiment.trial.outcome import FRAMES, Trial
-from hops.gates.trial import evaluate, is_valid, left_out
+from hops.gates.trial import evaluate, left_out
 from hops.run.documents.trial import ResourcesFrom, TrialRecord
 from hops.run.rows import write_parquet
 
@@ -35,7 +35,6 @@ def record_of(
         attempt=attempt,
         position=position,
         used=True,
-        valid=is_valid(gates),
         gates=gates,
         gates_left_out=left_out(trial.evidence),
         began=began.isoformat(timespec="milliseconds"),

@@ -21,8 +21,6 @@ PORTS = 200
 """Ports of no other test's and of no user's, so that nothing running beside is looked at."""
 LIMIT_S = 900
 STOPPED_S = 60
-NOISE = {"start_lag_p99_ms", "generator_cores", "steal_share", "other_cores", "disk_stall_share"}
-"""Gates that the machine decides, and whatever else runs on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +30,7 @@ class Terminal:
     root: Path = ROOT
     results: Path = ROOT / "results"
     make_failed: int = 2
-    """make's own exit code for a recipe that failed: the command's own is 1, or 3 for SUSPECT figures."""
+    """make's own exit code for a recipe that failed: the command's own is 1, or 3 for WRONG figures."""
 
     @property
     def _environment(self) -> dict[str, str]:
@@ -87,7 +85,7 @@ class Terminal:
     @staticmethod
     def unheld(summary: dict[str, Any]) -> list[dict[str, Any]]:
         """The gates that a run does not hold although they depend on the code alone."""
-        return [gate for gate in summary["gates"] if not gate["ok"] and gate["name"] not in NOISE]
+        return [gate for gate in summary["gates"] if gate["verdict"] == "WRONG"]
 
     def left_over(self) -> list[str]:
         """Processes that listen on the terminal's ports, over TCP or UDP."""

@@ -51,7 +51,6 @@ def test_a_sweep_climbs_and_confirms(swept: Path) -> None:
     assert [step["position"] for step in steps] == list(range(1, len(steps) + 1))
     for step in steps:
         assert {"parity", "tape_unsent", "invariants_broken", "other_cores"} <= {gate["name"] for gate in step["gates"]}
-        assert step["valid"] is all(gate["ok"] for gate in step["gates"])
     confirmed = [step["rate"] for step in steps if step["phase"] == "confirm" and step["holds"]]
     assert confirmed == ([] if result["rate"] is None else [result["rate"]])
     assert all(sum(step["errors"].values()) <= step["generator"]["journeys"] for step in steps)
@@ -161,4 +160,4 @@ def test_ctrl_c_cleans_up_and_keeps_finished_steps(terminal) -> None:
     assert document["complete"] is False
     assert document["steps"]
     assert (kept / "steps.parquet").is_file()
-    assert "SUSPECT" in (kept / "report.md").read_text()
+    assert "WRONG" in (kept / "report.md").read_text()

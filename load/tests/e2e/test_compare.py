@@ -47,9 +47,9 @@ def interrupted(terminal) -> str:
 def test_what_ctrl_c_ended_goes_on_to_its_end(terminal, interrupted: str) -> None:
     assert terminal.left_over() == []
     done = terminal.make("compare", f"resume={interrupted}")
-    # one block: figures and no comparison; on a noisy machine SUSPECT, which make tells as a failure
+    # one block: figures and no comparison; on a noisy machine NOISY, which is a failure where CI=true
     assert done.returncode in (0, terminal.make_failed), done.stderr
-    assert "VALID" in done.stdout or "SUSPECT" in done.stdout
+    assert any(verdict in done.stdout for verdict in ("VALID", "NOISY", "WRONG"))
     assert (terminal.results / interrupted / "report.html").is_file()
     assert terminal.left_over() == []
     decided = terminal.make("decide", f"run={interrupted}", "workload=distant")

@@ -19,7 +19,7 @@ from hops.units import NS_PER_MS
 def fake_trial(
     *, failures: int = 0, rows: int = 1, origin: Origin | None = None, latency_ms: float | None = None
 ) -> Trial:
-    """A trial of so many journeys; one that failed makes it SUSPECT.
+    """A trial of so many journeys; one that failed makes it WRONG.
 
     Args:
         failures: How many journeys failed.

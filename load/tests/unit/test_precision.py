@@ -146,22 +146,22 @@ def test_ctrl_c_in_the_second_stage_says_how_many_blocks_it_will_be(
     assert f"{len(runs.ran) - 1} of {2 * planned} trials are finished" in capsys.readouterr().err
 
 
-def suspect_and_interrupted(results: Path, at: str, latency_ms: Callable[[str, int], float]) -> None:
+def failing_and_interrupted(results: Path, at: str, latency_ms: Callable[[str, int], float]) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(results, FakeRuns({"1-rest": [1], at: [KeyboardInterrupt()]}, latency_ms))
 
 
-def test_a_suspect_trial_is_repeated_before_its_stage_has_decided(tmp_path: Path) -> None:
+def test_a_failing_trial_is_repeated_before_its_stage_has_decided(tmp_path: Path) -> None:
     latency_ms = scattering(*CALM, then=0.01)
-    suspect_and_interrupted(tmp_path, f"{FIRST}-rest", latency_ms)
+    failing_and_interrupted(tmp_path, f"{FIRST}-rest", latency_ms)
     again = FakeRuns(latency_ms=latency_ms)
     run(tmp_path, again, retry=1)
     assert again.ran[0] == "1-rest"
 
 
-def test_a_suspect_trial_is_not_repeated_once_its_stage_was_acted_on(tmp_path: Path) -> None:
+def test_a_failing_trial_is_not_repeated_once_its_stage_was_acted_on(tmp_path: Path) -> None:
     latency_ms = scattering(*CALM, then=0.01)
-    suspect_and_interrupted(tmp_path, f"{FIRST + 2}-rest", latency_ms)
+    failing_and_interrupted(tmp_path, f"{FIRST + 2}-rest", latency_ms)
     again = FakeRuns(latency_ms=latency_ms)
     run(tmp_path, again, retry=1)
     assert "1-rest" not in again.ran

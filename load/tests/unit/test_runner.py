@@ -25,6 +25,7 @@ from experiment.plan.profiles import PROFILES
 from experiment.plan.resume import take_up
 from experiment.runner import begin, load_line, run_plan
 from experiment.trial.files import TrialFiles
+from hops.gates.verdict import failing_gates
 from mesh.description.ports import load_ports
 from mesh.description.switches import Switches, parse_switches
 from mesh.description.topology import load_topology
@@ -69,7 +70,7 @@ def run(results: Path, runs: FakeRuns, *, retry: int = 0, one: Plan | None = Non
 def records(results: Path) -> list[tuple[str, int, bool, bool]]:
     (folder,) = results.glob("*.incomplete")
     return [
-        (f"{row['block']}-{row['topology']}", row["attempt"], row["used"], row["valid"])
+        (f"{row['block']}-{row['topology']}", row["attempt"], row["used"], not failing_gates(row["gates"]))
         for row in TrialFiles(folder / "trials").records()
     ]
 
@@ -126,7 +127,7 @@ def test_a_topology_that_fails_parity_ends_it_and_keeps_what_was_finished(tmp_pa
     assert records(tmp_path) == [(names_of_plan[0], 1, True, True)]
 
 
-def test_a_suspect_trial_is_kept_and_counts(tmp_path: Path) -> None:
+def test_a_failing_trial_is_kept_and_counts(tmp_path: Path) -> None:
     one = names(plan())[1]
     with pytest.raises(AtTheEndError):
         run(tmp_path, FakeRuns({one: [1]}))
@@ -135,7 +136,7 @@ def test_a_suspect_trial_is_kept_and_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("outcomes", "attempts"), [([1, 0], [False, True]), ([1, 1], [False, False])])
-def test_retry_repeats_a_suspect_trial_once_and_keeps_both(
+def test_retry_repeats_a_failing_trial_once_and_keeps_both(
     tmp_path: Path, outcomes: list[int | BaseException], attempts: list[bool]
 ) -> None:
     one = names(plan())[2]
@@ -177,7 +178,7 @@ def test_what_draws_conclusions_is_made_ready_beside_a_trial(tmp_path: Path) -> 
     assert {"hops.analysis.summary", "hops.report.chart"} <= set(sys.modules)
 
 
-def test_a_resumed_experiment_may_repeat_what_was_suspect(tmp_path: Path) -> None:
+def test_a_resumed_experiment_may_repeat_what_failed(tmp_path: Path) -> None:
     one = names(plan())[0]
     with pytest.raises(AtTheEndError):
         run(tmp_path, FakeRuns({one: [1]}))

@@ -21,8 +21,8 @@ from hops.analysis.precision import precision_of
 from hops.analysis.topology import summarise_topology
 from hops.elements.renamed import TARGET
 from hops.errors import MalformedRunError
-from hops.gates.experiment import experiment_gates, experiment_gates_left_out, failed, verdicts
-from hops.gates.trial import is_valid
+from hops.gates.experiment import experiment_gates, experiment_gates_left_out, verdicts
+from hops.gates.verdict import failing_gates, verdict_of, with_verdicts
 from hops.run.documents import SCHEMA
 from hops.run.documents.summary import Summary
 from hops.run.documents.topology import TopologySummary, WireSummary
@@ -112,8 +112,8 @@ def summarise(run: RunFiles, *, name: str, pairs_of: PairsOf, figures_of: Figure
         verdicts=verdicts(run),
         mode=manifest["mode"],
         closed=manifest["closed"],
-        valid=is_valid(gates),
-        gates=gates,
+        verdict=verdict_of(gates),
+        gates=with_verdicts(gates),
         gates_left_out=experiment_gates_left_out(run),
         tape=_tape(run),
         switches=manifest["switches"],
@@ -129,7 +129,7 @@ def summarise(run: RunFiles, *, name: str, pairs_of: PairsOf, figures_of: Figure
         summary["cache"] = run.cache
     if failures := failures_of(run):
         summary["failures"] = failures
-    if "answers_differ" in failed(gates):
+    if "answers_differ" in failing_gates(gates):
         summary["differing"] = differing_of(run)
     if compares_edges(manifest):
         summary["compared"] = "edge"

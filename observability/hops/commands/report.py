@@ -17,8 +17,8 @@ def report_command(
 ) -> None:
     """Rebuild a run's summary, report.html, report.md and csv/ from its files."""
     try:
-        page, valid = make_report(folder)
+        page, verdict = make_report(folder)
     except (HopsError, OSError) as error:
         print(f"hops: {error}", file=sys.stderr)
         raise typer.Exit(1) from error
-    print(f"{page} ({'VALID' if valid else 'SUSPECT'}, {page.stat().st_size / 1e6:.1f} MB)")
+    print(f"{page} ({verdict}, {page.stat().st_size / 1e6:.1f} MB)")

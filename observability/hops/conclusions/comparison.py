@@ -17,7 +17,7 @@ from hops.conclusions.notes import (
     validity_sentences,
 )
 from hops.conclusions.reasons import why
-from hops.conclusions.wording import clause, listed, plural, sentence, shown, turned
+from hops.conclusions.wording import clause, listed, mark_lines, plural, sentence, shown, turned
 from hops.elements.numbers import UNKNOWN, figure, p_value, times
 from hops.run.documents.difference import Comparison
 from hops.run.documents.summary import Summary
@@ -74,7 +74,7 @@ class Conclusions:
 
 
 def grouped_conclusions(summary: Summary) -> Conclusions:
-    """Everything that can be said, in plain sentences; the first of a run that is not valid begins with SUSPECT.
+    """Everything that can be said, in plain sentences; the first of a run that is not valid begins with its verdict.
 
     Args:
         summary: A summary as in `summary.json`.
@@ -89,7 +89,7 @@ def grouped_conclusions(summary: Summary) -> Conclusions:
     meetings = meeting_sentences(summary)
     headline = [*([notice] if notice else []), *fastest]
     return Conclusions(
-        headline=headline if summary["valid"] else [f"SUSPECT: {headline[0]}", *headline[1:]] if headline else [],
+        headline=mark_lines(summary["verdict"], headline[:1]) + headline[1:],
         beside=[*slow_end, *turns[:MOST_TURNS], *meetings[:1], *load_sentences(summary), *cache_sentences(summary)],
         mix=[*mix, *turns[MOST_TURNS:], *meetings[1:]],
         journeys={name: texts for name, texts in journeys.items() if texts},

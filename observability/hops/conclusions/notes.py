@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from hops.analysis.pairs import Pairs
 from hops.conclusions.wording import listed, plural, sentence, turned
 from hops.elements.numbers import excess, figure, share
-from hops.gates.experiment import failed
 from hops.gates.limits import gate_name
+from hops.gates.verdict import MEANING, failing_gates
 from hops.run.documents.difference import Difference
-from hops.run.documents.gate import Verdict
+from hops.run.documents.gate import VALID, TrialVerdict
 from hops.run.documents.precision import Precision
 from hops.run.documents.summary import Summary
 from hops.units import ALL
@@ -172,7 +172,7 @@ def precision_sentence(precision: Precision, blocks: int) -> str:
     )
 
 
-def _slowed_machine(trials: Sequence[Verdict]) -> str:
+def _slowed_machine(trials: Sequence[TrialVerdict]) -> str:
     """What to know if the machine was not equally fast in all trials; empty if it was, or nobody measured."""
     speeds = {(row["block"], row["topology"]): row["machine_speed"] for row in trials if row["used"]}
     known = {trial: speed for trial, speed in speeds.items() if speed is not None}
@@ -187,30 +187,31 @@ def _slowed_machine(trials: Sequence[Verdict]) -> str:
 
 
 def verdict_sentence(summary: Summary) -> str:
-    """VALID, or SUSPECT with the gates that fail and in how many trials; those that were repeated do not count."""
+    """The verdict with the gates that fail, and in how many trials; those that were repeated do not count."""
     every = _trials(summary)
     trials = [row for row in every if row["used"]]
-    if summary["valid"]:
+    verdict = summary["verdict"]
+    if verdict == VALID:
         repeated = len(every) - len(trials)
         again = f"; {repeated} {'was' if repeated == 1 else 'were'} repeated" if repeated else ""
-        return f"VALID: every gate holds, in {plural(len(trials), 'trial')}{again}."
-    why = "; ".join(gate_name(name) for name in failed(summary["gates"])) or "a trial's gates fail"
-    suspect = sum(not row["valid"] for row in trials)
-    told = f"{suspect} of {plural(len(trials), 'trial')} {'fails' if suspect == 1 else 'fail'} a gate"
-    if not suspect:
-        told = "Every single trial passes its gates"
-    return f"SUSPECT: {why}. {told}: do not rely on these figures."
+        return f"{verdict}: {MEANING[verdict]}, in {plural(len(trials), 'trial')}{again}."
+    why = "; ".join(gate_name(name) for name in failing_gates(summary["gates"]))
+    failing = sum(bool(row["reasons"]) for row in trials)
+    counted = f"{failing} of {plural(len(trials), 'trial')} {'fails' if failing == 1 else 'fail'} a gate"
+    if not failing:
+        counted = "Every single trial passes its gates"
+    return f"{verdict}: {why}. {counted}: {MEANING[verdict]}."
 
 
-def suspect_sentences(summary: Summary) -> list[str]:
-    """Each suspect trial with its reasons, those that a later attempt replaced among them."""
+def failing_trials(summary: Summary) -> list[str]:
+    """Each trial in which a gate fails, with its reasons, those that a later attempt replaced among them."""
     return [
-        f"SUSPECT: block {row['block']}, {row['topology']}"
+        f"{row['verdict']}: block {row['block']}, {row['topology']}"
         + (f", attempt {row['attempt']}" if row["attempt"] not in (None, 1) else "")
         + ("" if row["used"] else " (replaced by a later attempt)")
         + f": {'; '.join(map(gate_name, row['reasons']))}."
         for row in _trials(summary)
-        if not row["valid"]
+        if row["reasons"]
     ]
 
 
@@ -222,5 +223,5 @@ def observer_sentence(summary: Summary) -> str:
     return f"Tracing adds {figure(effect['p50'], effect['ci95'], 'ms')} to the median latency of a traced journey."
 
 
-def _trials(summary: Summary) -> list[Verdict]:
+def _trials(summary: Summary) -> list[TrialVerdict]:
     return [row for row in summary["verdicts"] if row["topology"] is not None]

@@ -7,6 +7,7 @@ from typing import Any
 
 from hops.elements.numbers import figure
 from hops.run.documents.estimate import Estimate
+from hops.run.documents.gate import VALID, Verdict
 
 
 def turned(ends: Sequence[float | None]) -> list[float | None]:
@@ -42,6 +43,11 @@ def shown(ends: Sequence[float | None]) -> bool:
     """Whether an interval of a difference is known and leaves zero out."""
     low, high = ends
     return low is not None and high is not None and (low > 0 or high < 0)
+
+
+def mark_lines(verdict: Verdict, lines: Iterable[str]) -> list[str]:
+    """The lines as they are in a VALID run; behind the verdict in any other."""
+    return [line if verdict == VALID else f"{verdict}: {line}" for line in lines]
 
 
 def sentence(text: str) -> str:

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 
 from hops.gates.limits import kind_of
-from hops.run.documents.gate import Gate, Gated, LeftOut, Verdict
+from hops.gates.verdict import failing_gates, verdict_of, verdict_of_failed
+from hops.run.documents.gate import Gate, Gated, LeftOut, TrialVerdict
 from hops.run.documents.trial import TrialRecord
 from hops.run.files import RunFiles
 from hops.run.loads import overloads
@@ -27,7 +28,7 @@ def experiment_gates(run: RunFiles) -> list[Gate]:
     """
     gates = worst_of(run.used)
     if len(run.used) > 1:
-        gates += [suspect_trials(run.used), answers(run), code_changed(run.used)]
+        gates += [answers(run), code_changed(run.used)]
     if run.blocks > 1:
         gates += block_spread(run)
     return gates
@@ -65,12 +66,6 @@ def worst_of(trials: Iterable[Gated]) -> list[Gate]:
             if known is None or _badness(gate) > _badness(known):
                 worst[gate["name"]] = gate
     return list(worst.values())
-
-
-def suspect_trials(trials: Sequence[TrialRecord]) -> Gate:
-    """Trials whose own gates do not all hold: none."""
-    count = sum(not trial["valid"] for trial in trials)
-    return kind_of("suspect_trials").held(count)
 
 
 def answers(run: RunFiles) -> Gate:
@@ -153,41 +148,36 @@ def _chance(quarters: pl.DataFrame) -> float:
     return float((alone**2).sum() / ((blocks - 1) * (_QUARTERS - 1)) / _QUARTERS)
 
 
-def verdicts(run: RunFiles) -> list[Verdict]:
+def verdicts(run: RunFiles) -> list[TrialVerdict]:
     """A row for each trial, replaced ones too, then one for each block, which is as good as its used trials."""
     fastest = max((trial.get("machine_speed", 0.0) for trial in run.used), default=0.0)
     rows = [
-        Verdict(
+        TrialVerdict(
             block=trial["block"],
             topology=trial["topology"],
             attempt=trial["attempt"],
             used=trial["used"],
-            valid=trial["valid"],
-            reasons=failed(trial["gates"]),
+            verdict=verdict_of(trial["gates"]),
+            reasons=failing_gates(trial["gates"]),
             machine_speed=trial["machine_speed"] / fastest if "machine_speed" in trial and fastest else None,
         )
         for trial in sorted(run.trials, key=lambda trial: (trial["block"], trial["position"], trial["attempt"]))
     ]
     for block in sorted({trial["block"] for trial in run.used}):
         inside = [trial for trial in run.used if trial["block"] == block]
-        reasons = dict.fromkeys(reason for trial in inside for reason in failed(trial["gates"]))
+        reasons = dict.fromkeys(reason for trial in inside for reason in failing_gates(trial["gates"]))
         rows.append(
-            Verdict(
+            TrialVerdict(
                 block=block,
                 topology=None,
                 attempt=None,
                 used=True,
-                valid=all(trial["valid"] for trial in inside),
+                verdict=verdict_of_failed(reasons),
                 reasons=list(reasons),
                 machine_speed=None,
             )
         )
     return rows
-
-
-def failed(gates: Iterable[Gate]) -> list[str]:
-    """The names of the gates that do not hold."""
-    return [gate["name"] for gate in gates if not gate["ok"]]
 
 
 def _badness(gate: Gate) -> tuple[bool, bool, float]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hops.elements import numbers
-from hops.run.documents.gate import Gate
+from hops.run.documents.gate import NOISY, WRONG, Failing, Gate
 
 LAG_SHARE = 0.05
 EDGE_LAGS = 3
@@ -30,6 +30,8 @@ class Kind:
     Args:
         name: Name in `summary.json`.
         text: What the value is, in plain English.
+        fails: Verdict on a run in which the gate fails: NOISY only for gates about the machine and the generator's
+            timing.
         relation: How the value must stand to the limit.
         limit: The usual limit.
         why: What the figures would be worth without it.
@@ -40,6 +42,7 @@ class Kind:
 
     name: str
     text: str
+    fails: Failing
     relation: Literal["at most", "below"]
     limit: float
     why: str
@@ -79,7 +82,7 @@ class Kind:
         return f"{self.relation} {usual:g} {self.unit}".rstrip()
 
 
-_WRONG = "a fast wrong answer is not an answer"
+_ANSWERS = "a fast wrong answer is not an answer"
 _GENERATOR = "the load generator must not be the bottleneck"
 _WHOLE = "hop budgets must be complete"
 _WITNESSES = "parts that add up may still be the wrong ones"
@@ -89,11 +92,12 @@ _CLOCKS = "spans and arrivals of several machines are put on one time line"
 _TRIALS = "an experiment is only as good as its trials"
 
 GATES = (
-    Kind("parity", "answers that differ from the reference", "at most", 0, _WRONG),
-    Kind("tape_unsent", "journeys on the tape that were not sent", "at most", 0, _GENERATOR),
+    Kind("parity", "answers that differ from the reference", WRONG, "at most", 0, _ANSWERS),
+    Kind("tape_unsent", "journeys on the tape that were not sent", WRONG, "at most", 0, _GENERATOR),
     Kind(
         "tape_exhausted",
         "tape ran out early (1 = yes)",
+        WRONG,
         "at most",
         0,
         "users without a journey are no load",
@@ -101,6 +105,7 @@ GATES = (
     Kind(
         "start_lag_p99_ms",
         "start lag at p99",
+        NOISY,
         "below",
         1.0,
         _GENERATOR,
@@ -111,6 +116,7 @@ GATES = (
     Kind(
         "start_lag_mean_ms",
         "start lag in the mean",
+        NOISY,
         "below",
         0.4,
         _GENERATOR,
@@ -120,7 +126,8 @@ GATES = (
     ),
     Kind(
         "answer_lag_ms",
-        "answers read later than the edge gave them, median",
+        "client read lag, median",
+        NOISY,
         "below",
         1.0,
         _GENERATOR,
@@ -129,10 +136,11 @@ GATES = (
         f"or {EDGE_LAGS} times what the edge itself needs to read an answer",
         remedy=_REPEAT,
     ),
-    Kind("generator_cores", "CPU of the load generator", "below", 0.8, _GENERATOR, unit="cores", remedy=_REPEAT),
+    Kind("generator_cores", "CPU of the load generator", NOISY, "below", 0.8, _GENERATOR, unit="cores", remedy=_REPEAT),
     Kind(
         "late_customers",
         "journeys that had to open their customer's connections",
+        WRONG,
         "below",
         0.01,
         "on a warm visit the connections are open already",
@@ -140,34 +148,37 @@ GATES = (
         remedy="Connections are opened anew after a failed journey, and where more journeys are under way than "
         "customers were made ready: lower the load, or give visit=first.",
     ),
-    Kind("failure_share", "failed journeys", "below", 0.001, "fast failures flatter the latencies", unit="%"),
-    Kind("spans_lost", "lost spans", "at most", 0, _WHOLE),
-    Kind("orphan_share", "orphaned spans", "at most", 0, _WHOLE, unit="%"),
-    Kind("spans_missing", "traces that lack a span of their kind", "at most", 0, _WHOLE),
-    Kind("spans_outside", "spans outside of their callers'", "at most", 0, "a machine has one clock"),
-    Kind("budget_gap_ns", "largest budget imbalance", "at most", 0, _WHOLE, unit="ns"),
+    Kind("failure_share", "failed journeys", WRONG, "below", 0.001, "fast failures flatter the latencies", unit="%"),
+    Kind("spans_lost", "lost spans", WRONG, "at most", 0, _WHOLE),
+    Kind("orphan_share", "orphaned spans", WRONG, "at most", 0, _WHOLE, unit="%"),
+    Kind("spans_missing", "traces that lack a span of their kind", WRONG, "at most", 0, _WHOLE),
+    Kind("spans_outside", "spans outside of their callers'", WRONG, "at most", 0, "a machine has one clock"),
+    Kind("budget_gap_ns", "largest budget imbalance", WRONG, "at most", 0, _WHOLE, unit="ns"),
     Kind(
         "network_off_ns",
         "largest disagreement of a budget with the emulated network",
+        WRONG,
         "at most",
         0,
         "what the network took is known exactly",
         unit="ns",
     ),
-    Kind("edge_unmatched", "requests missing from traces or edge log", "at most", 0, _WITNESSES),
+    Kind("edge_unmatched", "requests missing from traces or edge log", WRONG, "at most", 0, _WITNESSES),
     Kind(
         "edge_off_ms",
         "largest disagreement of traces with client clock and edge log",
+        WRONG,
         "at most",
         EDGE_MS_PER_REQUEST,
         _WITNESSES,
         unit="ms",
         more=f" for each request, or {EDGE_SHARE:.0%} of the latency if that is more".replace("%", " %"),
     ),
-    Kind("unattributed_share", "unattributed time", "at most", 0.01, _WHOLE, unit="%"),
+    Kind("unattributed_share", "unattributed time", WRONG, "at most", 0.01, _WHOLE, unit="%"),
     Kind(
         "clock_offset_ms",
         "largest offset between the clocks of two nodes",
+        WRONG,
         "below",
         0.2,
         _CLOCKS,
@@ -177,15 +188,17 @@ GATES = (
     Kind(
         "bypassed_calls",
         "calls that bypassed a sidecar",
+        WRONG,
         "at most",
         0,
         _MESH,
         remedy="The hop budget names them: in a mesh every wire but that from client to edge has a sidecar at an end.",
     ),
-    Kind("invariants_broken", "broken invariants", "at most", 0, _WRONG),
+    Kind("invariants_broken", "broken invariants", WRONG, "at most", 0, _ANSWERS),
     Kind(
         "silent_sidecars",
         "sidecars without statistics",
+        WRONG,
         "at most",
         0,
         "what was not measured proves nothing",
@@ -194,6 +207,7 @@ GATES = (
     Kind(
         "config_refused",
         "configuration updates that sidecars refused",
+        WRONG,
         "at most",
         0,
         "a sidecar that refuses an update keeps its old configuration",
@@ -202,15 +216,17 @@ GATES = (
     Kind(
         "unencrypted_sidecars",
         "inbound sidecars without a TLS handshake",
+        WRONG,
         "at most",
         0,
         _MESH,
         remedy="Either nobody called the component, or callers reached it in plaintext; the hop budget tells which.",
     ),
-    Kind("steal_share", "CPU steal", "below", 0.02, _PROCESSOR, unit="%", remedy=_REPEAT),
+    Kind("steal_share", "CPU steal", NOISY, "below", 0.02, _PROCESSOR, unit="%", remedy=_REPEAT),
     Kind(
         "other_cores",
         "CPU of other programs",
+        NOISY,
         "below",
         0.25,
         _PROCESSOR,
@@ -221,25 +237,27 @@ GATES = (
     Kind(
         "disk_stall_share",
         "seconds in which the disk stalled",
+        NOISY,
         "below",
         0.01,
         "commits wait for the disk, and p99 of what writes with them",
         unit="%",
         remedy=_REPEAT,
     ),
-    Kind("suspect_trials", "trials that are SUSPECT", "at most", 0, _TRIALS, remedy="retry=1 repeats them."),
     Kind(
         "answers_differ",
         "distinct answer digests beyond the first",
+        WRONG,
         "at most",
         0,
-        _WRONG,
+        _ANSWERS,
         remedy="The journeys are named below. In a target file, ignore leaves out what need not be the same.",
     ),
-    Kind("code_changed", "distinct commits beyond the first", "at most", 0, _TRIALS),
+    Kind("code_changed", "distinct commits beyond the first", WRONG, "at most", 0, _TRIALS),
     Kind(
         "block_spread_share",
         "spread of p50 over blocks beyond chance, worst topology",
+        NOISY,
         "below",
         0.15,
         "blocks must repeat the same thing",
@@ -249,6 +267,7 @@ GATES = (
     Kind(
         "block_worst_share",
         "p50 of one block against the other blocks' beyond chance, worst topology",
+        NOISY,
         "below",
         0.1,
         "one bad block leaves the intervals of p99 too narrow",
@@ -262,7 +281,7 @@ _BY_NAME = {kind.name: kind for kind in GATES}
 
 def kind_of(name: str) -> Kind:
     """What holds for a gate; one of another version stands under its bare name."""
-    return _BY_NAME.get(name) or Kind(name, name, "at most", 0, "")
+    return _BY_NAME.get(name) or Kind(name, name, WRONG, "at most", 0, "")
 
 
 def gate_name(name: str) -> str:

@@ -1,4 +1,4 @@
-"""What must hold before a figure may be trusted: an experiment is VALID, or SUSPECT with reasons."""
+"""What must hold before a figure may be trusted."""
 
 from __future__ import annotations
 
@@ -180,11 +180,6 @@ def left_out(evidence: Evidence) -> list[LeftOut]:
     if evidence.sidecars is not None and not evidence.sidecars.encrypted:
         gates.append(LeftOut(name="unencrypted_sidecars", reason="the sidecars ran without mTLS"))
     return gates
-
-
-def is_valid(gates: Sequence[Gate]) -> bool:
-    """Whether every gate holds."""
-    return all(gate["ok"] for gate in gates)
 
 
 def _gates(evidence: Evidence) -> Iterator[Gate]:

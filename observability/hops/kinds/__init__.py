@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Group
 
     from hops.report.view import Kind
+    from hops.run.documents.gate import Verdict
     from hops.run.documents.summary import Summary
     from hops.run.files import RunFiles
 
@@ -85,11 +86,11 @@ def analyse(run: RunFiles, *, name: str) -> Summary:
     return summarise(run, name=name, pairs_of=kind.pairs_of, figures_of=kind.figures_of)
 
 
-def make_report(folder: Path) -> tuple[Path, bool]:
+def make_report(folder: Path) -> tuple[Path, Verdict]:
     """Makes the report of a run of any kind from its files, and its summary if it has one.
 
     Returns:
-        The page, and whether the figures may be trusted.
+        The page, and the verdict.
 
     Raises:
         HopsError: A file is missing, cut short, or of another schema.
@@ -100,9 +101,11 @@ def make_report(folder: Path) -> tuple[Path, bool]:
 
     for name, where in DOCUMENTS.items():
         if (folder / f"{name}.json").is_file():
-            made: tuple[Path, bool] = import_module(f"{__name__}.{where}.report").make_report(folder / f"{name}.json")
+            made: tuple[Path, Verdict] = import_module(f"{__name__}.{where}.report").make_report(
+                folder / f"{name}.json"
+            )
             return made
     run = read_run(folder)
     summary = analyse(run, name=run.manifest["name"])
     write_summary(summary, folder / SUMMARY)
-    return write_report(run, summary, folder, kind_of(run)), summary["valid"]
+    return write_report(run, summary, folder, kind_of(run)), summary["verdict"]

@@ -100,8 +100,8 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     ),
     (
         "gate",
-        "A condition that a trial must meet. If all hold, the run is VALID; otherwise it is SUSPECT, and its figures "
-        "may be wrong.",
+        "A condition that a trial must meet. If all hold, the run is VALID. If only gates about the machine fail, it "
+        "is NOISY: latencies may be too high. Otherwise it is WRONG.",
     ),
     ("core-hour", "One CPU core fully used for an hour."),
     (

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from hops.elements.element import Section
+from hops.gates.verdict import Doubt, worst_verdict
 from hops.report import chart
 from hops.report.facts import machine_facts
 from hops.report.sections.setup import setup_table
 from hops.report.write import Page, write_page
+from hops.run.documents.gate import Verdict
 from hops.run.switches import switches_text
 
 
@@ -21,8 +23,8 @@ def write_plain(
     question: str,
     sections: Sequence[Section],
     sound: str,
-    doubts: Sequence[str],
-) -> tuple[Path, bool]:
+    doubts: Sequence[Doubt],
+) -> tuple[Path, Verdict]:
     """Writes the page of a run, whole or not at all.
 
     Args:
@@ -35,7 +37,7 @@ def write_plain(
         doubts: Why the figures may not be trusted.
 
     Returns:
-        The page, and whether the figures may be trusted.
+        The page, and the verdict.
 
     Raises:
         OSError: The disk is full, or the folder cannot be written.
@@ -44,14 +46,16 @@ def write_plain(
     facts = dict(machine_facts(document["manifest"]))
     if switches := document["manifest"].get("switches"):
         facts |= {"workload": document["manifest"]["workload"], "switches": switches_text(switches)}
+    verdict = worst_verdict(doubt.verdict for doubt in doubts)
+    first = next((f"{doubt.text}." for doubt in doubts if doubt.verdict == verdict), sound)
     page = Page(
         name=document["name"],
         kind=kind,
         question=question,
         measured=list(document["manifest"]["topologies"]),
-        valid=not doubts,
-        verdict=f"SUSPECT: {doubts[0]}." if doubts else f"VALID: {sound}",
+        verdict=verdict,
+        trust=f"{verdict}: {first}",
         facts=[("machine", facts["machine"]), ("measured", facts["when"])],
         sections=[*sections, Section("setup", "What was measured", [setup_table(list(facts.items()))])],
     )
-    return write_page(page, folder), not doubts
+    return write_page(page, folder), verdict

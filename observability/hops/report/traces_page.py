@@ -19,6 +19,7 @@ from hops.report.encodings import amount, label, row_each, stacked
 from hops.report.palette import group_class, group_fill, looks
 from hops.report.sections.exemplar import waterfall
 from hops.report.write import Page, write_html
+from hops.run.documents.gate import VALID
 from hops.sources.trace_set import TraceSet
 from hops.tables.budget import band_name, by_group
 from hops.tables.of_traces.operations import operation_parts_table, operations_table, tail_text
@@ -55,8 +56,8 @@ def write_traces_page(
         kind="traces",
         question=QUESTION,
         measured=[plural(len(read.traces), "trace")],
-        valid=True,
-        verdict="",
+        verdict=VALID,
+        trust="",
         facts=[("spans", f"{read.spans:,}"), ("formats", ", ".join(read.formats) or "–")],
         sections=sections,
     )

@@ -8,15 +8,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hops.conclusions.notes import verdict_sentence
+from hops.conclusions.wording import mark_lines
 from hops.elements.element import Section
 from hops.elements.markdown import markdown
 from hops.elements.renamed import in_words_of
+from hops.gates.verdict import MEANING
 from hops.report import chart
 from hops.report.contents import all_sections
 from hops.report.csv_files import write_csv_files
 from hops.report.facts import http_fact, load_facts, machine_facts, mesh_fact, network_fact, replicas_fact
 from hops.report.templates import render, source
 from hops.report.view import Kind, View
+from hops.run.documents.gate import Verdict
 from hops.run.documents.summary import Summary
 from hops.run.files import RunFiles
 from hops.run.rows import write_whole
@@ -35,8 +38,8 @@ class Page:
         kind: What the page calls its kind.
         question: Question that it answers.
         measured: Topologies that it is about.
-        valid: Whether the figures may be trusted.
-        verdict: The same in a sentence that begins with `VALID: ` or `SUSPECT: `; empty if there are no gates.
+        verdict: Whether the figures may be trusted.
+        trust: The same in a sentence that begins with the verdict; empty if there are no gates.
         facts: The run in a few lines, below the title.
         sections: Sections in order.
     """
@@ -45,8 +48,8 @@ class Page:
     kind: str
     question: str
     measured: Sequence[str]
-    valid: bool
-    verdict: str
+    verdict: Verdict
+    trust: str
     facts: Sequence[tuple[str, str]]
     sections: Sequence[Section]
 
@@ -75,8 +78,8 @@ def write_report(run: RunFiles, summary: Summary, folder: Path, kind: Kind) -> P
         kind=(kind.called or summary["kind"]) + of_what,
         question=in_words_of(kind.question, compared),
         measured=view.measured,
-        valid=summary["valid"],
-        verdict=verdict_sentence(summary),
+        verdict=summary["verdict"],
+        trust=verdict_sentence(summary),
         facts=facts(view),
         sections=all_sections(view),
     )
@@ -93,7 +96,7 @@ def write_page(page: Page, folder: Path) -> Path:
         OSError: The disk is full, or the folder cannot be written.
     """
     title = _title(page)
-    lines = [page.verdict, *(f"{name}: {text}" for name, text in page.facts)]
+    lines = [page.trust, *(f"{name}: {text}" for name, text in page.facts)]
     files = write_csv_files(page.sections, folder / CSV)
     write_html(page, folder / PAGE)
     _write(folder / MARKDOWN, markdown(title, lines, page.sections, [file.name for file in files]))
@@ -110,6 +113,7 @@ def write_html(page: Page, file: Path) -> None:
         "report.html",
         page=page,
         title=_title(page),
+        meaning=MEANING[page.verdict],
         style=source("style.css"),
         script=source("sort.js"),
         written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -139,7 +143,7 @@ def facts(view: View) -> list[tuple[str, str]]:
 
 def _title(page: Page) -> str:
     title = f"{' · '.join(page.measured)}: {page.name}"
-    return title if page.valid else f"SUSPECT: {title}"
+    return mark_lines(page.verdict, [title])[0]
 
 
 def _write(path: Path, text: str) -> None:

@@ -183,7 +183,6 @@ class _Run:
                 "attempt": 1,
                 "position": position,
                 "used": True,
-                "valid": fails is None,
                 "gates": _gates(fails),
                 "gates_left_out": [],
                 "began": _time(self._begins_ns),

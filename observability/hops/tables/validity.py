@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hops.conclusions.notes import suspect_sentences, verdict_sentence
+from hops.conclusions.notes import failing_trials, verdict_sentence
 from hops.conclusions.wording import listed, plural
 from hops.elements.element import Element, Heading, Points, Terms, Text
 from hops.elements.table import Cell, Column, Table, words
-from hops.gates.experiment import failed
 from hops.gates.limits import gate_name, kind_of
+from hops.gates.verdict import failing_gates
 from hops.run.documents.gate import Gate
 from hops.tables.view import SummaryView
 
@@ -32,7 +32,7 @@ def validity_elements(view: SummaryView) -> list[Element]:
 
 
 def failing_elements(view: SummaryView) -> list[Element]:
-    """The verdict, and if it is SUSPECT the gates that fail, what to do about them, and each trial with its reasons."""
+    """The verdict, and unless it is VALID the gates that fail, what to do, and each trial with its reasons."""
     elements: list[Element] = [Text(verdict_sentence(view.summary), tone="verdict")]
     failing = [gate for gate in view.summary["gates"] if not gate["ok"]]
     elements += [
@@ -40,9 +40,8 @@ def failing_elements(view: SummaryView) -> list[Element]:
         for one in (gate_elements(failing, _trials(view)) if failing else ())
     ]
     elements += journeys_elements(view)
-    trials = [] if view.summary["valid"] else suspect_sentences(view.summary)
-    told = [text.removeprefix("SUSPECT: ") for text in trials]
-    return [*elements, Heading("In which trials"), Points(told, tone="sentences")] if told else elements
+    trials = failing_trials(view.summary) if failing else []
+    return [*elements, Heading("In which trials"), Points(trials, tone="sentences")] if trials else elements
 
 
 def journeys_elements(view: SummaryView) -> list[Element]:
@@ -86,8 +85,8 @@ def _trials(view: SummaryView) -> int:
 
 
 def trust_elements(view: SummaryView) -> list[Element]:
-    """What stands below the figures of an experiment: the verdict, the gates, and each SUSPECT trial."""
-    return [*validity_elements(view), Points(suspect_sentences(view.summary))]
+    """What stands below the figures of an experiment: the verdict, the gates, and each trial in which one fails."""
+    return [*validity_elements(view), Points(failing_trials(view.summary))]
 
 
 def gate_elements(gates: Sequence[Gate], trials: int, what: str = "trial") -> list[Element]:
@@ -98,7 +97,7 @@ def gate_elements(gates: Sequence[Gate], trials: int, what: str = "trial") -> li
         trials: How many trials there were.
         what: What a trial is called.
     """
-    fail = [kind_of(name) for name in failed(gates)]
+    fail = [kind_of(name) for name in failing_gates(gates)]
     remedies = [
         f"{'; '.join(kind.text for kind in fail if kind.remedy == remedy)}: {remedy}"
         for remedy in dict.fromkeys(kind.remedy for kind in fail if kind.remedy)
@@ -118,8 +117,10 @@ def gates_table(gates: Sequence[Gate], trials: int, what: str) -> Table:
                 Cell(kind.number(gate["value"]), gate["value"]),
                 Cell(kind.limit_text(gate["limit"]), gate["limit"]),
                 words("yes") if gate["ok"] else words("FAILS", "bad"),
+                words(kind.fails),
             ]
         )
     columns = [Column("gate", numeric=False), Column("worst value"), Column("limit"), Column("holds", numeric=False)]
+    columns.append(Column("if it fails", numeric=False, spare=1))
     caption = "Gates" if trials == 1 else f"Gates of the experiment, each by its worst {what}"
     return Table("gates", caption, columns, rows)

@@ -19,7 +19,7 @@ from hops.terminal.render import rendered
 
 
 def compare(summary: Summary) -> Group:
-    """Conclusions, latencies, shown differences, break-even distances, cost, sidecars, gates, suspect trials.
+    """Conclusions, latencies, shown differences, break-even distances, cost, sidecars, gates and failing trials.
 
     Args:
         summary: A summary as in `summary.json`.

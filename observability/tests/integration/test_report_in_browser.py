@@ -43,7 +43,7 @@ MODES = {
     "dark": {"viewport": WIDE, "color_scheme": "dark"},
     "phone": {"viewport": PHONE, "color_scheme": "light"},
 }
-NAMED = ("compare", "bench", "suspect", "ladder", "rtt")
+NAMED = ("compare", "bench", "noisy", "ladder", "rtt")
 ALL = (*NAMED, "stress")
 OPEN_ALL = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
 # Marks one text of each look. Thousands of cells look alike, and axe takes milliseconds for the contrast of each.
@@ -81,9 +81,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     write_generated_run(root / "compare", topologies=("hybrid", "rest", "hybrid-transcoded"), journeys_per_trial=500)
     write_generated_run(root / "bench", topologies=("grpc",), blocks=1, journeys_per_trial=300, mesh="istio")
     failing = {(1, "rest"): "steal_share"}
-    write_generated_run(
-        root / "suspect", topologies=("rest", "grpc"), blocks=2, journeys_per_trial=200, failing=failing
-    )
+    write_generated_run(root / "noisy", topologies=("rest", "grpc"), blocks=2, journeys_per_trial=200, failing=failing)
     steps = ladder.synthetic_arms(("no-edge", "edge", "istio"))
     write_generated_run(root / "ladder", blocks=3, journeys_per_trial=300, kind="ladder", arms=steps)
     distant = rtt.synthetic_arms(("rest", "hybrid"), (0.0, 20.0, 50.0))
@@ -154,7 +152,7 @@ def test_long_names_push_nothing_out_of_sight(browser: Browser, tmp_path: Path, 
 
 
 # Every report and every mode once; all nine pairs take minutes and look at the same rules.
-@pytest.mark.parametrize(("name", "seen"), [("compare", "light"), ("suspect", "dark"), ("bench", "phone")])
+@pytest.mark.parametrize(("name", "seen"), [("compare", "light"), ("noisy", "dark"), ("bench", "phone")])
 def test_axe_finds_no_violation(browser: Browser, reports: dict[str, Path], name: str, seen: str) -> None:
     with Opened(browser, reports[name], **MODES[seen]) as opened:
         opened.page.evaluate(OPEN_ALL)
@@ -273,11 +271,11 @@ def test_all_is_there_without_a_script(browser: Browser, report: Path) -> None:
         assert opened.page.locator("#validity").inner_text().strip()
 
 
-def test_paper_is_white_and_says_suspect(browser: Browser, reports: dict[str, Path], tmp_path: Path) -> None:
-    with Opened(browser, reports["suspect"], viewport=WIDE, color_scheme="dark") as opened:
+def test_paper_is_white_and_says_noisy(browser: Browser, reports: dict[str, Path], tmp_path: Path) -> None:
+    with Opened(browser, reports["noisy"], viewport=WIDE, color_scheme="dark") as opened:
         opened.page.emulate_media(media="print", color_scheme="dark")
         assert opened.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-        assert "SUSPECT" in opened.page.locator("h1").inner_text()
-        assert "SUSPECT" in opened.page.locator(".verdict-line").inner_text()
+        assert "NOISY" in opened.page.locator("h1").inner_text()
+        assert "NOISY" in opened.page.locator(".verdict-line").inner_text()
         printed = opened.page.pdf(path=tmp_path / "report.pdf", prefer_css_page_size=True)
         assert len(printed) > 50_000

@@ -33,11 +33,12 @@ def command(
     seed: options.Seed = "1",
     resume: in_blocks.Resume = "",
     retry: in_blocks.Retry = "0",
+    strict: options.Strict = None,
     as_json: Json = False,
 ) -> None:
     """The command `studies`; `experiment.cli` has its help."""
     with options.reported_errors():
-        repeats = whole_number("retry", retry, 0, in_blocks.MOST_RETRIES)
+        repeats, is_strict = whole_number("retry", retry, 0, in_blocks.MOST_RETRIES), options.is_strict(strict)
         if resume:
             in_blocks.refuse_beside_resume(given)
             in_turn = InTurn.take_up(resume)
@@ -46,4 +47,4 @@ def command(
             count = whole_number("blocks", blocks, 1, MOST_BLOCKS) if blocks else chosen.blocks
             numbered = checked_seed(seed)
             in_turn = InTurn.begin([study_plan(one, chosen, count, numbered) for one in studies_named(study)])
-        in_turn.run(retry=repeats, as_json=as_json)
+        in_turn.run(retry=repeats, strict=is_strict, as_json=as_json)

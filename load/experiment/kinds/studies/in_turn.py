@@ -68,11 +68,12 @@ class InTurn:
         kept = read_json(folder.path / PLANS)
         return cls(folder, [plan_of(plan) for plan in kept["plans"]], kept["began"], kept["runs"])
 
-    def run(self, *, retry: int, as_json: bool) -> None:
+    def run(self, *, retry: int, strict: bool, as_json: bool) -> None:
         """Runs every replay that is not finished, shows the verdicts, and ends the program.
 
         Args:
-            retry: Times to repeat a SUSPECT trial.
+            retry: Times to repeat a trial in which a gate fails.
+            strict: Whether NOISY verdicts end with an exit code.
             as_json: Whether the document is printed as it is, instead.
         """
         try:
@@ -82,7 +83,7 @@ class InTurn:
                     self._replay(plan, retry)
             document = self._document()
             self._folder.write_json(DOCUMENT, document)
-            _, valid = make_report(self._folder.path)
+            _, verdict = make_report(self._folder.path)
         except BaseException:
             done = sum(map(self._is_finished, self._plans))
             self._folder.set_aside()
@@ -99,7 +100,7 @@ class InTurn:
             for run in self._runs.values():
                 out.print(f"Study:   {shown(RESULTS / run / 'report.html')}")
             options.print_places(out, path)
-        options.end(valid=valid)
+        options.end(verdict, strict=strict)
 
     def _replay(self, plan: Plan, retry: int) -> None:
         if plan.name in self._runs:

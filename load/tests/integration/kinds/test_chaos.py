@@ -31,7 +31,7 @@ def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, base: int, **settings: 
     monkeypatch.setattr(chaos, "RESULTS", tmp_path)
     arguments = [part for name, value in settings.items() for part in (f"--{name}", value)]
     done = CliRunner(env={"SHOP_PORT_BASE": str(base)}).invoke(app, ["chaos", *arguments, "--json"])
-    # A busy machine makes latencies suspect (3); that anything is lost or doubled is 1.
+    # A busy machine makes a run NOISY, which is 3 where CI=true; that anything is lost or doubled is 1.
     assert done.exit_code in (0, 3), done.stderr
     assert "Traceback" not in done.stderr
     return {one["fault"]: one for one in json.loads(done.stdout)["struck"]}

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from experiment.cli import app
 from experiment.commands import in_steps
-from experiment.commands.options import SUSPECT
+from experiment.commands.options import DOUBTFUL
 from experiment.generator.shopload import BINARY
 from experiment.kinds import soak
 from mesh.description.ports import Ports
@@ -28,7 +28,7 @@ def test_every_component_is_looked_at_and_a_short_load_tells_no_growth(
     monkeypatch.setattr(soak, "SHORTEST_MIN", 0.1)
     arguments = ["soak", "--topologies", "grpc", "--minutes", "0.2", "--json"]
     done = CliRunner(env={"SHOP_PORT_BASE": str(shop_ports.base)}).invoke(app, arguments)
-    assert done.exit_code == SUSPECT, done.stderr
+    assert done.exit_code == DOUBTFUL, done.stderr
     (one,) = json.loads(done.stdout)["soaked"]
     assert (one["failed"], one["broken"]) == (0, [])
     gates = {gate["name"] for gate in one["gates"]}

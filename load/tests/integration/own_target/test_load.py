@@ -80,7 +80,7 @@ def loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Loaded:
         file = tmp_path / "library.yaml"
         file.write_text(text, encoding="utf-8")
         done = CliRunner().invoke(
-            app, ["load", str(file), "--rate", "100", "--warmup", "1s", "--duration", "2s", *options]
+            app, ["load", str(file), "--rate", "100", "--warmup", "1s", "--duration", "2s", "--strict", "off", *options]
         )
         assert not [one for one in psutil.Process().children(recursive=True) if "shopload" in one.name()]
         return done
@@ -91,7 +91,7 @@ def loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Loaded:
 def test_two_targets_get_the_same_journeys_and_give_the_same_answers(loaded: Loaded, text: str, tmp_path: Path) -> None:
     here = text[text.index("  here:") : text.index("tables:")]
     done = loaded(text.replace("tables:", here.replace("here:", "again:") + "tables:"), "--json")
-    assert done.exit_code in (0, 3), done.stderr  # a busy machine makes it SUSPECT
+    assert done.exit_code == 0, done.stderr
     summary = json.loads(done.stdout)
     (folder,) = (tmp_path / "results").glob("2*-library")
     run = read_run(folder)

@@ -64,11 +64,11 @@ def test_a_target_with_tls(
         f"http: 2\nca_certificate: {shop.ca_certificate}\njourneys:\n  look: {{steps: [{', '.join(steps)}]}}\n",
         encoding="utf-8",
     )
-    loading = ["load", str(target), "--rate", "20", "--warmup", "1s", "--duration", "2s", "--json"]
+    loading = ["load", str(target), "--rate", "20", "--warmup", "1s", "--duration", "2s", "--strict", "off", "--json"]
     done = CliRunner().invoke(app, loading)
     target.write_text(target.read_text().replace(str(shop.ca_certificate), str(tmp_path / "product.pb")))
     refused = CliRunner().invoke(app, loading)
-    assert done.exit_code in (0, 3), done.stderr  # a busy machine makes it SUSPECT
+    assert done.exit_code == 0, done.stderr
     (one,) = json.loads(done.stdout)["topologies"].values()
     assert one["journeys"]["all"]["count"] == 40
     (results,) = (tmp_path / "results").glob("2*-edge")

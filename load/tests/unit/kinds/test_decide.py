@@ -23,7 +23,7 @@ from hops.synthetic.run import write_generated_run
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    """A folder of results: a comparison, one that is SUSPECT, one at a distance of 1 ms, and a bench."""
+    """A folder of results: a comparison, one that is NOISY, one at a distance of 1 ms, and a bench."""
     root = tmp_path_factory.mktemp("results")
     made = {
         "20260101T000000Z-compare": {},
@@ -85,10 +85,21 @@ def test_it_prints_a_line_for_each_question():
         assert f"\n{about} " in done.stdout
 
 
-def test_a_suspect_run_is_marked_and_exits_with_3():
-    done = invoke(run="20260102T000000Z-compare")
-    assert done.exit_code == 3
-    assert "whole mix     SUSPECT: " in done.stdout
+def test_a_noisy_run_is_marked_and_exits_with_3_if_that_is_strict():
+    done = invoke("--strict", "off", run="20260102T000000Z-compare")
+    assert done.exit_code == 0
+    assert "whole mix     NOISY: " in done.stdout
+    assert invoke("--strict", "on", run="20260102T000000Z-compare").exit_code == 3
+
+
+def test_a_run_of_an_earlier_version_is_judged_anew(results, tmp_path, monkeypatch):
+    name = "20260102T000000Z-compare"
+    shutil.copytree(results / name, tmp_path / name)
+    summary = json.loads((results / name / SUMMARY).read_text(encoding="utf-8"))
+    del summary["verdict"]
+    (tmp_path / name / SUMMARY).write_text(json.dumps(summary | {"valid": False}), encoding="utf-8")
+    monkeypatch.setattr(decide, "RESULTS", tmp_path)
+    assert "whole mix     NOISY: " in invoke("--strict", "off", run=name).stdout
 
 
 def test_a_workload_s_networks_hold_unless_one_is_given():

@@ -16,13 +16,14 @@ from hops.synthetic.run import write_generated_run
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """The same run twice, one with 4 ms more before the orders' database, one suspect, one of a single block."""
+    """The same run twice, one with 4 ms more before the orders' database, one noisy, one wrong, one block."""
     root = tmp_path_factory.mktemp("runs")
     common = {"topologies": ["hybrid"], "journeys_per_trial": 800, "seed": 5}
     return {
         "plain": write_generated_run(root / "plain", blocks=4, **common),
         "slow": write_generated_run(root / "slow", blocks=4, delays_ms={"hybrid": {"db:order": 4.0}}, **common),
-        "suspect": write_generated_run(root / "suspect", blocks=4, failing={(2, "hybrid"): "steal_share"}, **common),
+        "noisy": write_generated_run(root / "noisy", blocks=4, failing={(2, "hybrid"): "steal_share"}, **common),
+        "wrong": write_generated_run(root / "wrong", blocks=4, failing={(2, "hybrid"): "parity"}, **common),
         "single": write_generated_run(root / "single", blocks=1, **common),
     }
 
@@ -42,11 +43,15 @@ def test_the_other_way_round_and_without_a_threshold_it_exits_with_0(runs):
     assert invoke("--a", runs["plain"], "--b", runs["slow"]).exit_code == 0
 
 
-def test_a_suspect_run_exits_with_3_unless_allowed(runs):
-    done = invoke("--a", runs["plain"], "--b", runs["suspect"], "--threshold", "10%")
-    assert done.exit_code == 3
-    assert "SUSPECT" in done.stdout
-    assert invoke("--a", runs["plain"], "--b", runs["suspect"], "--allow-suspect", "yes").exit_code == 0
+@pytest.mark.parametrize(
+    ("name", "strict", "code"), [("noisy", "off", 0), ("noisy", "on", 3), ("wrong", "off", 3), ("wrong", "on", 3)]
+)
+def test_a_doubtful_run_exits_with_3_unless_allowed(runs, name, strict, code):
+    done = invoke("--a", runs["plain"], "--b", runs[name], "--threshold", "10%", "--strict", strict)
+    assert done.exit_code == code
+    assert f"{name.upper()}: " in done.stdout
+    allowed = invoke("--a", runs["plain"], "--b", runs[name], "--strict", strict, "--allow-wrong", "yes")
+    assert allowed.exit_code == 0
 
 
 def test_a_threshold_that_nothing_could_be_held_to_does_not_pass(runs):
@@ -87,7 +92,7 @@ def test_a_file_cut_short_exits_with_1_and_its_name(runs, tmp_path):
         (["--threshold", "ten%"], "threshold=ten% is not valid"),
         (["--metrics", "p50"], "add threshold=10%"),
         (["--threshold", "10%", "--metrics", "p51"], "metrics=p51 is not known"),
-        (["--allow-suspect", "perhaps"], "allow-suspect=perhaps is not valid"),
+        (["--allow-wrong", "perhaps"], "allow-wrong=perhaps is not valid"),
     ],
 )
 def test_bad_input_exits_with_2(runs, arguments, words):

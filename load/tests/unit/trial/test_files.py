@@ -16,6 +16,7 @@ import pytest
 from experiment.plan.arms_in_blocks import Arm, Planned
 from experiment.trial.files import RECORD, TrialFiles
 from experiment.trial.resources import Origin
+from hops.gates.verdict import failing_gates
 from mesh.description.switches import Switches
 from mesh.description.topology import load_topology
 
@@ -36,7 +37,12 @@ def test_a_finished_trial_has_its_record_and_its_rows(tmp_path: Path) -> None:
     finish(files, planned)
     record = files.record("2-rest")
     assert record is not None
-    assert (record["block"], record["topology"], record["attempt"], record["valid"]) == (2, "rest", 1, True)
+    assert (record["block"], record["topology"], record["attempt"], failing_gates(record["gates"])) == (
+        2,
+        "rest",
+        1,
+        [],
+    )
     frames = dict(files.frames([planned]))
     assert set(frames) == {"journeys", "hops", "resources", "calls"}
     assert frames["journeys"].columns[:2] == ["block", "topology"]
@@ -68,9 +74,9 @@ def test_a_later_attempt_replaces_the_first_which_is_kept(tmp_path: Path) -> Non
     files, planned = TrialFiles(tmp_path), Planned(1, 1, REST)
     finish(files, planned, failures=1)
     finish(files, planned, attempt=2)
-    assert [(row["attempt"], row["used"], row["valid"]) for row in files.records()] == [
-        (1, False, False),
-        (2, True, True),
+    assert [(row["attempt"], row["used"], failing_gates(row["gates"])) for row in files.records()] == [
+        (1, False, ["failure_share"]),
+        (2, True, []),
     ]
     assert (tmp_path / "1-rest.attempt1" / RECORD).is_file()
 

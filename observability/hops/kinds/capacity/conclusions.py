@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from hops.conclusions.wording import plural
 from hops.elements import numbers
 from hops.gates.limits import gate_name, kind_of
+from hops.gates.verdict import Doubt, worst_verdict
 from hops.kinds.capacity.document import (
     PEAK_PARTS,
     STAIRS,
@@ -16,8 +17,8 @@ from hops.kinds.capacity.document import (
     by_load,
     claimed,
     confirmed,
+    doubts_about,
     generator_limits,
-    suspect_reasons,
     topologies,
 )
 
@@ -118,11 +119,15 @@ def _not_held(document: Document, name: str) -> str:
 SENTENCES: Mapping[Kind, Callable[[Document, str], str]] = {"sweep": _capacity, "stress": _most, "overload": _peak}
 
 
-def suspicions(document: Document) -> list[str]:
+def doubts(document: Document) -> list[Doubt]:
     """Why figures must not be trusted, topology by topology; empty if all are sound."""
-    reasons = [] if document["complete"] else ["the run was interrupted; what is here is what it had finished"]
-    told = {name: suspect_reasons(document, name) for name in topologies(document)}
-    return reasons + [f"{name}: {'; '.join(why)}" for name, why in told.items() if why]
+    interrupted = Doubt("the run was interrupted; what is here is what it had finished")
+    by_topology = {name: doubts_about(document, name) for name in topologies(document)}
+    return ([] if document["complete"] else [interrupted]) + [
+        Doubt(f"{name}: {'; '.join(one.text for one in of)}", worst_verdict(one.verdict for one in of))
+        for name, of in by_topology.items()
+        if of
+    ]
 
 
 def generator_sentence(document: Document) -> str:
@@ -132,4 +137,4 @@ def generator_sentence(document: Document) -> str:
         return ""
     gates = sorted({gate_name(gate) for step in limited for gate in generator_limits(step)})
     told = f"GENERATOR: in {plural(len(limited), 'step')} the generator could not keep up ({'; '.join(gates)})."
-    return f"{told} That makes no figure SUSPECT; see docs/experiments/capacity.md."
+    return f"{told} That makes no figure less trustworthy; see docs/experiments/capacity.md."

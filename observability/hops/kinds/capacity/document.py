@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict, cast
 
 from hops.analysis.cost import GENERATOR_GROUP, TOTAL, component_group
-from hops.gates.experiment import failed, worst_of
-from hops.gates.limits import gate_failure
+from hops.gates.experiment import worst_of
+from hops.gates.verdict import Doubt, doubt_of, failing_gates
 from hops.run.documents.trial import TrialRecord
 from hops.run.files import read_document
 
@@ -120,19 +120,19 @@ def claimed(document: Document, topology: str) -> list[Step]:
     return [] if step is None else [step]
 
 
-def suspect_reasons(document: Document, topology: str) -> list[str]:
+def doubts_about(document: Document, topology: str) -> list[Doubt]:
     """Why a topology's figures must not be trusted, or are not there; empty if they are sound."""
     result = document["results"].get(topology)
     if result is None:
-        return ["not finished"]
-    reasons = [f"stopped: {result['stopped']}"] if result["stopped"] else []
+        return [Doubt("not finished")]
+    doubts = [Doubt(f"stopped: {result['stopped']}")] if result["stopped"] else []
     if document["kind"] != "stress" and not result["stopped"] and result["rate"] is None:
-        reasons.append("no rate was confirmed" if document["kind"] == "sweep" else "no rate was held")
+        doubts.append(Doubt("no rate was confirmed" if document["kind"] == "sweep" else "no rate was held"))
     broken = dict.fromkeys(promise for step in by_load(document, topology) for promise in step["broken"])
-    reasons += [f"invariant broken: {promise}" for promise in broken]
+    doubts += [Doubt(f"invariant broken: {promise}") for promise in broken]
     told = (*GENERATOR_GATES, "invariants_broken")
     gates = worst_of(claimed(document, topology))
-    return reasons + [gate_failure(gate) for gate in gates if not gate["ok"] and gate["name"] not in told]
+    return doubts + [doubt_of(gate) for gate in gates if not gate["ok"] and gate["name"] not in told]
 
 
 def load_of(step: Step) -> float:
@@ -159,4 +159,4 @@ def gate_value(step: Step, name: str) -> float | None:
 
 def generator_limits(step: Step) -> list[str]:
     """The gates that say that the generator could not keep up."""
-    return [name for name in failed(step["gates"]) if name in GENERATOR_GATES]
+    return [name for name in failing_gates(step["gates"]) if name in GENERATOR_GATES]

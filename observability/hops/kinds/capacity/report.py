@@ -6,15 +6,17 @@ from pathlib import Path
 
 from hops.conclusions.wording import listed
 from hops.elements.element import Element, Section, Text
+from hops.gates.verdict import worst_verdict
 from hops.kinds.capacity.charts import figures
-from hops.kinds.capacity.conclusions import suspicions
+from hops.kinds.capacity.conclusions import doubts
 from hops.kinds.capacity.document import Document, read_capacity, topologies
-from hops.kinds.capacity.tables import VALID, messages_table, result_elements, steps_table, trust_elements
+from hops.kinds.capacity.tables import TRUSTED, messages_table, result_elements, steps_table, trust_elements
 from hops.report import chart
 from hops.report.facts import machine_facts
 from hops.report.sections import manifest as made_of
 from hops.report.sections import setup
 from hops.report.write import Page, write_page
+from hops.run.documents.gate import Verdict
 from hops.run.switches import switches_text
 
 QUESTIONS = {
@@ -29,11 +31,11 @@ ONE_MACHINE = (
 )
 
 
-def make_report(file: Path) -> tuple[Path, bool]:
+def make_report(file: Path) -> tuple[Path, Verdict]:
     """Makes the report of a sweep or a stress test from its document, beside it, each file whole or not at all.
 
     Returns:
-        The page, and whether the figures may be trusted.
+        The page, and the verdict.
 
     Raises:
         MalformedRunError: The document is cut short, or of another schema.
@@ -41,15 +43,16 @@ def make_report(file: Path) -> tuple[Path, bool]:
     """
     document = read_capacity(file)
     chart.restart_ids()
-    manifest, reasons = document["manifest"], suspicions(document)
+    manifest, reasons = document["manifest"], doubts(document)
+    verdict = worst_verdict(doubt.verdict for doubt in reasons)
     facts, machine = load_facts(document), machine_facts(manifest)
     page = Page(
         name=document["name"],
         kind=document["kind"],
         question=QUESTIONS[document["kind"]],
         measured=topologies(document),
-        valid=not reasons,
-        verdict=f"SUSPECT: {'; '.join(reasons)}" if reasons else VALID,
+        verdict=verdict,
+        trust=f"{verdict}: {'; '.join(doubt.text for doubt in reasons)}" if reasons else TRUSTED,
         facts=[facts[0], ("machine", dict(machine)["machine"]), ("measured", dict(machine)["when"])],
         sections=[
             Section("results", "Results", result_elements(document)),
@@ -60,7 +63,7 @@ def make_report(file: Path) -> tuple[Path, bool]:
             made_of.manifest_section(manifest),
         ],
     )
-    return write_page(page, file.parent), not reasons
+    return write_page(page, file.parent), verdict
 
 
 def load_facts(document: Document) -> list[tuple[str, str]]:

@@ -53,7 +53,6 @@ def step(
         attempt=1,
         position=1,
         used=True,
-        valid=True,
         gates=evaluate(evidence),
         gates_left_out=left_out(evidence),
         began="2026-11-21T04:00:00.000+00:00",

@@ -6,7 +6,7 @@ from hops.elements import numbers
 from hops.elements.element import Element, Points, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, whole, words
 from hops.gates.experiment import worst_of
-from hops.kinds.capacity.conclusions import generator_sentence, sentences, suspicions
+from hops.kinds.capacity.conclusions import doubts, generator_sentence, sentences
 from hops.kinds.capacity.document import (
     Document,
     Step,
@@ -20,7 +20,7 @@ from hops.kinds.capacity.document import (
 )
 from hops.tables.validity import gate_elements
 
-VALID = "VALID: the figures may be trusted."
+TRUSTED = "VALID: the figures may be trusted."
 LIMITS = {
     "shop": "the shop",
     "generator": "the generator",
@@ -38,10 +38,11 @@ def result_elements(document: Document) -> list[Element]:
 
 def trust_elements(document: Document) -> list[Element]:
     """Whether to trust the figures, and the gates of the steps that the results rest on."""
-    reasons, generator = [f"SUSPECT: {why}" for why in suspicions(document)], generator_sentence(document)
+    reasons = [f"{doubt.verdict}: {doubt.text}" for doubt in doubts(document)]
+    generator = generator_sentence(document)
     steps = [step for name in topologies(document) for step in claimed(document, name)]
     return [
-        Points(reasons) if reasons else Text(VALID, tone="verdict"),
+        Points(reasons) if reasons else Text(TRUSTED, tone="verdict"),
         *([Text(generator)] if generator else []),
         *(gate_elements(worst_of(steps), len(steps), "step") if steps else []),
     ]

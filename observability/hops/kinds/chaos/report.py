@@ -11,10 +11,12 @@ from typing import cast
 from hops.conclusions.wording import plural
 from hops.elements.element import Element, Points, Section
 from hops.elements.table import Cell, Column, Table, number, whole, words
-from hops.gates.experiment import failed, worst_of
+from hops.gates.experiment import worst_of
 from hops.gates.limits import gate_failure
+from hops.gates.verdict import Doubt, failing_gates, verdict_of
 from hops.kinds.chaos.document import Document, Struck
 from hops.report.plain import write_plain
+from hops.run.documents.gate import Verdict
 from hops.run.files import read_document
 from hops.tables.validity import gate_elements
 
@@ -22,18 +24,18 @@ OVER_WITHIN_S = 5.0
 """Seconds from the end of a fault until nothing may fail any more."""
 
 
-def make_report(file: Path) -> tuple[Path, bool]:
+def make_report(file: Path) -> tuple[Path, Verdict]:
     """Makes the page of a run from its document, beside it, each file whole or not at all.
 
     Returns:
-        The page, and whether nothing is wrong and the figures may be trusted.
+        The page, and the verdict.
 
     Raises:
         MalformedRunError: The document is cut short, or of another schema.
         OSError: The disk is full, or the folder cannot be written.
     """
     document = cast("Document", read_document(file, form=Document))
-    against = [*wrong(document), *doubts(document)]
+    against = [*map(Doubt, wrong(document)), *doubts(document)]
     question = "What do customers see of a fault, how soon is it over, and is anything lost or doubled?"
     sections = [
         Section("faults", "Faults", elements(document)),
@@ -41,7 +43,7 @@ def make_report(file: Path) -> tuple[Path, bool]:
         Section(
             "validity",
             "Why these figures can be trusted, or not",
-            [Points(against or sound(document)), *gates(document)],
+            [Points([*map(str, against)] or sound(document)), *gates(document)],
         ),
     ]
     return write_plain(file.parent, document, "chaos", question, sections, sound(document)[0] + ".", against)
@@ -71,11 +73,14 @@ def _wrong_with(one: Struck) -> list[str]:
     return found
 
 
-def doubts(document: Document) -> list[str]:
+def doubts(document: Document) -> list[Doubt]:
     """Other reasons not to trust the figures, in words; a broken promise is a gate as well, and `wrong` has it."""
-    count = Counter(name for one in document["struck"] for name in failed(one["gates"]))
+    count = Counter(name for one in document["struck"] for name in failing_gates(one["gates"]))
     return [
-        f"{gate_failure(gate)} (fails in {count[gate['name']]} of {plural(len(document['struck']), 'fault')})"
+        Doubt(
+            f"{gate_failure(gate)} (fails in {count[gate['name']]} of {plural(len(document['struck']), 'fault')})",
+            verdict_of([gate]),
+        )
         for gate in worst_of(document["struck"])
         if gate["name"] in count and gate["name"] != "invariants_broken"
     ]

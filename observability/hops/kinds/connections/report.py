@@ -10,9 +10,11 @@ import numpy as np
 
 from hops.elements.element import Element, Points, Section
 from hops.elements.table import Cell, Column, Table, words
+from hops.gates.verdict import Doubt
 from hops.kinds.connections.document import Document
 from hops.report.plain import write_plain
 from hops.run.documents import SCHEMA
+from hops.run.documents.gate import Verdict
 from hops.run.files import read_document
 from hops.tables.over_blocks import over_blocks
 
@@ -20,11 +22,11 @@ ALL = "all"
 KIB = 1024.0
 
 
-def make_report(file: Path) -> tuple[Path, bool]:
+def make_report(file: Path) -> tuple[Path, Verdict]:
     """Makes the page of a run from its document, beside it, each file whole or not at all.
 
     Returns:
-        The page, and whether the figures may be trusted.
+        The page, and the verdict.
 
     Raises:
         MalformedRunError: The document is cut short, or of another schema.
@@ -32,7 +34,7 @@ def make_report(file: Path) -> tuple[Path, bool]:
     """
     document = cast("Document", read_document(file, SCHEMA))
     restless = unsteady(document)
-    memory: list[Element] = [memory_table(document), *([Points(restless)] if restless else [])]
+    memory: list[Element] = [memory_table(document), *([Points([*map(str, restless)])] if restless else [])]
     question = "How much memory does each component have with so many open connections?"
     sound = "memory was steady at every number of connections."
     return write_plain(
@@ -40,10 +42,12 @@ def make_report(file: Path) -> tuple[Path, bool]:
     )
 
 
-def unsteady(document: Document) -> list[str]:
-    """Where memory had not come to rest, in words."""
+def unsteady(document: Document) -> list[Doubt]:
+    """Where memory had not come to rest."""
     return [
-        f"{one['topology']} at {one['connections']} connections in block {one['block']}: memory was still changing"
+        Doubt(
+            f"{one['topology']} at {one['connections']} connections in block {one['block']}: memory was still changing"
+        )
         for one in document["held"]
         if not one["steady"]
     ]

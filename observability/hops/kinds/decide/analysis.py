@@ -22,6 +22,7 @@ from hops.kinds.decide.ranking import Ranking, ranking, rankings
 from hops.kinds.decide.shrinking import FARTHER, Shrinking, shrinking
 from hops.run.documents import SCHEMA
 from hops.run.documents.estimate import Estimate
+from hops.run.documents.gate import Verdict
 from hops.run.documents.network import ChannelNetwork
 from hops.run.documents.summary import Summary
 from hops.run.fault_notice import fault_notice
@@ -89,7 +90,7 @@ class Decision(TypedDict):
 
     schema: int
     run: str
-    valid: bool
+    verdict: Verdict
     notice: str
     mode: str
     blocks: int
@@ -127,7 +128,7 @@ def decide(run: RunFiles, summary: Summary, customers: Customers) -> Decision:
     return Decision(
         schema=SCHEMA,
         run=run.path.name,
-        valid=summary["valid"],
+        verdict=summary["verdict"],
         notice=fault_notice(summary["switches"]),
         mode=summary["mode"],
         blocks=summary["blocks"],

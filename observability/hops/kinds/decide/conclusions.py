@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from hops.budget.parts import NETWORK_PART
-from hops.conclusions.wording import clause, in_ms, not_tested, plural, shown
+from hops.conclusions.wording import clause, in_ms, mark_lines, not_tested, plural, shown
 from hops.elements.numbers import excess, figure, p_value
 from hops.kinds.decide.analysis import Answer, Decision
 from hops.kinds.decide.ranking import Behind, Ranking
@@ -23,16 +23,15 @@ Told = Callable[[Estimate], str]
 
 def decision_title(decision: Decision) -> str:
     """What was decided from what: the run, its size, whether it can be trusted, the workload."""
-    verdict = "VALID" if decision["valid"] else "SUSPECT"
     loop = ", closed loop" if decision["rate"] is None else f" at {decision['rate']:g} journeys a second"
     count = len(decision["cheapest"]["values"])
     topologies = "1 topology" if count == 1 else f"{count} topologies"
-    size = f"{topologies}, {plural(decision['blocks'], 'block')}{loop}, {verdict}"
+    size = f"{topologies}, {plural(decision['blocks'], 'block')}{loop}, {decision['verdict']}"
     return f"Which one would we take? By {decision['run']} ({size}), for the workload {decision['workload']}:"
 
 
 def decision_lines(decision: Decision) -> list[tuple[str, str]]:
-    """What each line is about, and what it says; those of a SUSPECT run say so, each."""
+    """What each line is about, and what it says; in a run that is not VALID, each begins with its verdict."""
     numbers = {source: f"[{number}]" for number, source in enumerate(_sources(decision), 1)}
     lines = [(_scope(answer), _fastest(answer, numbers)) for answer in decision["answers"]]
     lines.append(("cheapest", _cheapest(decision["cheapest"], numbers)))
@@ -41,8 +40,8 @@ def decision_lines(decision: Decision) -> list[tuple[str, str]]:
         lines.append(("not shown", "; ".join(level)))
     if unanswered := _unanswered(decision):
         lines.append(("cannot say", "; ".join(unanswered)))
-    if not decision["valid"]:
-        lines = [(about, f"SUSPECT: {text}") for about, text in lines]
+    texts = mark_lines(decision["verdict"], (text for _, text in lines))
+    lines = [(about, text) for (about, _), text in zip(lines, texts, strict=True)]
     return [*lines, ("sources", "; ".join(f"{number} {source}" for source, number in numbers.items()))]
 
 

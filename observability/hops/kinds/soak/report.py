@@ -11,9 +11,11 @@ from hops.elements.numbers import figure
 from hops.elements.table import Cell, Column, Table, estimate, number, words
 from hops.gates.experiment import worst_of
 from hops.gates.limits import gate_failure
+from hops.gates.verdict import Doubt, verdict_of
 from hops.kinds.soak.document import Document, Soaked
 from hops.kinds.soak.trends import SETTLING, Trend, trend
 from hops.report.plain import write_plain
+from hops.run.documents.gate import Verdict
 from hops.run.files import read_document
 from hops.tables.validity import gate_elements
 
@@ -29,11 +31,11 @@ SLOWER = 0.05
 """Share of a latency by which it must grow over the whole load to count."""
 
 
-def make_report(file: Path) -> tuple[Path, bool]:
+def make_report(file: Path) -> tuple[Path, Verdict]:
     """Makes the page of a run from its document, beside it, each file whole or not at all.
 
     Returns:
-        The page, and whether nothing grows that should not.
+        The page, and the verdict.
 
     Raises:
         MalformedRunError: The document is cut short, or of another schema.
@@ -44,7 +46,11 @@ def make_report(file: Path) -> tuple[Path, bool]:
     question = "Does anything grow while the shop is under load for long?"
     sections = [
         Section("trends", "Trends", elements(document)),
-        Section("validity", "Why these figures can be trusted, or not", [Points(wrong or [SOUND]), *gates(document)]),
+        Section(
+            "validity",
+            "Why these figures can be trusted, or not",
+            [Points([*map(str, wrong)] or [SOUND]), *gates(document)],
+        ),
     ]
     return write_plain(file.parent, document, "soak", question, sections, f"{SOUND}.", wrong)
 
@@ -65,23 +71,25 @@ def gates(document: Document) -> list[Element]:
     return gate_elements(worst_of(document["soaked"]), len(document["soaked"]), "load")
 
 
-def doubts(document: Document) -> list[str]:
-    """What leaks, fails or is broken, and what disturbed the load, in words."""
-    found = []
+def doubts(document: Document) -> list[Doubt]:
+    """What leaks, fails or is broken, and what disturbed the load."""
+    against = []
     for one in document["soaked"]:
-        found += list(_leaks(one))
+        name = one["topology"]
+        against += [Doubt(leak) for leak in _leaks(one)]
         if one["failed"]:
-            found.append(f"{one['topology']}: {one['failed']:,} of {one['journeys']:,} journeys failed")
-        found += [f"{one['topology']}: {promise}: BROKEN" for promise in one["broken"]]
-        found += [
-            f"{one['topology']}: {gate_failure(gate)}"
+            against.append(Doubt(f"{name}: {one['failed']:,} of {one['journeys']:,} journeys failed"))
+        against += [Doubt(f"{name}: {promise}: BROKEN") for promise in one["broken"]]
+        against += [
+            Doubt(f"{name}: {gate_failure(gate)}", verdict_of([gate]))
             for gate in one["gates"]
             if not gate["ok"] and gate["name"] not in TOLD
         ]
         trends = [trend(one["at_s"], held["memory_mb"]) for held in one["held"].values()]
         if not all(found is not None and found.tells for found in trends):
-            found.append(f"{one['topology']}: too short to tell growth from what fills once; give minutes=60 or more")
-    return found
+            too_short = f"{name}: too short to tell growth from what fills once; give minutes=60 or more"
+            against.append(Doubt(too_short))
+    return against
 
 
 def _leaks(one: Soaked) -> Iterator[str]:

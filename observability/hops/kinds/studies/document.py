@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, Literal, TypedDict, cast, get_args
 
 from hops.run.documents.estimate import Estimate
+from hops.run.documents.gate import Verdict as RunVerdict
 from hops.run.documents.summary import Summary
 
 KIND: Final = "studies"
@@ -145,7 +146,7 @@ class Finished(Replayed):
     """A replayed study in the document over several: its folder, and whether its figures may be trusted."""
 
     run: str
-    valid: bool
+    verdict: RunVerdict
     blocks: int
     journeys: int
     trust: str

@@ -11,6 +11,7 @@ from hops.conclusions.notes import verdict_sentence
 from hops.conclusions.wording import listed, plural
 from hops.elements.element import Element, Points, Section, Text
 from hops.elements.table import Column, Table, whole, words
+from hops.gates.verdict import MEANING, worst_verdict
 from hops.kinds.studies.charts import effects
 from hops.kinds.studies.document import OUTCOMES, Finished, Verdict, Verdicts, replayed_in
 from hops.kinds.studies.tables import (
@@ -30,6 +31,8 @@ from hops.report.facts import machine_facts
 from hops.report.sections.setup import setup_table
 from hops.report.write import Page, write_page
 from hops.run.documents import SCHEMA
+from hops.run.documents.gate import VALID, WRONG
+from hops.run.documents.gate import Verdict as RunVerdict
 from hops.run.documents.summary import Summary
 from hops.run.files import SUMMARY, read_document, read_run
 from hops.terminal.render import rendered
@@ -48,7 +51,11 @@ def read_verdicts(path: Path) -> Verdicts:
     Raises:
         MalformedRunError: It is missing, cut short, or of another schema; names the file.
     """
-    return cast("Verdicts", read_document(path, SCHEMA))
+    document = read_document(path, SCHEMA)
+    for study in document["studies"]:
+        if "valid" in study:  # as earlier versions have it
+            study["verdict"] = VALID if study.pop("valid") else WRONG
+    return cast("Verdicts", document)
 
 
 def finished(folder: Path) -> Finished:
@@ -66,18 +73,18 @@ def finished(folder: Path) -> Finished:
         study=replayed["study"],
         verdicts=replayed["verdicts"],
         run=folder.name,
-        valid=summary["valid"],
+        verdict=summary["verdict"],
         blocks=summary["blocks"],
         journeys=run.journeys.height,
         trust=verdict_sentence(summary),
     )
 
 
-def make_report(file: Path) -> tuple[Path, bool]:
+def make_report(file: Path) -> tuple[Path, RunVerdict]:
     """Makes the page over all studies from their document, beside it, each file whole or not at all.
 
     Returns:
-        The page, and whether the figures may be trusted.
+        The page, and the verdict.
 
     Raises:
         MalformedRunError: The document is cut short, or of another schema.
@@ -86,7 +93,8 @@ def make_report(file: Path) -> tuple[Path, bool]:
     document = read_verdicts(file)
     chart.restart_ids()
     studies, facts = document["studies"], dict(machine_facts(document["manifest"]))
-    doubtful = [cited(one["study"]) for one in studies if not one["valid"]]
+    verdict = worst_verdict(one["verdict"] for one in studies)
+    doubtful = [cited(one["study"]) for one in studies if one["verdict"] == verdict]
     drawn = [(cited(one["study"]), one) for one in studies]
     trust = [f"{cited(one['study'])}: {one['trust']}" for one in studies]
     page = Page(
@@ -94,10 +102,10 @@ def make_report(file: Path) -> tuple[Path, bool]:
         kind="verdicts",
         question="Five published studies contradict each other on REST, GraphQL, gRPC and Thrift. Which claims hold?",
         measured=[cited(one["study"]) for one in studies],
-        valid=not doubtful,
-        verdict="VALID: every gate holds, in every trial of every study."
-        if not doubtful
-        else f"SUSPECT: do not rely on the figures of {listed(doubtful)}.",
+        verdict=verdict,
+        trust=f"{verdict}: {MEANING[verdict]}, in every trial of every study."
+        if verdict == VALID
+        else f"{verdict}: {listed(doubtful)}: {MEANING[verdict]}.",
         facts=[
             ("journeys", f"{sum(one['journeys'] for one in studies):,}"),
             ("machine", facts["machine"]),
@@ -110,7 +118,7 @@ def make_report(file: Path) -> tuple[Path, bool]:
             Section("setup", "What was measured", [setup_table(list(facts.items())), Text(ONE_MACHINE)]),
         ],
     )
-    return write_page(page, file.parent), not doubtful
+    return write_page(page, file.parent), verdict
 
 
 def verdict_elements(document: Verdicts, *pictures: Element) -> list[Element]:

@@ -12,10 +12,12 @@ from hops.analysis.comparisons import CPU, METRICS, Pair, judge, latency_pairs, 
 from hops.analysis.cost import TOTAL, used_by_group
 from hops.analysis.latencies import Latencies, latencies_of
 from hops.analysis.summary import check_run
-from hops.gates.experiment import experiment_gates, failed
+from hops.gates.experiment import experiment_gates
+from hops.gates.verdict import failing_gates, verdict_of_failed, worst_verdict
 from hops.kinds.two_runs.comparable import Differs, pairs, require_comparable, what_differs
 from hops.run.documents import SCHEMA
 from hops.run.documents.difference import Difference
+from hops.run.documents.gate import Verdict
 from hops.run.fault_notice import fault_notice
 from hops.run.files import RunFiles
 from hops.statistics.contrast import contrast, independent
@@ -49,7 +51,7 @@ class RunFacts(TypedDict):
 
     name: str
     blocks: int
-    valid: bool
+    verdict: Verdict
     reasons: list[str]
     notice: str
 
@@ -61,7 +63,7 @@ class RunsComparison(TypedDict):
     a: RunFacts
     b: RunFacts
     mode: str
-    valid: bool
+    verdict: Verdict
     differs: list[Differs]
     threshold: float | None
     metrics: list[str]
@@ -129,7 +131,7 @@ def compare_runs(a: RunFiles, b: RunFiles, threshold: Threshold | None = None) -
         a=facts[0],
         b=facts[1],
         mode=a.manifest["mode"],
-        valid=all(fact["valid"] for fact in facts),
+        verdict=worst_verdict(fact["verdict"] for fact in facts),
         differs=what_differs(a, b),
         threshold=None if threshold is None else threshold.share,
         metrics=[] if threshold is None else list(threshold.metrics),
@@ -173,6 +175,7 @@ def _row(name_a: str, name_b: str, pair: Pair) -> RunDifference:
 
 
 def _facts(run: RunFiles) -> RunFacts:
-    reasons = failed(experiment_gates(run))
+    reasons = failing_gates(experiment_gates(run))
+    verdict = verdict_of_failed(reasons)
     notice = fault_notice(run.manifest["switches"])
-    return RunFacts(name=run.path.name, blocks=run.blocks, valid=not reasons, reasons=reasons, notice=notice)
+    return RunFacts(name=run.path.name, blocks=run.blocks, verdict=verdict, reasons=reasons, notice=notice)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hops.conclusions.notes import visible_range
-from hops.conclusions.wording import listed, not_tested, plural, turned
+from hops.conclusions.wording import listed, mark_lines, not_tested, plural, turned
 from hops.elements import numbers
 from hops.elements.element import Element, Points, Section, Text
 from hops.elements.numbers import figure, times
 from hops.elements.table import Column, Table, estimate, number, table_of, texts, words
 from hops.gates.limits import gate_name
+from hops.gates.verdict import MEANING
 from hops.kinds.two_runs.analysis import RunDifference, RunFacts, RunsComparison, regressions, watched
+from hops.run.documents.gate import VALID
 from hops.tables.latency import chance, difference, metric_name, visible
 from hops.units import ALL
 
@@ -47,12 +49,12 @@ def headline(comparison: RunsComparison) -> list[str]:
     if comparison["mode"] == "closed":
         lines.append(_CLOSED)
     lines.append("Differences are b minus a, in ms, with 95 % intervals; the blocks of the two runs are independent.")
-    return lines if comparison["valid"] else [*lines, "SUSPECT: a gate failed, so do not rely on any figure below."]
+    verdict = comparison["verdict"]
+    return lines if verdict == VALID else [*lines, f"{verdict}: {MEANING[verdict]}."]
 
 
 def findings(comparison: RunsComparison) -> list[str]:
     """What is shown, by pair, in sentences."""
-    mark = "" if comparison["valid"] else "SUSPECT: "
     lines = []
     for name_a, name_b in _pairs(comparison):
         for metric in ("p50", "p99"):
@@ -62,7 +64,7 @@ def findings(comparison: RunsComparison) -> list[str]:
             tested = [row for row in rows if row["verdict"] != "unknown"]
             untested = [row["reason"] for row in rows if row["verdict"] == "unknown"]
             if not tested:
-                lines.append(f"{mark}{_pair(name_a, name_b)} at {metric}: {not_tested(untested)}.")
+                lines.append(f"{_pair(name_a, name_b)} at {metric}: {not_tested(untested)}.")
                 continue
             told = [_sentence(row) for row in tested if row["verdict"] in ("higher", "lower")]
             silent = len(tested) - len(told)
@@ -74,8 +76,8 @@ def findings(comparison: RunsComparison) -> list[str]:
                 )
             if untested:
                 told.append(f"{plural(len(untested), 'journey')} {not_tested(untested)}")
-            lines.append(f"{mark}{_pair(name_a, name_b)} at {metric}: {'; '.join(told)}.")
-    return lines
+            lines.append(f"{_pair(name_a, name_b)} at {metric}: {'; '.join(told)}.")
+    return mark_lines(comparison["verdict"], lines)
 
 
 def threshold_lines(comparison: RunsComparison) -> list[str]:
@@ -118,8 +120,10 @@ def _table(comparison: RunsComparison, name_a: str, name_b: str, metrics: Sequen
 
 
 def _facts(letter: str, facts: RunFacts) -> str:
-    verdict = "VALID" if facts["valid"] else "SUSPECT: " + "; ".join(gate_name(name) for name in facts["reasons"])
-    return f"{letter}: {facts['name']}, {plural(facts['blocks'], 'block')}, {verdict}"
+    why = "; ".join(map(gate_name, facts["reasons"]))
+    return f"{letter}: {facts['name']}, {plural(facts['blocks'], 'block')}, {facts['verdict']}" + (
+        f": {why}" if why else ""
+    )
 
 
 def _pairs(comparison: RunsComparison) -> list[tuple[str, str]]:

@@ -13,8 +13,10 @@ from hops.conclusions.wording import not_tested
 from hops.elements.element import Element, Points, Section
 from hops.elements.numbers import plain
 from hops.elements.table import Cell, Column, Table, number, whole, words
+from hops.gates.verdict import Doubt
 from hops.kinds.watch.document import Document, Waited, read_watched
 from hops.report.plain import write_plain
+from hops.run.documents.gate import Verdict
 from hops.tables.over_blocks import over_blocks
 
 PERCENTILES = ("p50", "p90", "p99")
@@ -28,11 +30,11 @@ Case = tuple[str, str, int]
 """Topology, way, watchers."""
 
 
-def make_report(file: Path) -> tuple[Path, bool]:
+def make_report(file: Path) -> tuple[Path, Verdict]:
     """Makes the page of a run from its document, beside it, each file whole or not at all.
 
     Returns:
-        The page, and whether the figures may be trusted.
+        The page, and the verdict.
 
     Raises:
         MalformedRunError: The document is cut short, or of another schema.
@@ -43,7 +45,9 @@ def make_report(file: Path) -> tuple[Path, bool]:
     question = "How late do customers learn of changes of their orders, and what does their waiting cost?"
     sections = [
         Section("lateness", "Lateness and cost", elements(document)),
-        Section("validity", "Why these figures can be trusted, or not", [Points(wrong or sound(document))]),
+        Section(
+            "validity", "Why these figures can be trusted, or not", [Points([*map(str, wrong)] or sound(document))]
+        ),
     ]
     nothing = "no update was missed, doubled or out of order."
     return write_plain(file.parent, document, "watch", question, sections, nothing, wrong)
@@ -60,8 +64,8 @@ def elements(document: Document) -> list[Element]:
     ]
 
 
-def doubts(document: Document) -> list[str]:
-    """Why the figures may not be trusted, in words."""
+def doubts(document: Document) -> list[Doubt]:
+    """Why the figures may not be trusted."""
     found = []
     for one in document["waited"]:
         where = f"{one['topology']}, {WAYS[one['way']]}, {one['watchers']:,} watchers, block {one['block']}"
@@ -78,7 +82,7 @@ def doubts(document: Document) -> list[str]:
             found.append(f"{where}: {share:.1%} of the updates' budget is {UNATTRIBUTED}")
         if one["watchers"] and not one["updates"]:
             found.append(f"{where}: no update came, so that nothing is known of their lateness")
-    return found
+    return [*map(Doubt, found)]
 
 
 def sound(document: Document) -> list[str]:

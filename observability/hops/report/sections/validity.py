@@ -5,9 +5,10 @@ from __future__ import annotations
 from hops.elements import numbers
 from hops.elements.element import Fold, Section
 from hops.elements.table import Cell, Column, Table, number, whole, words
-from hops.gates.experiment import failed
 from hops.gates.limits import gate_name
+from hops.gates.verdict import failing_gates, verdict_of
 from hops.report.view import View
+from hops.run.documents.gate import VALID
 from hops.tables.seconds import seconds_table
 from hops.tables.validity import every_gate, failing_elements, left_out_elements
 
@@ -30,7 +31,8 @@ def trials_table(view: View) -> Table:
     # One speed alone says nothing.
     comparable = sum(speed is not None for speed in speeds.values()) > 1
     for trial in sorted(view.run.trials, key=lambda row: (row["block"], row["position"], row["attempt"])):
-        reasons = [gate_name(name) for name in failed(trial["gates"])]
+        reasons = [gate_name(name) for name in failing_gates(trial["gates"])]
+        verdict = verdict_of(trial["gates"])
         speed = speeds[trial["block"], trial["topology"], trial["attempt"]]
         # As the gate has it, from the rows: the generator's own account is another figure of the same name.
         lag = next((gate["value"] for gate in trial["gates"] if gate["name"] == "start_lag_p99_ms"), None)
@@ -45,7 +47,7 @@ def trials_table(view: View) -> Table:
                 number(lag),
                 *([Cell(numbers.share(speed, 0), speed)] if comparable else []),
                 Cell(numbers.seconds(seconds), seconds),
-                words("VALID" if trial["valid"] else "SUSPECT", "" if trial["valid"] else "bad"),
+                words(verdict, "" if verdict == VALID else "bad"),
                 words("; ".join(reasons) or (numbers.NOTHING if trial["used"] else "replaced by a later attempt")),
                 words("yes" if trial["used"] else "no"),
             ]

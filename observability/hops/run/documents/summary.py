@@ -7,7 +7,7 @@ from hops.run.documents.cache import CacheCounts
 from hops.run.documents.difference import Comparison, HopDifference
 from hops.run.documents.distance import Distance
 from hops.run.documents.failures import Differing, FailureReason
-from hops.run.documents.gate import Gate, LeftOut, Verdict
+from hops.run.documents.gate import LeftOut, SummaryGate, TrialVerdict, Verdict
 from hops.run.documents.in_use import InUse
 from hops.run.documents.meeting import Meeting, Queue
 from hops.run.documents.network import NetworkSummary
@@ -44,11 +44,11 @@ class Summary(OfCluster):
     name: str
     kind: str
     blocks: int
-    verdicts: list[Verdict]
+    verdicts: list[TrialVerdict]
     mode: Mode
     closed: ClosedLoop | None
-    valid: bool
-    gates: list[Gate]
+    verdict: Verdict
+    gates: list[SummaryGate]
     gates_left_out: list[LeftOut]
     tape: dict[str, Any]
     switches: dict[str, Any]

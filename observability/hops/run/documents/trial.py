@@ -51,7 +51,6 @@ class TrialRecord(_Speed, OfCluster, _Traced, _Cached):
     attempt: int
     position: int
     used: bool
-    valid: bool
     gates: list[Gate]
     gates_left_out: list[LeftOut]
     began: str

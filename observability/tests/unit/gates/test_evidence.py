@@ -11,7 +11,9 @@ from msgspec.structs import replace
 from hops.budget.parts import POOL_SPAN, budgets_of
 from hops.gates.edge_agreement import LoggedRequest
 from hops.gates.evidence import evidence_of
-from hops.gates.trial import Sidecars, evaluate, is_valid, left_out
+from hops.gates.trial import Sidecars, evaluate, left_out
+from hops.gates.verdict import verdict_of
+from hops.run.documents.gate import VALID
 from hops.synthetic.traces import BASE_NS, shop_trace
 from hops.traces.span import Kind
 from hops.units import SERVICES
@@ -70,7 +72,7 @@ def test_a_sound_replay_passes():
     assert [evidence.start_lag_p99_ms, evidence.start_lag_mean_ms] == pytest.approx([0.1, 0.1])
     assert (evidence.traces_expected, evidence.traces_found, evidence.budget_gap_ns) == (20, 20, 0)
     assert [row.off_ms for row in evidence.agreements] == pytest.approx([0.03] * len(evidence.agreements))
-    assert is_valid(evaluate(evidence))
+    assert verdict_of(evaluate(evidence)) == VALID
 
 
 def failing(spans_of, journeys=None):
@@ -239,7 +241,7 @@ def test_a_trace_not_found_and_a_failed_journey_show():
 
 def test_a_replay_without_an_edge_has_no_gates_on_its_log():
     evidence = evidence_of(*replay(), **RUN)
-    assert is_valid(evaluate(evidence))
+    assert verdict_of(evaluate(evidence)) == VALID
     assert [row["name"] for row in left_out(evidence)] == ["edge_unmatched", "edge_off_ms"]
 
 
@@ -247,14 +249,14 @@ def test_a_replay_whose_data_no_audit_sees_has_no_gate_on_its_invariants():
     journeys, budgets, quality = replay()
     run = RUN | {"invariants_broken": None}
     evidence = evidence_of(journeys, budgets, quality, logged=logged(budgets), audited=False, **run)
-    assert is_valid(evaluate(evidence))
+    assert verdict_of(evaluate(evidence)) == VALID
     assert [row["name"] for row in left_out(evidence)] == ["invariants_broken"]
 
 
 def test_an_untraced_replay_has_no_trace_gates():
     evidence = evidence_of(*replay(sampled=0, unsampled=100), **RUN)
     assert evidence.traced is False
-    assert is_valid(evaluate(evidence))
+    assert verdict_of(evaluate(evidence)) == VALID
 
 
 def test_in_a_mesh_every_wire_without_a_sidecar_is_a_call_that_bypassed_one():

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hops.gates.experiment import experiment_gates, experiment_gates_left_out, failed, verdicts
-from hops.gates.trial import is_valid
+from hops.gates.experiment import experiment_gates, experiment_gates_left_out, verdicts
+from hops.gates.verdict import failing_gates, verdict_of
 from hops.kinds.rtt.synthetic import synthetic_arms
-from hops.run.documents.gate import Gate, LeftOut
+from hops.run.documents.gate import NOISY, VALID, Gate, LeftOut
 from hops.run.files import read_run
 from hops.synthetic.run import Noise, write_generated_run
 
@@ -32,14 +32,17 @@ def changed(run, block, topology, **fields):
     return dataclasses.replace(run, trials=trials)
 
 
+def with_latencies(run, latency_ns):
+    """The run with other latencies."""
+    return dataclasses.replace(run, journeys=run.journeys.with_columns(latency_ns=latency_ns))
+
+
 def test_a_sound_experiment_is_valid(run):
     gates = experiment_gates(run)
-    assert failed(gates) == []
-    assert is_valid(gates)
-    assert {"suspect_trials", "answers_differ", "code_changed", "block_spread_share"} <= {
-        gate["name"] for gate in gates
-    }
-    assert all(row["valid"] for row in verdicts(run))
+    assert failing_gates(gates) == []
+    assert verdict_of(gates) == VALID
+    assert {"answers_differ", "code_changed", "block_spread_share"} <= {gate["name"] for gate in gates}
+    assert {row["verdict"] for row in verdicts(run)} == {VALID}
 
 
 def test_the_machines_speed_is_a_share_of_the_fastest(run):
@@ -50,42 +53,43 @@ def test_the_machines_speed_is_a_share_of_the_fastest(run):
     assert {row["machine_speed"] for row in verdicts(dataclasses.replace(run, trials=unmeasured))} == {None}
 
 
-def test_one_suspect_trial_makes_its_block_and_the_experiment_suspect(run):
+def test_one_noisy_trial_makes_its_block_and_the_experiment_noisy(run):
     bad = Gate(name="steal_share", value=0.05, limit=0.02, ok=False)
-    suspect = changed(run, 2, "grpc", valid=False, gates=[bad])
-    assert set(failed(experiment_gates(suspect))) == {"steal_share", "suspect_trials"}
-    found = {(row["block"], row["topology"]): row for row in verdicts(suspect)}
+    noisy = changed(run, 2, "grpc", gates=[bad])
+    assert failing_gates(experiment_gates(noisy)) == ["steal_share"]
+    assert verdict_of(experiment_gates(noisy)) == NOISY
+    found = {(row["block"], row["topology"]): row for row in verdicts(noisy)}
     assert found[2, "grpc"]["reasons"] == ["steal_share"]
     assert found[2, None]["reasons"] == ["steal_share"]
-    assert [found[block, None]["valid"] for block in (1, 2, 3)] == [True, False, True]
+    assert [found[block, None]["verdict"] for block in (1, 2, 3)] == [VALID, NOISY, VALID]
 
 
 def test_a_trial_that_a_later_attempt_replaced_is_shown_and_does_not_count(run):
     bad = Gate(name="steal_share", value=0.05, limit=0.02, ok=False)
-    first = {**run.trials[0], "used": False, "valid": False, "gates": [bad]}
+    first = {**run.trials[0], "used": False, "gates": [bad]}
     again = {**run.trials[0], "attempt": 2}
     repeated = dataclasses.replace(run, trials=[first, again, *run.trials[1:]])
-    assert is_valid(experiment_gates(repeated))
-    rows = [(row["attempt"], row["used"], row["valid"]) for row in verdicts(repeated) if row["topology"]]
-    assert rows[:2] == [(1, False, False), (2, True, True)]
+    assert verdict_of(experiment_gates(repeated)) == VALID
+    rows = [(row["attempt"], row["used"], row["verdict"]) for row in verdicts(repeated) if row["topology"]]
+    assert rows[:2] == [(1, False, NOISY), (2, True, VALID)]
     assert len(rows) == len(run.trials) + 1
 
 
 def test_other_answers_in_one_trial_trip_the_gate(run):
     other = changed(run, 1, "rest", answers_sha256="other")
-    assert failed(experiment_gates(other)) == ["answers_differ"]
+    assert failing_gates(experiment_gates(other)) == ["answers_differ"]
     one = (pl.col("block") == 1) & (pl.col("topology") == "rest") & (pl.col("seq") == 0)
     outcome = pl.when(one).then(pl.lit("failed")).otherwise("outcome").alias("outcome")
-    assert not failed(experiment_gates(dataclasses.replace(other, journeys=run.journeys.with_columns(outcome))))
+    assert not failing_gates(experiment_gates(dataclasses.replace(other, journeys=run.journeys.with_columns(outcome))))
 
 
 def test_a_closed_loop_may_end_at_different_places_of_the_tape(run):
     closed = dataclasses.replace(run, manifest={**run.manifest, "mode": "closed"})
-    assert failed(experiment_gates(changed(closed, 1, "rest", answers_sha256="other"))) == []
+    assert failing_gates(experiment_gates(changed(closed, 1, "rest", answers_sha256="other"))) == []
 
 
 def test_trials_on_different_code_trip_the_gate(run):
-    assert failed(experiment_gates(changed(run, 3, "hybrid", commit="another"))) == ["code_changed"]
+    assert failing_gates(experiment_gates(changed(run, 3, "hybrid", commit="another"))) == ["code_changed"]
 
 
 def test_blocks_too_far_apart_trip_the_gate(run):
@@ -98,7 +102,7 @@ def test_blocks_too_far_apart_trip_the_gate(run):
     assert gate["value"] == pytest.approx(0.75 * math.log(2) / math.sqrt(3), rel=0.06)
     loads = {"graphql": {"tape": run.tape_of("graphql"), "sending": {"overload": True}}}
     apart = dataclasses.replace(apart, manifest={**run.manifest, "loads": loads})
-    assert not failed(experiment_gates(apart))
+    assert not failing_gates(experiment_gates(apart))
     assert LeftOut(name="block_spread_share", reason="in graphql, a shop that is full swings by itself") in (
         experiment_gates_left_out(apart)
     )
@@ -112,7 +116,7 @@ def test_what_differs_within_blocks_as_much_as_between_them_is_chance(tmp_path):
     p50 = ok.group_by("topology", "block").agg(pl.col("latency_ns").median().log().alias("p50"))
     beside = p50.with_columns(pl.col("p50") - pl.col("p50").mean().over("block"))
     assert beside.group_by("topology").agg(pl.col("p50").std())["p50"].max() > SPREAD_LIMIT
-    assert failed(experiment_gates(rough)) == []
+    assert failing_gates(experiment_gates(rough)) == []
 
 
 def test_arms_at_one_distance_are_held_against_each_other(tmp_path):
@@ -121,29 +125,35 @@ def test_arms_at_one_distance_are_held_against_each_other(tmp_path):
     run = read_run(write_generated_run(tmp_path, kind="rtt", arms=arms, **options))
     near = pl.col("topology").str.ends_with("-0ms") & (pl.col("block") == 2)
     slow = pl.when(near).then(pl.col("latency_ns") * 2).otherwise(pl.col("latency_ns"))
-    assert failed(experiment_gates(dataclasses.replace(run, journeys=run.journeys.with_columns(latency_ns=slow)))) == []
+    assert (
+        failing_gates(experiment_gates(dataclasses.replace(run, journeys=run.journeys.with_columns(latency_ns=slow))))
+        == []
+    )
 
 
 def test_what_slows_all_of_a_block_is_no_spread(run):
     slow = pl.when(pl.col("block") == 2).then(pl.col("latency_ns") * 2).otherwise(pl.col("latency_ns"))
-    assert failed(experiment_gates(dataclasses.replace(run, journeys=run.journeys.with_columns(latency_ns=slow)))) == []
+    assert (
+        failing_gates(experiment_gates(dataclasses.replace(run, journeys=run.journeys.with_columns(latency_ns=slow))))
+        == []
+    )
 
 
 def test_blocks_of_one_topology_are_held_against_each_other(tmp_path):
     alone = read_run(write_generated_run(tmp_path, topologies=("rest",), blocks=3, journeys_per_trial=300, seed=5))
-    assert failed(experiment_gates(alone)) == []
+    assert failing_gates(experiment_gates(alone)) == []
     slow = pl.when(pl.col("block") == 2).then(pl.col("latency_ns") * 2).otherwise(pl.col("latency_ns"))
     apart = dataclasses.replace(alone, journeys=alone.journeys.with_columns(latency_ns=slow))
-    assert failed(experiment_gates(apart)) == ["block_spread_share", "block_worst_share"]
+    assert failing_gates(experiment_gates(apart)) == ["block_spread_share", "block_worst_share"]
 
 
 def test_one_bad_block_of_twelve_trips_a_gate_of_its_own(tmp_path):
     twelve = read_run(write_generated_run(tmp_path, blocks=12, journeys_per_trial=300, seed=5))
-    assert failed(experiment_gates(twelve)) == []
+    assert failing_gates(experiment_gates(twelve)) == []
     bad = (pl.col("block") == 3) & (pl.col("topology") == "grpc")
     latency = pl.when(bad).then(pl.col("latency_ns") * 1.4).otherwise(pl.col("latency_ns"))
     spoilt = dataclasses.replace(twelve, journeys=twelve.journeys.with_columns(latency_ns=latency))
-    assert failed(experiment_gates(spoilt)) == ["block_worst_share"]
+    assert failing_gates(experiment_gates(spoilt)) == ["block_worst_share"]
 
 
 def test_one_block_has_no_spread_and_says_so(tmp_path):

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from hops.gates.limits import GATES, gate_name, kind_of
+from hops.gates.limits import GATES, Kind, gate_name, kind_of
 from hops.gates.trial import evaluate
+from hops.gates.verdict import verdict_of, with_verdicts
+from hops.run.documents.gate import NOISY, VALID, WRONG
 
 from .test_trial import IN_A_CLUSTER, MESHED, OVER_A_NETWORK, SOUND
 
 DOCS = Path(__file__).resolve().parents[4] / "docs" / "experiments" / "method.md"
-OVER_TRIALS = {"suspect_trials", "answers_differ", "code_changed", "block_spread_share", "block_worst_share"}
+OVER_TRIALS = {"answers_differ", "code_changed", "block_spread_share", "block_worst_share"}
 
 
 def test_the_table_has_every_gate_and_no_other():
@@ -26,12 +28,43 @@ def test_the_table_has_every_gate_and_no_other():
 def test_the_documentation_lists_the_gates_as_they_are():
     section = DOCS.read_text(encoding="utf-8").partition("## Gates\n")[2].partition("\n## ")[0]
     expected = [
-        f"| `{kind.name}` | {kind.text} | {kind.limit_text()}{kind.more} | {kind.why} | {kind.remedy} |".replace(
-            "|  |", "| |"
-        )
+        f"| `{kind.name}` | {kind.text} | {kind.limit_text()}{kind.more} | {kind.fails} | {kind.why} |"
+        + (f" {kind.remedy} |" if kind.remedy else " |")
         for kind in GATES
     ]
     assert [line for line in section.splitlines() if line.startswith("| `")] == expected
+
+
+def test_a_gate_must_say_what_a_run_is_that_fails_it():
+    with pytest.raises(TypeError, match="fails"):
+        Kind(name="new", text="new", relation="at most", limit=0, why="")  # type: ignore[call-arg]
+    assert {kind.name for kind in GATES if kind.fails == NOISY} == {
+        "start_lag_p99_ms",
+        "start_lag_mean_ms",
+        "answer_lag_ms",
+        "generator_cores",
+        "steal_share",
+        "other_cores",
+        "disk_stall_share",
+        "block_spread_share",
+        "block_worst_share",
+    }
+    assert {kind.fails for kind in GATES} == {NOISY, WRONG}
+
+
+@pytest.mark.parametrize(
+    ("failing", "verdict"),
+    [
+        ([], VALID),
+        (["steal_share", "other_cores"], NOISY),
+        (["steal_share", "parity"], WRONG),
+        (["a_gate_of_another_version"], WRONG),
+    ],
+)
+def test_the_worst_gate_that_fails_decides(failing, verdict):
+    gates = [kind_of(name).held(None if name in failing else 0) for name in ("parity", "spans_lost", *failing)]
+    assert verdict_of(gates) == verdict
+    assert {gate["verdict"] for gate in with_verdicts(gates)} >= {verdict}
 
 
 @pytest.mark.parametrize(

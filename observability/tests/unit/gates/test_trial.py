@@ -7,7 +7,9 @@ import dataclasses
 import pytest
 
 from hops.gates.edge_agreement import Agreement
-from hops.gates.trial import Evidence, Sidecars, evaluate, is_valid, left_out
+from hops.gates.trial import Evidence, Sidecars, evaluate, left_out
+from hops.gates.verdict import verdict_of
+from hops.run.documents.gate import VALID
 from hops.traces.tree import Quality
 
 SOUND = Evidence(
@@ -98,14 +100,14 @@ def meshed(name, value):
 def test_a_sound_run_is_valid(evidence):
     gates = evaluate(evidence)
     assert [gate["name"] for gate in gates if not gate["ok"]] == []
-    assert is_valid(gates)
+    assert verdict_of(gates) == VALID
 
 
 @pytest.mark.parametrize(("name", "changes"), TRIPS.values(), ids=TRIPS)
 def test_a_defect_trips_its_gate(name, changes):
     gates = evaluate(dataclasses.replace(SOUND, **changes))
     assert [gate["name"] for gate in gates if not gate["ok"]] == [name]
-    assert not is_valid(gates)
+    assert verdict_of(gates) != VALID
 
 
 @pytest.mark.parametrize(("name", "value"), TRIPS_OF_A_MESH.values(), ids=TRIPS_OF_A_MESH)
@@ -146,31 +148,31 @@ def test_without_a_mesh_nothing_is_said_of_sidecars():
 
 def test_without_mtls_the_gate_on_handshakes_is_left_out_and_says_why():
     plain = dataclasses.replace(MESHED, sidecars=Sidecars(silent=0, refused=0, unencrypted=None, encrypted=False))
-    assert is_valid(evaluate(plain))
+    assert verdict_of(evaluate(plain)) == VALID
     assert left_out(plain) == [{"name": "unencrypted_sidecars", "reason": "the sidecars ran without mTLS"}]
 
 
 def test_without_traces_a_call_past_a_sidecar_cannot_be_seen():
     untraced = dataclasses.replace(MESHED, traced=False, agreements=[], bypassed_calls=None)
-    assert is_valid(evaluate(untraced))
+    assert verdict_of(evaluate(untraced)) == VALID
     assert {"name": "bypassed_calls", "reason": "no journey was traced"} in left_out(untraced)
 
 
 def test_start_lag_may_be_5_percent_of_a_slow_median():
     gates = evaluate(dataclasses.replace(SOUND, start_lag_p99_ms=3.0, latency_median_ms=100.0))
-    assert is_valid(gates)
+    assert verdict_of(gates) == VALID
 
 
 @pytest.mark.parametrize(("requests", "valid"), [(1, True), (2, True), (5, False)])
 def test_answers_of_a_journey_may_be_read_5_percent_of_a_slow_median_late_together(requests, valid):
     late = dataclasses.replace(SOUND, answer_lag_ms=2.0, latency_median_ms=100.0, requests=requests)
-    assert is_valid(evaluate(late)) is valid
+    assert (verdict_of(evaluate(late)) == VALID) is valid
 
 
 @pytest.mark.parametrize(("lag_ms", "valid"), [(5.9, True), (6.1, False)])
 def test_an_edge_that_is_late_itself_sends_its_answers_late(lag_ms, valid):
     late = dataclasses.replace(SOUND, answer_lag_ms=lag_ms, edge_lag_ms=2.0)
-    assert is_valid(evaluate(late)) is valid
+    assert (verdict_of(evaluate(late)) == VALID) is valid
 
 
 def test_the_journey_farthest_off_for_its_allowance_is_shown():
@@ -183,7 +185,7 @@ def test_the_journey_farthest_off_for_its_allowance_is_shown():
 
 
 def test_a_stress_test_may_fail_and_a_run_without_traces_has_no_trace_gates():
-    assert is_valid(evaluate(dataclasses.replace(SOUND, stress=True, failures=500)))
+    assert verdict_of(evaluate(dataclasses.replace(SOUND, stress=True, failures=500))) == VALID
     untraced = dataclasses.replace(SOUND, traced=False, agreements=[], answer_lag_ms=None)
     names = {gate["name"] for gate in evaluate(untraced)}
     lags = {"start_lag_p99_ms", "start_lag_mean_ms"}
@@ -193,7 +195,7 @@ def test_a_stress_test_may_fail_and_a_run_without_traces_has_no_trace_gates():
 
 def test_a_closed_loop_leaves_out_what_goes_by_the_tape_s_times_and_says_why():
     closed = dataclasses.replace(SOUND, closed=True, journeys_sent=400, start_lag_p99_ms=50.0, start_lag_mean_ms=9.0)
-    assert is_valid(evaluate(closed))
+    assert verdict_of(evaluate(closed)) == VALID
     found = left_out(closed)
     assert [gate["name"] for gate in found] == ["tape_unsent", "start_lag_p99_ms", "start_lag_mean_ms"]
     assert all("closed loop" in gate["reason"] for gate in found)
@@ -211,7 +213,7 @@ def test_customers_of_a_warm_visit_are_ready_but_for_a_few(late, holds):
 
 def test_waits_for_disks_that_nobody_counts_are_left_out_and_say_so():
     uncounted = dataclasses.replace(SOUND, disk_stall_share=None)
-    assert is_valid(evaluate(uncounted))
+    assert verdict_of(evaluate(uncounted)) == VALID
     assert left_out(uncounted) == [
         {"name": "disk_stall_share", "reason": "nobody keeps account here of waits for disks"}
     ]
@@ -219,7 +221,7 @@ def test_waits_for_disks_that_nobody_counts_are_left_out_and_say_so():
 
 def test_without_an_edge_its_gates_are_left_out_and_say_why():
     bare = dataclasses.replace(SOUND, edge_logged=False, edge_unmatched=None, agreements=[])
-    assert is_valid(evaluate(bare))
+    assert verdict_of(evaluate(bare)) == VALID
     found = left_out(bare)
     assert [gate["name"] for gate in found] == ["edge_unmatched", "edge_off_ms"]
     assert all("without an edge" in gate["reason"] for gate in found)
@@ -227,7 +229,7 @@ def test_without_an_edge_its_gates_are_left_out_and_say_why():
 
 def test_without_an_audit_the_invariants_are_left_out_and_never_said_to_hold():
     in_memory = dataclasses.replace(SOUND, audited=False, invariants_broken=None)
-    assert is_valid(evaluate(in_memory))
+    assert verdict_of(evaluate(in_memory)) == VALID
     assert "invariants_broken" not in {gate["name"] for gate in evaluate(in_memory)}
     (gate,) = left_out(in_memory)
     assert gate["name"] == "invariants_broken"

@@ -26,14 +26,14 @@ _NAME = re.compile(r"\bp\d+\b|95 % interval")
 _FIGURE = re.compile(r"\d[\d,.]*\d|\d")
 
 
-@pytest.fixture(scope="module", params=["comparison", "suspect", "one block", "one topology"])
+@pytest.fixture(scope="module", params=["comparison", "noisy", "one block", "one topology"])
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("run") / "run"
     calm, four = Noise(sigma=0.2, block=0.01, trial=0.01), ("rest", "graphql", "grpc", "hybrid")
     match request.param:
         case "comparison":
             write_generated_run(path, topologies=four, noise=calm, blocks=3, journeys_per_trial=600)
-        case "suspect":
+        case "noisy":
             fails = {(2, "rest"): "steal_share"}
             write_generated_run(path, topologies=four[:2], blocks=3, journeys_per_trial=300, failing=fails)
         case "one block":
@@ -55,7 +55,7 @@ def test_few_sentences_stand_above_the_folds(sections: Sequence[Section]) -> Non
     folds = [index for index, one in enumerate(elements) if isinstance(one, Fold)]
     above = elements[: folds[0]]
     assert all(isinstance(one, Fold) for one in elements[folds[0] :])
-    # the verdict, which stands above them, has two when it is SUSPECT
+    # the verdict, which stands above them, has two unless it is VALID
     told = [sentence for text in _texts(above) for sentence in _sentences(text)]
     assert 2 <= len(told) <= MOST_SENTENCES - 1
     assert sum(isinstance(one, Figures) for one in above) == 1
@@ -85,7 +85,7 @@ def test_markdown_is_short_and_names_the_files_that_have_the_rest(folder: Path) 
 def test_markdown_has_the_gates_that_fail_and_no_other(folder: Path) -> None:
     gates = (folder / "report.md").read_text(encoding="utf-8").partition("## Can it be trusted?")[2]
     failing = re.findall(r"\| FAILS \|", gates)
-    assert bool(failing) == ("SUSPECT" in gates)
+    assert bool(failing) == ("NOISY" in gates)
     assert "| yes |" not in gates
 
 

@@ -107,9 +107,16 @@ def summary():
         "mode": "open",
         "closed": None,
         "blocks": 1,
-        "valid": False,
+        "verdict": "WRONG",
         "verdicts": [
-            {"block": 1, "topology": "hybrid", "attempt": 1, "used": True, "valid": False, "reasons": ["steal_share"]}
+            {
+                "block": 1,
+                "topology": "hybrid",
+                "attempt": 1,
+                "used": True,
+                "verdict": "WRONG",
+                "reasons": ["failure_share", "steal_share"],
+            }
         ],
         "switches": {"edge": "envoy", "delay_ms": {}},
         "gates_left_out": [],
@@ -246,8 +253,8 @@ def test_nothing_is_cut_off(summary, width):
 def test_the_verdict_needs_no_colour(summary):
     text = rendered(bench(summary), 80)
     assert text.count("FAILS") == 2
-    assert "SUSPECT: failed journeys; CPU steal." in text
-    summary |= {"gates": summary["gates"][:2], "valid": True, "verdicts": []}
+    assert "WRONG: failed journeys; CPU steal." in text
+    summary |= {"gates": summary["gates"][:2], "verdict": "VALID", "verdicts": []}
     assert "VALID: every gate holds" in rendered(bench(summary), 80)
 
 

@@ -1,4 +1,4 @@
-"""What is shown of a sweep or a stress test, and what makes it SUSPECT."""
+"""What is shown of a sweep or a stress test, and what makes it NOISY or WRONG."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from hops.errors import MalformedRunError
+from hops.gates.verdict import Doubt
 from hops.kinds import make_report
-from hops.kinds.capacity.document import Document, suspect_reasons
+from hops.kinds.capacity.document import Document, doubts_about
 from hops.kinds.capacity.synthetic import step, synthetic_document
 from hops.kinds.capacity.terminal import capacity_view
+from hops.run.documents.gate import NOISY, VALID, WRONG
 from hops.terminal.console import terminal
 
 from ...report.pages import page_of
@@ -49,30 +51,30 @@ def test_the_table_marks_the_generator(swept: Document) -> None:
     assert "Gates of the experiment, each by its worst step" in text
 
 
-def test_a_result_without_confirmation_is_suspect(swept: Document) -> None:
+def test_a_result_without_confirmation_is_wrong(swept: Document) -> None:
     swept["results"]["rest"]["rate"] = None
-    assert suspect_reasons(swept, "rest") == ["no rate was confirmed"]
-    assert "SUSPECT: rest: no rate was confirmed" in shown(swept)
+    assert doubts_about(swept, "rest") == [Doubt("no rate was confirmed", WRONG)]
+    assert "WRONG: rest: no rate was confirmed" in shown(swept)
 
 
-def test_steal_broken_promises_and_early_ends_are_suspect(swept: Document) -> None:
+def test_steal_broken_promises_and_early_ends_are_doubts(swept: Document) -> None:
     confirming: dict[str, Any] = {"phase": "confirm", "position": 4, "rate": 40.0, "holds": True}
     swept["steps"][0]["broken"] = ["orders are paid"]
     swept["steps"][3] = step(**confirming, steal_share=0.03)
-    assert suspect_reasons(swept, "hybrid") == [
-        "invariant broken: orders are paid",
-        "CPU steal: 3.00 %, not below 2 %",
+    assert doubts_about(swept, "hybrid") == [
+        Doubt("invariant broken: orders are paid", WRONG),
+        Doubt("CPU steal: 3.00 %, not below 2 %", NOISY),
     ]
     swept["steps"][3] = step(**confirming, other_cores=0.4)
-    assert suspect_reasons(swept, "hybrid")[1] == "CPU of other programs: 0.400 cores, not below 0.25 cores"
+    assert doubts_about(swept, "hybrid")[1].text == "CPU of other programs: 0.400 cores, not below 0.25 cores"
     swept["results"]["hybrid"]["stopped"] = "order died"
-    assert suspect_reasons(swept, "hybrid")[0] == "stopped: order died"
-    assert suspect_reasons(swept, "grpc") == ["not finished"]
+    assert doubts_about(swept, "hybrid")[0].text == "stopped: order died"
+    assert doubts_about(swept, "grpc") == [Doubt("not finished", WRONG)]
 
 
 def test_gates_of_the_search_are_not_those_of_the_result(swept: Document) -> None:
     swept["steps"][2] = step(position=3, steal_share=0.03)
-    assert suspect_reasons(swept, "hybrid") == []
+    assert doubts_about(swept, "hybrid") == []
 
 
 def test_the_report_says_what_the_terminal_says(swept: Document, tmp_path: Path) -> None:
@@ -81,7 +83,7 @@ def test_the_report_says_what_the_terminal_says(swept: Document, tmp_path: Path)
     for written in (html, text):
         assert "hybrid holds 40 journeys a second with p99 under 100 ms" in written
         assert "rest holds at least 40 journeys a second" in written
-        assert "SUSPECT:" not in written
+        assert "VALID:" in written
     assert html.count("<svg role") >= 5
     assert page_of(tmp_path).sections == ["results", "validity", "curves", "steps", "setup", "manifest"]
     assert {path.stem for path in (tmp_path / "csv").iterdir()} >= {"capacity", "steps", "gates", "setup", "manifest"}
@@ -98,7 +100,7 @@ def test_a_stress_test_shows_what_failed_and_how(tmp_path: Path) -> None:
 
 def test_an_overload_shows_what_of_it_ended_ok_and_how_soon_it_was_over(tmp_path: Path) -> None:
     overloaded = synthetic_document("overload")
-    assert report_of(overloaded, tmp_path) == (tmp_path / "report.html", True)
+    assert report_of(overloaded, tmp_path) == (tmp_path / "report.html", VALID)
     text = (tmp_path / "report.md").read_text()
     for said in (
         "hybrid holds 40 journeys a second; at 5 times as many, 95 % of what it holds end ok, p99 of these 450 ms; "
@@ -140,13 +142,13 @@ def test_an_overload_of_nothing_says_what_to_give(tmp_path: Path) -> None:
 def test_an_interrupted_run_is_never_shown_without_the_word(swept: Document, tmp_path: Path) -> None:
     swept["complete"] = False
     report_of(swept, tmp_path)
-    assert "SUSPECT" in (tmp_path / "report.html").read_text()
-    assert (tmp_path / "report.md").read_text().startswith("# SUSPECT")
+    assert "WRONG" in (tmp_path / "report.html").read_text()
+    assert (tmp_path / "report.md").read_text().startswith("# WRONG")
     assert "interrupted" in (tmp_path / "report.md").read_text()
 
 
 def test_a_document_is_read_again_and_one_of_another_schema_is_refused(swept: Document, tmp_path: Path) -> None:
-    assert report_of(swept, tmp_path) == (tmp_path / "report.html", True)
+    assert report_of(swept, tmp_path) == (tmp_path / "report.html", VALID)
     swept["schema"] = 1
     with pytest.raises(MalformedRunError, match=r"sweep.json: the file has schema 1 and this version"):
         report_of(swept, tmp_path)

@@ -64,10 +64,10 @@ def test_what_is_not_shown_is_said_with_its_interval(tmp_path):
     )
 
 
-def test_every_line_of_a_suspect_run_says_so(tmp_path):
-    suspect = decided(tmp_path / "run", topologies=["hybrid", "rest"], failing={(2, "rest"): "steal_share"})
-    assert "SUSPECT" in decision_title(suspect)
-    assert all(text.startswith("SUSPECT: ") for about, text in decision_lines(suspect) if about != "sources")
+def test_every_line_of_a_noisy_run_says_so(tmp_path):
+    noisy = decided(tmp_path / "run", topologies=["hybrid", "rest"], failing={(2, "rest"): "steal_share"})
+    assert "NOISY" in decision_title(noisy)
+    assert all(text.startswith("NOISY: ") for about, text in decision_lines(noisy) if about != "sources")
 
 
 def test_a_long_list_is_counted_to_its_end(tmp_path):

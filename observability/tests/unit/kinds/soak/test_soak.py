@@ -15,6 +15,7 @@ from hops.kinds.soak.document import Document, Held, Soaked
 from hops.kinds.soak.report import SOUND, doubts, held_table, shop_table
 from hops.kinds.soak.trends import trend
 from hops.run.documents import SCHEMA
+from hops.run.documents.gate import VALID
 from hops.synthetic.run import plain_manifest
 
 HOUR_S = 3_600.0
@@ -57,15 +58,15 @@ def document(*rows: Soaked) -> Document:
 
 def test_what_fills_once_is_no_growth(tmp_path: Path) -> None:
     (tmp_path / "soak.json").write_text(json.dumps(document(soaked())))
-    page, valid = make_report(tmp_path)
-    assert valid
+    page, verdict = make_report(tmp_path)
+    assert verdict == VALID
     assert SOUND in page.read_text()
     assert {row[-1].text for row in held_table(document(soaked())).rows} == {"steady"}
 
 
 def test_a_leak_is_named_by_component_and_by_what_it_leaks() -> None:
     leaking = document(soaked(held={"order": held(growth_mb=6.0), "user": held(descriptors=5.0), "edge": held()}))
-    memory, descriptors = doubts(leaking)
+    memory, descriptors = (doubt.text for doubt in doubts(leaking))
     assert memory.startswith("rest: order grows by ")
     assert memory.endswith(" MiB of memory an hour")
     assert descriptors.startswith("rest: user grows by ")
@@ -85,16 +86,19 @@ def test_a_page_says_how_many_journeys_failed_and_leaves_figures_that_there_are_
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"failed": 3}, "rest: 3 of 72,000 journeys failed"),
-        ({"gates": [kind_of("other_cores").held(0.9)]}, "rest: CPU of other programs: 0.900 cores"),
-        ({"broken": ["money adds up"]}, "rest: money adds up: BROKEN"),
-        ({"latency_growth_ms": 3.0}, "rest: p50 of all journeys grows by "),
-        ({"at_s": (LOOKS / 60).tolist()}, "rest: too short to tell growth from what fills once; give minutes=60"),
+        ({"failed": 3}, "WRONG: rest: 3 of 72,000 journeys failed"),
+        ({"gates": [kind_of("other_cores").held(0.9)]}, "NOISY: rest: CPU of other programs: 0.900 cores"),
+        ({"broken": ["money adds up"]}, "WRONG: rest: money adds up: BROKEN"),
+        ({"latency_growth_ms": 3.0}, "WRONG: rest: p50 of all journeys grows by "),
+        (
+            {"at_s": (LOOKS / 60).tolist()},
+            "WRONG: rest: too short to tell growth from what fills once; give minutes=60",
+        ),
     ],
 )
 def test_other_reasons_to_doubt(changed: dict[str, Any], said: str) -> None:
-    (found,) = doubts(document(soaked(**changed)))
-    assert found.startswith(said)
+    (doubt,) = doubts(document(soaked(**changed)))
+    assert str(doubt).startswith(said)
 
 
 def test_slopes_are_found_and_their_intervals_hold_them() -> None:

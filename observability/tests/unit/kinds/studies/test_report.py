@@ -13,6 +13,7 @@ from hops.kinds.studies.document import StudySummary, Verdict
 from hops.kinds.studies.report import finished, terminal
 from hops.kinds.studies.synthetic import synthetic_claim, write_synthetic_replay
 from hops.run.documents import SCHEMA
+from hops.run.documents.gate import WRONG
 from hops.run.files import SUMMARY, read_document
 from hops.synthetic.run import MACHINE
 from hops.terminal.console import terminal as console
@@ -103,18 +104,20 @@ def test_the_page_begins_with_the_claims(replayed: Path) -> None:
 
 def test_one_page_has_the_verdicts_over_all_studies(replayed: Path, tmp_path: Path) -> None:
     one = finished(replayed)
-    other = {**one, "study": {**one["study"], "id": "second", "authors": ["B. Second"]}, "valid": False}
+    other = {**one, "study": {**one["study"], "id": "second", "authors": ["B. Second"]}}
+    del other["verdict"]
+    other["valid"] = False  # as earlier versions wrote it
     manifest = {"git": {"commit": "0", "dirty": False}, "machine": MACHINE, "began": None, "ended": None}
     document = {"schema": SCHEMA, "name": "all", "manifest": manifest, "studies": [one, other]}
     (tmp_path / "verdicts.json").write_text(json.dumps(document), encoding="utf-8")
-    page, valid = make_report(tmp_path)
-    assert (page.name, valid) == ("report.html", False)
+    page, verdict = make_report(tmp_path)
+    assert (page.name, verdict) == ("report.html", WRONG)
     text = page_of(tmp_path).text
     assert "Of 24 claims, 10 hold, 4 are contradicted, 4 are inconclusive and 6 are not comparable." in text
     for said in (
         "A. Nobody, “A study that nobody made”, nowhere, 2026.",
         "Second (2026), T3 (latency",
-        "SUSPECT",
+        "WRONG",
     ):
         assert said in text
     out = io.StringIO()

@@ -158,12 +158,12 @@ def test_what_failed_is_not_to_be_taken() -> None:
         ({"updates": 0}, "no update came"),
     ],
 )
-def test_a_run_with_a_doubt_is_suspect(wrong: dict[str, Any], said: str, tmp_path: Path) -> None:
+def test_a_run_with_a_doubt_is_wrong(wrong: dict[str, Any], said: str, tmp_path: Path) -> None:
     rows = [*SOUND, waited(2, "push", 100, 6.3, **wrong)]
-    assert any(said in doubt for doubt in doubts(document(*rows)))
+    assert any(said in doubt.text for doubt in doubts(document(*rows)))
     (tmp_path / "watch.json").write_text(json.dumps(document(*rows)), encoding="utf-8")
-    _, valid = make_report(tmp_path)
-    assert not valid
+    _, verdict = make_report(tmp_path)
+    assert verdict == "WRONG"
 
 
 def test_a_document_without_the_time_in_which_all_waited_is_refused(tmp_path: Path) -> None:
@@ -179,6 +179,6 @@ def test_what_came_again_after_a_reconnection_is_no_doubt() -> None:
 
 def test_a_sound_run_is_valid(tmp_path: Path) -> None:
     (tmp_path / "watch.json").write_text(json.dumps(document(*SOUND)), encoding="utf-8")
-    page, valid = make_report(tmp_path)
-    assert valid
+    page, verdict = make_report(tmp_path)
+    assert verdict == "VALID"
     assert "800 updates: each reached its watcher once" in page.read_text(encoding="utf-8")

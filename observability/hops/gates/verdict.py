@@ -1,0 +1,64 @@
+"""From gates to a verdict: VALID, NOISY or WRONG, by the column `fails` of the table of gates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hops.gates.limits import gate_failure, kind_of
+from hops.run.documents.gate import NOISY, VALID, WRONG, Gate, SummaryGate, Verdict
+
+_FROM_GOOD_TO_BAD: tuple[Verdict, ...] = (VALID, NOISY, WRONG)
+MEANING = {
+    VALID: "every gate holds",
+    NOISY: "only gates about the machine fail: answers and budgets are right, but latencies may be too high and small "
+    "differences may be chance",
+    WRONG: "do not rely on these figures",
+}
+"""What a verdict says about the figures."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A reason not to trust the figures.
+
+    Args:
+        text: The reason in words.
+        verdict: NOISY or WRONG.
+    """
+
+    text: str
+    verdict: Verdict = WRONG
+
+    def __str__(self) -> str:
+        return f"{self.verdict}: {self.text}"
+
+
+def doubt_of(gate: Gate) -> Doubt:
+    """The doubt that a gate raises which does not hold."""
+    return Doubt(gate_failure(gate), kind_of(gate["name"]).fails)
+
+
+def failing_gates(gates: Iterable[Gate]) -> list[str]:
+    """The names of the gates that do not hold."""
+    return [gate["name"] for gate in gates if not gate["ok"]]
+
+
+def verdict_of(gates: Iterable[Gate]) -> Verdict:
+    """The verdict on a trial or a run with these gates."""
+    return verdict_of_failed(failing_gates(gates))
+
+
+def verdict_of_failed(names: Iterable[str]) -> Verdict:
+    """The verdict on a trial or a run in which these gates fail."""
+    return worst_verdict(kind_of(name).fails for name in names)
+
+
+def worst_verdict(verdicts: Iterable[Verdict]) -> Verdict:
+    """The verdict on a whole with parts of these verdicts; VALID if there are none."""
+    return max(verdicts, key=_FROM_GOOD_TO_BAD.index, default=VALID)
+
+
+def with_verdicts(gates: Iterable[Gate]) -> list[SummaryGate]:
+    """The gates of a summary, each with its verdict."""
+    return [SummaryGate(**gate, verdict=verdict_of([gate])) for gate in gates]
