@@ -13,7 +13,7 @@ TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 EPOCH_NS = 1_767_225_600_000_000_000
 
 _LINE = re.compile(
-    r"(?P<indent>[ |`-]*)(?P<service>[a-z-]+) (?P<name>\S+) +(?P<kind>[A-Z]+) +"
+    r"(?P<indent>[ |`-]*)(?P<service>[a-z.-]+) (?P<name>\S+) +(?P<kind>[A-Z]+) +"
     r"(?P<start>-?\d+)\.\.(?P<end>-?\d+)(?P<attributes>( +[\w.]+=\S+)*)(?P<orphan> +\(parent lost\))?"
 )
 

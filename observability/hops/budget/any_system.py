@@ -8,6 +8,7 @@ In all other traces a name is just a name:
 |---|---|
 | `work:<service>` | in its SERVER, CONSUMER and INTERNAL spans, and those without a kind |
 | `wire:<caller>→<callee>` | in the caller's CLIENT span, outside the callee's spans |
+| `proxy:<service>` | in a proxy's spans, outside those of what it handed the request on to, where that leaves spans |
 | `db:<service>`, `cache:<service>` | in its spans that name a database, or one that is a cache |
 | `messaging:<service>` | in its PRODUCER spans, sending |
 | `messaging:<sender>→<receiver>` | from the end of a PRODUCER span to the start of the CONSUMER span below it |
@@ -24,14 +25,14 @@ from sys import intern
 from msgspec.structs import replace
 
 from hops.budget.mapping import NameMap
-from hops.budget.parts import UNATTRIBUTED, Budget, budget_of_tree, part_of
+from hops.budget.parts import Budget, budget_of_tree, part_of
+from hops.budget.unanswered import name_unanswered, store_part
 from hops.traces.end_to_end import after_root_ns, to_the_end
-from hops.traces.foreign import grow_any, is_external, peer_of
-from hops.traces.span import CLIENT, PRODUCER, SERVER, Span
+from hops.traces.foreign import grow_any
+from hops.traces.shared import lend_answers
+from hops.traces.span import PRODUCER, SERVER, Span
 from hops.traces.tree import ADJUSTERS, Node, Tree, grow
 
-STORES = ("db.system.name", "db.system", "db.type")
-CACHES = frozenset({"valkey", "redis", "memcached", "hazelcast", "infinispan", "couchbase-cache"})
 _TO_THE_END = to_the_end(ADJUSTERS)
 
 
@@ -55,12 +56,13 @@ def tree_of(spans: Sequence[Span], names: NameMap | None = None, *, end_to_end: 
         tree = grow(spans, _TO_THE_END if end_to_end else None)
     else:
         tree = grow_any(spans, end_to_end=end_to_end)
-        services = {node.span.service for node in tree.nodes}
+        name_unanswered(tree)
         for node in tree.nodes:
-            node.part = node.part or _part(node, services)
+            node.part = node.part or _part(node)
     if names is not None and names.parts:
         for node in tree.nodes:
             node.part = names.parts.of(part_of(node))
+    lend_answers(tree)
     return tree
 
 
@@ -77,19 +79,10 @@ def budget_of_any(tree: Tree) -> Budget | None:
     return replace(budget, journey=intern(journey), edge_requests=(), calls=(), after_ns=after_root_ns(tree))
 
 
-def _part(node: Node, services: set[str]) -> str:
+def _part(node: Node) -> str:
     span = node.span
-    kind = span.kind
-    if kind is not SERVER and node.callee is None and (store := _store(span)):
-        return f"{'cache' if store in CACHES else 'db'}:{span.service}"
-    if kind is PRODUCER:
-        return f"messaging:{span.service}"
-    if kind is not CLIENT:
-        return f"work:{span.service}"
     if node.callee is not None:
         return f"wire:{span.service}→{node.callee}"
-    return f"external:{span.service}→{peer_of(span)}" if is_external(node, services) else UNATTRIBUTED
-
-
-def _store(span: Span) -> str:
-    return next((str(span.attributes[name]).lower() for name in STORES if span.attributes.get(name)), "")
+    if span.kind is not SERVER and (store := store_part(span)):
+        return store
+    return f"{'messaging' if span.kind is PRODUCER else 'work'}:{span.service}"

@@ -180,7 +180,7 @@ def budget_of_tree(tree: Tree) -> Budget | None:
                 if part is not None:
                     inner_on_path[part] = inner_on_path.get(part, 0) + 1
                 continue
-        elif node.unconnected and node is not root:
+        elif (node.unconnected or node.is_outer) and node is not root:
             continue
         part = walked.get(node)
         if part is None:

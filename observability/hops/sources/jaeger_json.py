@@ -17,10 +17,10 @@ from msgspec import UNSET, Raw, UnsetType
 from hops.errors import MalformedTraceError
 from hops.sources.read_json import NotJsonError, camel_case, each, read_one
 from hops.traces.otlp import NEEDED, SPAN_ID_DIGITS, TRACE_ID_DIGITS, plain_id
+from hops.traces.peers import lean
 from hops.traces.span import (
     FOLLOWS_FROM,
     MOST_NS,
-    NO_ATTRIBUTES,
     REF_TYPE,
     UNKNOWN_SERVICE,
     AttributeValue,
@@ -277,7 +277,7 @@ def _span(span: _Span, trace_id: str, names: dict[str, str], ids: dict[str, str]
         service or UNKNOWN_SERVICE,
         start_ns,
         end_ns,
-        attributes or NO_ATTRIBUTES,
+        lean(attributes, kind),
         links,
     )
 

@@ -11,10 +11,10 @@ from hops.errors import MalformedTraceError
 from hops.sources.compressed import ZSTD
 from hops.sources.read_json import Faults, each
 from hops.traces.otlp import KINDS, NEEDED, NO_ID, follows_only
+from hops.traces.peers import lean
 from hops.traces.span import (
     FOLLOWS_FROM,
     MOST_NS,
-    NO_ATTRIBUTES,
     REF_TYPE,
     UNKNOWN_SERVICE,
     AttributeValue,
@@ -152,15 +152,16 @@ def _spans(resource: trace_pb2.ResourceSpans, where: str, faults: Faults) -> Ite
                 links = [(link.span_id, _ref_type(link)) for link in span.links]
                 if follows_only(parent if parent != _NO_ID else b"", links):
                     attributes[REF_TYPE] = FOLLOWS_FROM
+            kind = KINDS[span.kind] if span.kind < len(KINDS) else Kind.UNSPECIFIED
             yield Span(
                 intern(span.trace_id.hex()),
                 span.span_id.hex(),
                 parent.hex() if parent and parent != _NO_ID else "",
                 shown_name(span.name),
-                KINDS[span.kind] if span.kind < len(KINDS) else Kind.UNSPECIFIED,
+                kind,
                 service,
                 span.start_time_unix_nano,
                 span.end_time_unix_nano,
-                attributes or NO_ATTRIBUTES,
+                lean(attributes, kind),
                 tuple((link.trace_id.hex(), link.span_id.hex()) for link in span.links) if span.links else (),
             )

@@ -12,13 +12,16 @@ from hops.errors import MalformedTraceError
 from hops.sources.jaeger_json import interval_ns, span_id_of, trace_id_of
 from hops.sources.read_json import Faults, read_one
 from hops.traces.otlp import NEEDED
-from hops.traces.span import NO_ATTRIBUTES, UNKNOWN_SERVICE, AttributeValue, Kind, Span, shown_name
+from hops.traces.peers import lean
+from hops.traces.span import UNKNOWN_SERVICE, AttributeValue, Kind, Span, shown_name
 
 BATCH = 1000
 
 
 class _Endpoint(msgspec.Struct, gc=False, rename="camel"):
     service_name: str | None = None
+    ipv4: str | None = None
+    ipv6: str | None = None
 
 
 class _Annotation(msgspec.Struct, gc=False):
@@ -75,20 +78,24 @@ def read_span(raw: Raw | memoryview | bytes, where: str) -> Span:
         raise MalformedTraceError(f"{where}: is of Zipkin's JSON version 1; ask Zipkin's /api/v2 for it")
     tags = span.tags or {}
     attributes: dict[str, AttributeValue] = {name: value for name, value in tags.items() if name in NEEDED}
-    if span.remote_endpoint is not None and span.remote_endpoint.service_name:
-        attributes.setdefault("peer.service", span.remote_endpoint.service_name)
+    if (remote := span.remote_endpoint) is not None:
+        named = {"peer.service": remote.service_name, "peer.ipv4": remote.ipv4, "peer.ipv6": remote.ipv6}
+        for name, value in named.items():
+            if value:
+                attributes.setdefault(name, value)
     service = span.local_endpoint.service_name if span.local_endpoint is not None else None
     start_ns, end_ns = interval_ns(span.timestamp or 0, span.duration or 0, f"{where}: span", span.id)
     if not span.duration:
         end_ns = 0  # Zipkin rounds durations up to 1 µs: none means that the span was not finished
+    kind = _KINDS.get((span.kind or "").upper(), Kind.UNSPECIFIED)
     return Span(
         intern(trace_id_of(span.trace_id)),
         span_id_of(span.id),
         span_id_of(span.parent_id) if span.parent_id and span.parent_id.strip("0") else "",
         shown_name(span.name or ""),
-        _KINDS.get((span.kind or "").upper(), Kind.UNSPECIFIED),
+        kind,
         shown_name(service or UNKNOWN_SERVICE),
         start_ns,
         end_ns,
-        attributes or NO_ATTRIBUTES,
+        lean(attributes, kind),
     )

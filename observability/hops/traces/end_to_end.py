@@ -36,7 +36,7 @@ def after_root_ns(tree: Tree) -> int:
 def reach_the_end(tree: Tree) -> None:
     """Lets the root last until the last span below it has ended, and so each span between the two."""
     root = tree.root
-    if root is None:
+    if root is None or root.span.end_ns < root.span.start_ns:
         return
     parents = _parents(tree, root)
     last = _last(parents, root)

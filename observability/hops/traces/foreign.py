@@ -13,8 +13,18 @@ from operator import eq
 
 from msgspec.structs import replace
 
+from hops.traces.beside import join_answers
 from hops.traces.critical_path import AHEAD_PERCENT
 from hops.traces.end_to_end import to_the_end, waiting
+from hops.traces.local_work import is_local_work
+from hops.traces.proxies import (
+    name_proxies,
+    separate_proxies,
+    settle_relays,
+    takes_requests_in,
+    wait_for_applications,
+)
+from hops.traces.shared import find_shared
 from hops.traces.span import (
     CLIENT,
     CONSUMER,
@@ -26,7 +36,6 @@ from hops.traces.span import (
     Kind,
     Span,
     follows,
-    shown_name,
 )
 from hops.traces.tree import (
     Node,
@@ -35,16 +44,13 @@ from hops.traces.tree import (
     find_callees,
     grow,
     is_database,
+    is_missing,
     link_parents,
     order_intervals,
     precedence,
     sort_children,
 )
 
-PEERS = ("peer.service", "server.address", "net.peer.name")
-"""Attributes by which a call says whom it calls, the first that is there."""
-PRIVATE_DOMAINS = frozenset({"consul", "internal", "lan", "local", "localdomain", "svc"})
-"""Last labels of hosts whose first one is a service's name, as in `order.shop.svc.cluster.local`."""
 CALLEE = "-callee"
 """Ends the id of the callee's half of a call whose halves shared theirs."""
 YEAR_NS = 365 * 86_400 * 10**9
@@ -63,7 +69,7 @@ def grow_any(spans: Iterable[Span], *, end_to_end: bool = False) -> Tree:
         spans: Spans of one trace, in any order.
         end_to_end: Whether the root lasts until the last span has ended.
     """
-    return grow(separate_shared(list(spans)), _TO_THE_END if end_to_end else FOREIGN_ADJUSTERS)
+    return grow(separate_proxies(separate_shared(list(spans))), _TO_THE_END if end_to_end else FOREIGN_ADJUSTERS)
 
 
 def separate_shared(spans: list[Span]) -> list[Span]:
@@ -86,11 +92,6 @@ def separate_shared(spans: list[Span]) -> list[Span]:
         return span
 
     return [apart(span) for span in spans]
-
-
-def peer_of(span: Span) -> str:
-    """Whom a call says that it calls; empty if it does not."""
-    return next((shown_name(str(span.attributes[name])) for name in PEERS if span.attributes.get(name)), "")
 
 
 def settle_times(tree: Tree) -> None:
@@ -249,18 +250,37 @@ def settle_kinds(tree: Tree) -> None:
     """Names the roles of spans that do not say theirs, or not one that fits their place.
 
     A span without a kind is INTERNAL below one of its own component, and SERVER below another's. What another component
-    did below a CLIENT span answered that call, whatever it calls itself.
+    did below a CLIENT span answered that call, whatever it calls itself; if that is CLIENT, it may make a call as well.
     """
+    answers: list[Node] = []
     for node in tree.nodes:
         span = node.span
-        if span.kind is SERVER or span.kind is CLIENT or span.kind is PRODUCER:
+        kind = span.kind
+        if kind is SERVER or kind is PRODUCER:
             continue
         parent = tree.by_id.get(span.parent_id)
         inside = parent is not None and parent.span.service == span.service
-        if span.kind is Kind.UNSPECIFIED:
+        if kind is Kind.UNSPECIFIED:
             node.span = replace(span, kind=INTERNAL if inside else SERVER)
+        elif kind is CLIENT and takes_requests_in(span, None if parent is None else parent.span):
+            answers.append(node)
         elif parent is not None and parent.span.kind is CLIENT and not inside:
-            node.span = replace(span, kind=SERVER)
+            if kind is not CLIENT:
+                answers.append(node)
+            elif not is_database(span):
+                answers.append(node)
+                tree.relays.append(node)
+    for node in answers:  # all at once: whose child is a CLIENT span's is asked of what was reported
+        node.span = replace(node.span, kind=SERVER)
+
+
+def settle_local_work(tree: Tree) -> None:
+    """Makes CLIENT spans INTERNAL that call nobody, as those of looking up a name or of connecting."""
+    for node in tree.nodes:
+        if node.span.kind is not CLIENT:
+            continue
+        if all(child.span.service == node.span.service for child in node.children) and is_local_work(node.span):
+            node.span = replace(node.span, kind=INTERNAL)
 
 
 def name_far_callees(tree: Tree) -> None:
@@ -279,27 +299,11 @@ def name_far_callees(tree: Tree) -> None:
                 break
             if parent.span.kind is CLIENT and parent.callee is None and not is_database(parent.span):
                 parent.callee = call.callee
-                tree.quality.missing_servers -= 1
+                tree.quality.missing_servers -= is_missing(parent)
+                parent.is_outer = True
+            elif parent.callee is not None:
+                parent.is_outer = not any(child.span.kind is SERVER for child in parent.children)
             node = parent
-    services = {node.span.service for node in tree.nodes}
-    for node in tree.nodes:
-        if node.span.kind is CLIENT and node.callee is None and is_external(node, services):
-            tree.quality.missing_servers -= 1
-
-
-def is_external(call: Node, services: set[str]) -> bool:
-    """Whether a call that no span answers names a callee that leaves no spans in this trace at all.
-
-    Args:
-        call: A CLIENT span without callee.
-        services: Components of the trace: a call of one of these has lost its callee's span.
-    """
-    if call.unconnected or is_database(call.span) or call.span.attributes.get("canceled") == "true":
-        return False
-    peer = peer_of(call.span)
-    label, _, domain = peer.partition(":")[0].partition(".")
-    inside = not domain or domain.rpartition(".")[2] in PRIVATE_DOMAINS
-    return bool(peer) and peer not in services and not (inside and label in services)
 
 
 def leave_followers(tree: Tree) -> None:
@@ -415,9 +419,15 @@ FOREIGN_ADJUSTERS: tuple[Callable[[Tree], None], ...] = (
     adopt_root,
     settle_kinds,
     link_parents,
+    settle_local_work,
+    join_answers,
     find_callees,
     name_far_callees,
     leave_followers,
+    settle_relays,
+    wait_for_applications,
+    find_shared,
+    name_proxies,
     hand_messages_over,
     clip_children,
     sort_children,

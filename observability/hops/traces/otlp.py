@@ -21,6 +21,8 @@ from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import replace
 
 from hops.errors import MalformedTraceError
+from hops.traces.local_work import LOCAL_WORK
+from hops.traces.peers import PEERS, PROXY_MARKS, lean
 from hops.traces.span import (
     FOLLOWS_FROM,
     MOST_NS,
@@ -36,16 +38,17 @@ from hops.traces.span import (
 #: Attributes that a budget needs. Spans have a dozen; the others would only take time and memory.
 NEEDED = frozenset(
     {
+        *LOCAL_WORK,
+        *PEERS,
+        *PROXY_MARKS,
         "canceled",
         "db.system",
         "db.system.name",
         "db.type",
         "messaging.system",
-        "net.peer.name",
         "opentracing.ref_type",
-        "peer.service",
         "response_flags",
-        "server.address",
+        "rpc.system",
         "shop.channel",
         "shop.injected_delay_took_ms",
         "shop.loop.busy_ms",
@@ -269,7 +272,7 @@ def spans_of_one(resource_spans: ResourceSpans, where: str) -> list[Span]:
                 service,
                 span.start_time_unix_nano,
                 span.end_time_unix_nano,
-                _attributes_of(span) or NO_ATTRIBUTES if span.attributes or span.links else NO_ATTRIBUTES,
+                lean(_attributes_of(span), _KINDS[span.kind]) if span.attributes or span.links else NO_ATTRIBUTES,
                 tuple((link.trace_id, link.span_id) for link in span.links) if span.links else (),
             )
             for span in scope_spans.spans or ()

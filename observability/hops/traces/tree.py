@@ -39,6 +39,7 @@ class Node(msgspec.Struct, eq=False):
         callee: Service that answered a CLIENT span; None for other spans, and if no SERVER span is below.
         unconnected: Whether the span is a proxy's try that reached nobody, by Envoy's own account.
         part: Part that the span's own time belongs to, where it follows other conventions than the shop's.
+        is_outer: Whether a CLIENT span below makes the call that this one is of, which is then one call.
     """
 
     span: Span
@@ -51,6 +52,7 @@ class Node(msgspec.Struct, eq=False):
     callee: str | None = None
     unconnected: bool = False
     part: str = ""
+    is_outer: bool = False
 
 
 class Quality(msgspec.Struct):
@@ -74,6 +76,8 @@ class Quality(msgspec.Struct):
         unfinished: Spans without an end, or without times; they last as long as what is below them.
         misdated: Spans with times that cannot be.
         left_out: Traces without a budget, since the times of their root are unknown.
+        beside: SERVER spans that answered a call beside which they lie, and not below it.
+        shared: Calls that waited for what answered another call.
     """
 
     traces: int = 0
@@ -92,6 +96,8 @@ class Quality(msgspec.Struct):
     unfinished: int = 0
     misdated: int = 0
     left_out: int = 0
+    beside: int = 0
+    shared: int = 0
 
     def add(self, other: Quality) -> None:
         """Adds the counts of other traces to these."""
@@ -111,6 +117,8 @@ class Quality(msgspec.Struct):
         self.unfinished += other.unfinished
         self.misdated += other.misdated
         self.left_out += other.left_out
+        self.beside += other.beside
+        self.shared += other.shared
 
     @property
     def complete(self) -> bool:
@@ -130,6 +138,8 @@ class Tree(msgspec.Struct, eq=False):
         extra_roots: Further spans without a parent, and those that follow another one; their subtrees are off the path.
         calls: Nodes with a child that carries out a call.
         undated: Ids of spans whose times are unknown, and of which nothing below tells any.
+        relays: Of a system that is not the shop's, nodes that answer a call and may make one themselves.
+        shared: Likewise, calls that waited for the answer of another, that one, and the call that it made.
     """
 
     nodes: list[Node]
@@ -139,6 +149,8 @@ class Tree(msgspec.Struct, eq=False):
     extra_roots: list[Node] = []
     calls: list[Node] = []
     undated: set[str] = set()
+    relays: list[Node] = []
+    shared: list[tuple[Node, Node, Node]] = []
 
 
 def grow(spans: Iterable[Span], adjusters: Iterable[Callable[[Tree], None]] | None = None) -> Tree:
@@ -266,10 +278,10 @@ def find_callees(tree: Tree) -> None:
             node.callee = answer.span.service
             calls.append(node)
         elif servers:
-            _settle(node, servers, servers)
+            settle_tries(node, servers, servers)
             calls.append(node)
         elif tries := [one for one in children if one.span.service == node.span.service and _servers(one)]:
-            _settle(node, tries, [server for one in tries for server in _servers(one)])
+            settle_tries(node, tries, [server for one in tries for server in _servers(one)])
             calls += (node, *tries)
         else:
             _note_unanswered(node, tree.quality)
@@ -287,7 +299,7 @@ def _note_unanswered(call: Node, quality: Quality) -> None:
         quality.missing_servers += 1
 
 
-def _settle(call: Node, tries: list[Node], answers: list[Node]) -> None:
+def settle_tries(call: Node, tries: list[Node], answers: list[Node]) -> None:
     """Finds which SERVER answered a call that has several tries or answers, and until when each try was waited for."""
     for one in (*tries, *answers):
         one.is_try = True
@@ -385,6 +397,11 @@ ADJUSTERS: tuple[Callable[[Tree], None], ...] = (
     clip_children,
     sort_children,
 )
+
+
+def is_missing(call: Node) -> bool:
+    """Whether a call that no SERVER span answers counts among those which lack one; see `Quality`."""
+    return not (is_database(call.span) or call.unconnected or call.span.attributes.get("canceled") == "true")
 
 
 def is_database(span: Span) -> bool:

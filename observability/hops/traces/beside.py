@@ -1,0 +1,156 @@
+"""Answers that do not lie below their call: beside it, as GraphQL gateways leave them.
+
+Such a gateway hands on the context of a span above the CLIENT span. The callee's SERVER span then hangs below that, and
+says of the call only when it was under way.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict, deque
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from hops.traces.critical_path import AHEAD_PERCENT
+from hops.traces.peers import Services, peer_of
+from hops.traces.proxies import reported_name
+from hops.traces.span import CLIENT, CONSUMER, SERVER, follows
+from hops.traces.tree import Node, Tree, is_database
+
+MAX_LEVELS = 6
+"""How many spans above a call its answer may hang below."""
+MAX_CANDIDATES = 16
+"""How many calls are looked at for each answer: those that began last before it."""
+
+
+def join_answers(tree: Tree) -> None:
+    """Hangs SERVER spans of other components below the calls that they answer, where their times leave no doubt.
+
+    Looked at are calls that nothing answers, and SERVER spans right below one of the few spans above the call that are
+    of its component. The nearest such span comes first.
+    """
+    waiting = [(node, node) for node in tree.nodes if node.span.kind is CLIENT and _is_unanswered(node)]
+    services = None
+    for _ in range(MAX_LEVELS if waiting else 0):
+        by_parent: dict[Node, list[Node]] = defaultdict(list)
+        further = []
+        for call, below in waiting:
+            above = tree.by_id.get(below.span.parent_id)
+            if above is None or above is call or above.span.service != call.span.service:
+                continue
+            by_parent[above].append(call)
+            if above.span.kind is not SERVER and above.span.kind is not CONSUMER:
+                further.append((call, above))
+        answered: set[Node] = set()
+        for above, calls in by_parent.items():
+            answers = [
+                child
+                for child in above.children
+                if child.span.kind is SERVER and child.span.service != above.span.service and not follows(child.span)
+            ]
+            if answers:
+                services = services or Services(reported_name(node.span.service) for node in tree.nodes)
+                answered |= _join(above, answers, calls, services, tree)
+        waiting = [one for one in further if one[0] not in answered]
+        if not waiting:
+            return
+
+
+def _is_unanswered(call: Node) -> bool:
+    return not (any(child.span.kind in (CLIENT, SERVER) for child in call.children) or is_database(call.span))
+
+
+def _join(above: Node, answers: list[Node], calls: list[Node], services: Services, tree: Tree) -> set[Node]:
+    pairs = pair(answers, calls, services)
+    if pairs:
+        above.children = [child for child in above.children if child not in pairs]
+        for answer, call in pairs.items():
+            answer.span = replace(answer.span, parent_id=call.span.span_id)
+            call.children = [*call.children, answer]
+        tree.quality.beside += len(pairs)
+    return set(pairs.values())
+
+
+def pair(answers: Iterable[Node], calls: Iterable[Node], services: Services) -> dict[Node, Node]:
+    """Finds the call of each answer by their times.
+
+    An answer fits a call during which it began and ended; if there is none, `AHEAD_PERCENT` of it may lie after the
+    call, as where a callee closes its span late. First comes what fits one call only; then, for the longest answer, a
+    call that lies within all others which it fits; then answers of one component, in the order of their starts. All
+    else stays.
+
+    Args:
+        answers: SERVER spans of other components.
+        calls: CLIENT spans.
+        services: Components of the trace: a call of one of these is answered by no other.
+    """
+    ordered = sorted(calls, key=lambda one: (one.start_ns, -one.end_ns, one.span.span_id))
+    starts = [one.start_ns for one in ordered]
+    callees = {call: services.named_by(peer_of(call.span)) for call in ordered}
+    fitting: dict[Node, list[Node]] = {}
+    of_call: dict[Node, list[Node]] = defaultdict(list)
+    for answer in sorted(answers, key=lambda one: (one.start_ns - one.end_ns, one.start_ns, one.span.span_id)):
+        last = bisect_right(starts, answer.start_ns)
+        callee = reported_name(answer.span.service)
+        fits = [
+            call
+            for call in ordered[max(0, last - MAX_CANDIDATES) : last]
+            if _fits(answer, call) and callees[call] in ("", callee)
+        ]
+        fits = [call for call in fits if callees[call]] or fits
+        fits = [call for call in fits if answer.end_ns <= call.end_ns] or fits
+        fitting[answer] = fits
+        for call in fits:
+            of_call[call].append(answer)
+    pairs: dict[Node, Node] = {}
+    taken: dict[Node, list[Node]] = {}
+    single = deque(answer for answer, fits in fitting.items() if len(fits) == 1)
+
+    def take(answer: Node, call: Node) -> None:
+        pairs[answer] = call
+        taken[call] = [answer]
+        for other in of_call[call]:
+            if other not in pairs and sum(one not in taken for one in fitting[other]) == 1:
+                single.append(other)
+
+    undecided = deque(answer for answer, fits in fitting.items() if len(fits) > 1)
+    doubtful = []
+    while single or undecided:
+        answer = single.popleft() if single else undecided.popleft()
+        if answer in pairs:
+            continue
+        free = [call for call in fitting[answer] if call not in taken]
+        inner = [call for call in free if all(_lies_within(call, other) for other in free)]
+        if len(free) == 1 or len(inner) == 1:
+            take(answer, (inner or free)[0])
+        elif free:
+            doubtful.append(answer)
+        elif len(fitting[answer]) == 1 and _follows(answer, taken[fitting[answer][0]]):
+            pairs[answer] = fitting[answer][0]
+            taken[fitting[answer][0]].append(answer)
+    # Which of them answers which call makes no difference to any part.
+    if len({answer.span.service for answer in doubtful}) == 1:
+        for answer in sorted(doubtful, key=lambda one: (one.start_ns, one.span.span_id)):
+            if answer not in pairs and (free := [call for call in fitting[answer] if call not in taken]):
+                take(answer, free[0])
+    return pairs
+
+
+def _follows(answer: Node, others: list[Node]) -> bool:
+    """Whether an answer is a further try of the same call: by the same component, one after the other."""
+    return all(
+        other.span.service == answer.span.service
+        and (other.end_ns <= answer.start_ns or answer.end_ns <= other.start_ns)
+        for other in others
+    )
+
+
+def _fits(answer: Node, call: Node) -> bool:
+    if not call.start_ns <= answer.start_ns < call.end_ns:
+        return False
+    return (answer.end_ns - call.end_ns) * 100 <= AHEAD_PERCENT * (answer.end_ns - answer.start_ns)
+
+
+def _lies_within(call: Node, other: Node) -> bool:
+    return other.start_ns <= call.start_ns and call.end_ns <= other.end_ns

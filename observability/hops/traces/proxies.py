@@ -1,0 +1,132 @@
+"""Proxies beside applications: what each of the two took, where both leave spans.
+
+A sidecar mostly has the name of its application. Its spans are told apart by what Envoy writes (`hops.traces.peers`),
+and are of a component apart while the tree grows, so that an application and its proxy call each other as any two do.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from hops.traces.peers import cluster_of, is_inbound, is_proxy
+from hops.traces.span import CLIENT, INTERNAL, SERVER, Span
+from hops.traces.tree import Node, Tree, is_missing, settle_tries
+
+APART = "\0proxy"
+"""Ends the name of a proxy's component while the tree grows. No name has such a character: they are shown names."""
+ANSWERED_ITSELF = frozenset({"DPE", "FI", "IH", "LH", "NC", "NR", "OM", "RL", "RLSE", "UAEX", "UF", "UH", "UO"})
+"""Envoy's response flags for requests that the proxy answered without the application."""
+
+
+def separate_proxies(spans: list[Span]) -> list[Span]:
+    """Makes the proxies' spans those of components apart."""
+    marked = [is_proxy(span) for span in spans]
+    if True not in marked:
+        return spans
+    return [
+        replace(span, service=span.service + APART) if proxy else span
+        for span, proxy in zip(spans, marked, strict=True)
+    ]
+
+
+def is_apart(span: Span) -> bool:
+    """Whether a span is a proxy's, while the tree grows."""
+    return span.service.endswith(APART)
+
+
+def reported_name(service: str) -> str:
+    """The name of a component as its spans report it."""
+    return service.removesuffix(APART)
+
+
+def takes_requests_in(span: Span, parent: Span | None) -> bool:
+    """Whether a proxy's CLIENT span is that of a request to its application, and not the one below it that hands it on.
+
+    Zipkin's tracer in Envoy writes CLIENT for both ways.
+    """
+    if not (is_apart(span) and is_inbound(span)):
+        return False
+    return parent is None or parent.service != span.service or cluster_of(parent) != cluster_of(span)
+
+
+def settle_relays(tree: Tree) -> None:
+    """Finds whom spans call that answer a call and make one themselves, as a proxy's only span of a request does.
+
+    What such a span takes outside of the next one's is the wire to it, as with any CLIENT span.
+    """
+    for relay in tree.relays:
+        answers = [child for child in relay.children if child.span.kind is SERVER]
+        if answers and not _calls(relay):
+            settle_tries(relay, answers, answers)
+            tree.calls.append(relay)
+
+
+def wait_for_applications(tree: Tree) -> None:
+    """Marks the application's SERVER span right below its proxy's as waited for, however late it closes.
+
+    A proxy is done with the last byte; the application may close its span after that. A component is taken for a proxy
+    if it says so, or if the other's span is all that it waits for, for most of its time and mostly within.
+    """
+    for node in tree.nodes:
+        span = node.span
+        if span.kind is not SERVER or node.callee is not None:
+            continue
+        others = [child for child in node.children if child.span.service != span.service]
+        answers = [child for child in others if child.span.kind is SERVER]
+        if answers and (is_apart(span) or (len(answers) == 1 and not _calls(node) and _fills(node, answers[0]))):
+            for answer in answers:
+                answer.is_try = True
+
+
+def name_proxies(tree: Tree) -> None:
+    """Gives the proxies' own time its part, and proxies the names that their spans report.
+
+    A proxy's own time is known only where what it handed the request on to is seen. Where an application leaves no
+    spans, the span of the proxy before it is all there is of both, and the time is the application's work.
+    """
+    for node in tree.nodes:
+        if node.callee is not None:
+            node.callee = reported_name(node.callee)
+        if is_apart(node.span):
+            node.part = _part(node)
+            if node.part and node.span.kind is CLIENT and is_missing(node):
+                tree.quality.missing_servers -= 1
+    for node in tree.nodes:
+        if is_apart(node.span):
+            node.span = replace(node.span, service=reported_name(node.span.service))
+
+
+def _part(node: Node) -> str:
+    span, name = node.span, reported_name(node.span.service)
+    if node.callee is not None:
+        return ""
+    if span.kind is INTERNAL:
+        return f"proxy:{name}"
+    if span.kind is CLIENT:
+        if _answered_itself(span):
+            return f"proxy:{name}"
+        return f"work:{name}" if is_inbound(span) else ""
+    if span.kind is not SERVER:
+        return ""
+    cluster = cluster_of(span)
+    for child in node.children:
+        if child.span.service != span.service:
+            if child.span.kind is SERVER:
+                return f"proxy:{name}"
+        elif child.span.kind is CLIENT and cluster_of(child.span) == cluster:
+            return f"proxy:{name}"  # the span of the request as it was handed on
+    return f"proxy:{name}" if _answered_itself(span) else ""
+
+
+def _answered_itself(span: Span) -> bool:
+    return not ANSWERED_ITSELF.isdisjoint(str(span.attributes.get("response_flags", "")).split(","))
+
+
+def _calls(node: Node) -> bool:
+    return any(child.span.kind is CLIENT and child.span.service == node.span.service for child in node.children)
+
+
+def _fills(node: Node, answer: Node) -> bool:
+    """Whether an answer takes most of a span's time, and no more after its end than within."""
+    within = min(node.end_ns, answer.end_ns) - max(node.start_ns, answer.start_ns)
+    return within * 2 >= node.end_ns - node.start_ns and answer.end_ns - node.end_ns <= within

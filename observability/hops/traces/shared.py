@@ -1,0 +1,140 @@
+"""Requests under way that a gateway shares: several calls, one request, one answer below one of them.
+
+The other calls waited for the same answer. A trace does not say so; their times do.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+
+from msgspec.structs import replace
+
+from hops.traces.peers import SUBGRAPHS, peer_of
+from hops.traces.span import CLIENT, INTERNAL, SERVER
+from hops.traces.tree import Node, Quality, Tree, clip_children, is_missing, sort_children
+
+MAX_LEVELS = 6
+"""How many spans below a gateway's span its call is looked for."""
+MAX_CANDIDATES = 8
+"""How many answered calls are looked at for each call: those that began last before it."""
+APART_PERCENT = 10
+"""How far apart the ends of two calls may be, of the length of the answered one, that one answer ended both."""
+SHARED = "-shared"
+"""Ends the id of an answer where a call that shares it waits for it."""
+
+
+def find_shared(tree: Tree) -> None:
+    """Finds calls that nothing answers which waited for the answer of another call.
+
+    That is a call of the same component, name and peer, which began earlier, got its answer while the other one waited,
+    and ended with it. Where several such calls had answers of several components, nobody knows.
+    """
+    waiting = [node for node in tree.nodes if _may_share(node)]
+    if not waiting:
+        return
+    wanted = {(node.span.service, node.span.name) for node in waiting}
+    answered: dict[tuple[str, str, str], list[tuple[Node, Node]]] = defaultdict(list)
+    for node in tree.nodes:
+        if (node.span.service, node.span.name) in wanted and (call := _answered_call(node)) is not None:
+            answered[_request(node)].append((node, call))
+    for calls in answered.values():
+        calls.sort(key=lambda one: (one[0].start_ns, one[0].span.span_id))
+    for node in waiting:
+        calls = answered.get(_request(node), [])
+        last = bisect_right(calls, node.start_ns, key=lambda one: one[0].start_ns)
+        sharing = [one for one in calls[max(0, last - MAX_CANDIDATES) : last] if _ended_with(node, *one)]
+        if sharing and len({call.callee for _, call in sharing}) == 1:
+            tree.shared.append((node, *sharing[-1]))
+    for node, _, call in tree.shared:
+        if node.span.kind is CLIENT:
+            node.callee = call.callee
+            tree.quality.missing_servers -= 1
+        tree.quality.shared += 1
+
+
+def lend_answers(tree: Tree) -> None:
+    """Puts what answered a shared request also below the calls that waited for it, of a tree whose parts are named.
+
+    There its spans count as INTERNAL: one request was made. What they cover of a call is theirs, the rest the wire's.
+    """
+    room = len(tree.nodes)
+    for node, shared, call in tree.shared:
+        holder, source = node, shared
+        holder.part = call.part
+        while (inner := _counterparts(holder, source)) is not None:
+            holder, source = inner
+            holder.part = call.part
+        copies = [_copy(child) for child in source.children if child.is_try or child.callee is not None]
+        below = list(copies)
+        lent = [holder, *copies]
+        for one in below:
+            one.children = [_copy(child) for child in one.children]
+            below += one.children
+            lent += one.children
+            if len(lent) > room:
+                return  # as many copies as the trace has spans are enough
+        room -= len(lent)
+        holder.children = [*holder.children, *copies]
+        subtree = Tree(lent, {}, Quality(), holder)
+        clip_children(subtree)
+        sort_children(subtree)
+
+
+def _may_share(node: Node) -> bool:
+    if node.span.kind is CLIENT:
+        return (
+            node.callee is None
+            and is_missing(node)
+            and not any(child.span.kind is CLIENT or child.span.kind is SERVER for child in node.children)
+        )
+    return _is_asking(node) and _answered_call(node) is None
+
+
+def _is_asking(node: Node) -> bool:
+    """Whether a span is a gateway's of asking a subgraph, with the call below it."""
+    span = node.span
+    return span.kind is INTERNAL and bool(span.attributes) and not _NAMES.isdisjoint(span.attributes)
+
+
+def _answered_call(node: Node) -> Node | None:
+    """The call that a call's or a gateway's span made: itself, or below it; None if none was answered."""
+    if node.span.kind is not CLIENT and not _is_asking(node):
+        return None
+    level = [node]
+    for _ in range(MAX_LEVELS):
+        below = []
+        for one in level:
+            if one.span.kind is CLIENT and any(child.is_try for child in one.children):
+                return one
+            below += [child for child in one.children if child.span.service == node.span.service]
+        level = below
+    return None
+
+
+def _request(node: Node) -> tuple[str, str, str]:
+    return node.span.service, node.span.name, peer_of(node.span)
+
+
+def _ended_with(node: Node, shared: Node, call: Node) -> bool:
+    answered_ns = min(max(child.end_ns for child in call.children if child.is_try), call.end_ns)
+    if not node.start_ns < answered_ns <= node.end_ns:
+        return False
+    return abs(node.end_ns - shared.end_ns) * 100 <= APART_PERCENT * (shared.end_ns - shared.start_ns)
+
+
+def _counterparts(holder: Node, source: Node) -> tuple[Node, Node] | None:
+    """The next spans on the way from both calls to the request, where both have one of that name."""
+    for child in holder.children:
+        for other in source.children:
+            if child.span.kind is other.span.kind is INTERNAL and child.span.name == other.span.name:
+                return child, other
+    return None
+
+
+def _copy(node: Node) -> Node:
+    span = replace(node.span, span_id=f"{node.span.span_id}{SHARED}", kind=INTERNAL)
+    return replace(node, span=span, callee=None)
+
+
+_NAMES = frozenset(SUBGRAPHS)

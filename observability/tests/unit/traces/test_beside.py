@@ -1,0 +1,235 @@
+"""Answers beside their calls, and calls that share an answer, as GraphQL gateways leave them."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from msgspec.structs import replace
+
+from hops.budget.any_system import budget_of_any, tree_of
+
+
+def parts(spans):
+    tree = tree_of(spans)
+    assert dict(budget_of_any(tree_of(spans[::-1])).parts) == dict(budget_of_any(tree).parts)
+    return dict(budget_of_any(tree).parts)
+
+
+def test_an_answer_below_the_span_above_the_call(draw):
+    """As Apollo's router hands on the context of its `subgraph` span."""
+    spans = draw("""
+router request             SERVER 0..100
+`- router subgraph          INTERNAL 14..89
+   |- router subgraph_request CLIENT 15..70
+   `- accounts POST            SERVER 18..66
+""")
+    assert parts(spans) == {"work:router": 45, "wire:router→accounts": 7, "work:accounts": 48}
+    quality = tree_of(spans).quality
+    assert (quality.complete, quality.beside) == (True, 1)
+
+
+def test_an_answer_that_goes_on_a_little_after_its_call(draw):
+    """The router's span ends with the headers, the callee's with the body."""
+    spans = draw("""
+router request             SERVER 0..100
+|- router subgraph_request  CLIENT 15..70
+`- accounts POST             SERVER 18..72
+""")
+    assert parts(spans) == {"work:router": 45, "wire:router→accounts": 3, "work:accounts": 52}
+
+
+def test_an_answer_below_a_span_far_above_the_call(draw):
+    """As Hive's gateway hands on the context of the whole request."""
+    spans = draw("""
+gateway request                SERVER 0..100
+|- gateway graphql.execute      INTERNAL 5..95
+|  `- gateway subgraph.execute    CLIENT 10..90
+|     `- gateway http.fetch         CLIENT 15..85
+`- accounts POST                 SERVER 20..80
+""")
+    assert parts(spans) == {"work:gateway": 20, "wire:gateway→accounts": 20, "work:accounts": 60}
+
+
+def test_an_answer_below_the_librarys_span_and_beside_the_request(draw):
+    spans = draw("""
+gateway request            SERVER 0..100
+`- gateway subgraph.execute CLIENT 10..90
+   |- gateway http.fetch      CLIENT 15..85
+   `- accounts POST            SERVER 20..80
+""")
+    assert parts(spans) == {"work:gateway": 20, "wire:gateway→accounts": 20, "work:accounts": 60}
+
+
+def test_calls_side_by_side_each_get_the_answer_that_only_they_can_have(draw):
+    spans = draw("""
+router request        SERVER 0..100
+|- router fetch        CLIENT 10..50
+|- router fetch        CLIENT 12..60
+|- accounts POST        SERVER 15..45
+`- reviews POST         SERVER 20..55
+""")
+    tree = tree_of(spans)
+    assert parts(spans) == {"work:router": 52, "wire:router→reviews": 13, "work:reviews": 35}
+    assert budget_of_any(tree).crossings["wire:router→accounts"] == 1
+    assert (tree.quality.complete, tree.quality.beside) == (True, 2)
+
+
+def test_a_call_within_another_gets_the_answer_that_fits_both(draw):
+    spans = draw("""
+router request        SERVER 0..100
+|- router slow         CLIENT 10..90
+|- router quick        CLIENT 30..60
+|- accounts POST        SERVER 15..85
+`- reviews POST         SERVER 35..55
+""")
+    budget = budget_of_any(tree_of(spans))
+    assert dict(budget.parts) == {"work:router": 20, "wire:router→accounts": 10, "work:accounts": 70}
+    assert budget.crossings["wire:router→reviews"] == 1
+
+
+def test_the_name_that_a_call_has_for_its_callee_decides(draw):
+    spans = draw("""
+router request        SERVER 0..100
+|- router fetch        CLIENT 10..91 url.full=http://accounts:4001/graphql
+|- router fetch        CLIENT 9..90 subgraph.name=reviews
+|- accounts POST        SERVER 20..80
+`- reviews POST         SERVER 21..79
+""")
+    budget = budget_of_any(tree_of(spans))
+    assert dict(budget.parts) == {"work:router": 19, "wire:router→accounts": 21, "work:accounts": 60}
+    assert budget.quality.beside == 2
+
+
+def test_what_may_be_anybodys_answer_stays_where_it_is(draw):
+    spans = draw("""
+router request        SERVER 0..100
+|- router fetch        CLIENT 10..90
+|- router fetch        CLIENT 11..91
+|- accounts POST        SERVER 20..80
+`- reviews POST         SERVER 21..79
+""")
+    quality = tree_of(spans).quality
+    assert (quality.beside, quality.missing_servers) == (0, 2)
+
+
+def test_which_of_one_components_answers_is_whose_makes_no_difference(draw):
+    spans = draw("""
+router request        SERVER 0..100
+|- router fetch        CLIENT 10..90
+|- router fetch        CLIENT 11..91
+|- accounts POST        SERVER 20..80
+`- accounts POST        SERVER 21..79
+""")
+    assert parts(spans) == {"work:router": 20, "wire:router→accounts": 22, "work:accounts": 58}
+    assert tree_of(spans).quality.complete
+
+
+def test_an_answer_that_began_before_the_call_is_none(draw):
+    spans = draw("""
+router request        SERVER 0..100
+|- router fetch        CLIENT 20..90
+`- accounts POST        SERVER 10..80
+""")
+    assert tree_of(spans).quality.beside == 0
+
+
+def test_tries_without_spans_of_their_own(draw):
+    spans = draw("""
+router request        SERVER 0..100
+|- router fetch        CLIENT 10..90
+|- accounts POST        SERVER 15..40
+`- accounts POST        SERVER 50..85
+""")
+    assert parts(spans) == {"work:router": 20, "wire:router→accounts": 20, "work:accounts": 60}
+
+
+@pytest.mark.parametrize("end", [59, 60, 62])
+def test_a_call_that_waits_for_the_answer_of_another(draw, end):
+    """One request under way for both: its answer hangs below the first, and the path goes through the other."""
+    spans = draw(f"""
+router request          SERVER 0..100
+|- router fetch          CLIENT 10..60
+|  `- accounts POST        SERVER 15..55
+|     `- accounts select    CLIENT 20..50 db.system=mysql
+`- router fetch          CLIENT 12..{end}
+""")
+    tree = tree_of(spans)
+    budget = budget_of_any(tree)
+    call_ns = end - 12 if end > 60 else 60 - 10
+    assert dict(budget.parts) == {
+        "work:router": 100 - call_ns, "wire:router→accounts": call_ns - 40, "work:accounts": 10, "db:accounts": 30,
+    }  # fmt: skip
+    # One request was made, by two calls.
+    assert dict(budget.crossings) == {
+        "work:router": 1, "wire:router→accounts": 2, "work:accounts": 1, "db:accounts": 1,
+    }  # fmt: skip
+    assert (tree.quality.complete, tree.quality.shared) == (True, 1)
+
+
+def test_a_gateway_that_says_which_spans_ask_a_subgraph(draw):
+    """As Hive's and Apollo's: one who joins has no CLIENT span of the request, or none at all."""
+    spans = draw("""
+router request                SERVER 0..100
+|- router operation            CLIENT 10..60 hive.graphql.subgraph.name=accounts
+|  `- router http.inflight       INTERNAL 12..59
+|     `- router http.client        CLIENT 14..58 url.full=http://10.0.0.7/graphql
+|        `- accounts POST            SERVER 20..50
+|- router operation            CLIENT 11..61 hive.graphql.subgraph.name=accounts
+|  `- router http.inflight       INTERNAL 13..60
+`- router last                 INTERNAL 61..90
+""")
+    tree = tree_of(spans)
+    assert dict(budget_of_any(tree).parts) == {"work:router": 50, "wire:router→accounts": 20, "work:accounts": 30}
+    assert (tree.quality.complete, tree.quality.shared) == (True, 1)
+    inner = draw("""
+router request                SERVER 0..100
+|- router subgraph             INTERNAL 10..60 apollo.subgraph.name=accounts
+|  `- router subgraph_request    CLIENT 14..58
+|     `- accounts POST            SERVER 20..50
+`- router subgraph             INTERNAL 11..61 apollo.subgraph.name=accounts
+""")
+    assert dict(budget_of_any(tree_of(inner)).parts) == {
+        "work:router": 50, "wire:router→accounts": 20, "work:accounts": 30,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("times", ["40..95", "70..90", "5..60", "12..45"])
+def test_a_call_that_did_not_end_with_the_other_lost_its_own_answer(draw, times):
+    spans = draw(f"""
+router request          SERVER 0..100
+|- router fetch          CLIENT 10..60
+|  `- accounts POST        SERVER 15..55
+`- router fetch          CLIENT {times}
+""")
+    quality = tree_of(spans).quality
+    assert (quality.missing_servers, quality.shared) == (1, 0)
+
+
+def test_a_call_of_somebody_else_shares_nothing(draw):
+    spans = draw("""
+router request          SERVER 0..100
+|- router fetch          CLIENT 10..60 subgraph.name=accounts
+|  `- accounts POST        SERVER 15..55
+`- router fetch          CLIENT 12..60 subgraph.name=reviews
+""")
+    assert tree_of(spans).quality.shared == 0
+
+
+def test_very_many_answers_beside_their_calls(draw):
+    root, call, answer = draw("""
+router request        SERVER 0..1000000
+|- router fetch        CLIENT 10..20
+`- accounts POST        SERVER 11..19
+""")
+    spans = [root]
+    for number in range(10_000):
+        by_ns = 5 * number
+        for one, first in ((call, 1), (answer, 2)):
+            moved = replace(one, start_ns=one.start_ns + by_ns, end_ns=one.end_ns + by_ns)
+            spans.append(replace(moved, span_id=f"{10 * number + first + 100:016x}"))
+    began = time.process_time()
+    tree = tree_of(spans)
+    assert time.process_time() - began < 10
+    assert (tree.quality.beside, tree.quality.missing_servers) == (10_000, 0)
+    budget_of_any(tree)

@@ -1,0 +1,226 @@
+"""Applications and the proxies beside them, as Envoy, Istio and others trace them."""
+
+from __future__ import annotations
+
+import pytest
+
+from hops.budget.any_system import budget_of_any, tree_of
+
+IN, OUT = "upstream_cluster=inbound|9080||", "upstream_cluster=outbound|9080||reviews.default.svc.cluster.local"
+
+
+def parts(spans):
+    tree = tree_of(spans)
+    budget = budget_of_any(tree)
+    assert budget.gap_ns == 0
+    assert tree.quality.complete
+    return dict(budget.parts)
+
+
+def test_spans_that_are_all_clients_answer_each_other(draw):
+    """As Istio's are, written by Zipkin's tracer in Envoy."""
+    spans = draw("""
+gateway request     CLIENT 0..100
+`- page in           CLIENT 4..96
+   `- page out        CLIENT 20..80
+      `- reviews in     CLIENT 24..76
+""")
+    assert parts(spans) == {"wire:gateway→page": 8, "work:page": 32, "wire:page→reviews": 8, "work:reviews": 52}
+
+
+def test_a_chain_of_components_with_one_client_span_each(draw):
+    """Each answers the one above and calls the one below; the last one only answers."""
+    spans = draw("""
+gateway request     CLIENT 0..100
+`- waypoint forward  CLIENT 4..96
+   `- egress forward  CLIENT 20..80
+      `- reviews get    CLIENT 24..76
+""")
+    assert parts(spans) == {
+        "wire:gateway→waypoint": 8, "wire:waypoint→egress": 32, "wire:egress→reviews": 8, "work:reviews": 52,
+    }  # fmt: skip
+
+
+def test_a_client_below_a_client_that_calls_somebody_outside(draw):
+    spans = draw("""
+shop order          SERVER 0..100
+`- shop POST         CLIENT 10..90
+   `- egress forward   CLIENT 12..88 url.full=https://pay.example.com/
+""")
+    assert parts(spans) == {"work:shop": 20, "wire:shop→egress": 4, "external:egress→pay.example.com": 76}
+
+
+@pytest.mark.parametrize(("own", "sidecar"), [("page", "page"), ("page", "page.default")])
+def test_an_application_and_its_egress_sidecar(draw, own, sidecar):
+    """The sidecar often has the name of the application."""
+    spans = draw(f"""
+{own} index                SERVER 0..100
+`- {own} GET                CLIENT 10..90
+   `- {sidecar} reviews       CLIENT 12..88 component=proxy {OUT}
+      `- reviews get           SERVER 20..80
+""")
+    assert parts(spans) == {
+        "work:page": 20, f"wire:page→{sidecar}": 4, f"wire:{sidecar}→reviews": 16, "work:reviews": 60,
+    }  # fmt: skip
+
+
+def test_an_application_and_an_egress_sidecar_with_spans_of_both_ways(draw):
+    """As with `spawn_upstream_span`: what the proxy takes is apart from the wire to the next."""
+    spans = draw(f"""
+page index                 SERVER 0..100
+`- page GET                 CLIENT 10..90
+   `- page egress            SERVER 12..88 component=proxy {OUT}
+      `- page router          CLIENT 15..86 component=proxy {OUT}
+         `- reviews get        SERVER 20..80
+""")
+    assert parts(spans) == {
+        "work:page": 20, "wire:page→page": 4, "proxy:page": 5, "wire:page→reviews": 11, "work:reviews": 60,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["SERVER", "CLIENT"])
+def test_sidecars_on_both_sides_of_a_call(draw, kind):
+    """The page's worked example; some tracers write CLIENT for requests that come in, too."""
+    spans = draw(f"""
+page index                   SERVER 0..100
+`- page GET                   CLIENT 10..90
+   `- page outbound             CLIENT 12..88 component=proxy {OUT} node_id=sidecar~10.0.0.1~page
+      `- reviews inbound         {kind} 18..82 component=proxy {IN} node_id=sidecar~10.0.0.2~reviews
+         `- reviews get            SERVER 21..80
+            `- reviews select       CLIENT 30..50 db.system=mysql
+""")
+    assert parts(spans) == {
+        "work:page": 20, "wire:page→page": 4, "wire:page→reviews": 12, "proxy:reviews": 5, "work:reviews": 39,
+        "db:reviews": 20,
+    }  # fmt: skip
+
+
+def test_an_inbound_sidecar_with_spans_of_both_ways(draw):
+    spans = draw(f"""
+gateway get                  SERVER 0..100
+`- gateway GET                CLIENT 5..95
+   `- reviews inbound           SERVER 10..90 component=proxy {IN}
+      `- reviews router          CLIENT 13..88 component=proxy {IN}
+         `- reviews get            SERVER 15..80
+""")
+    assert parts(spans) == {
+        "work:gateway": 10, "wire:gateway→reviews": 10, "proxy:reviews": 5, "wire:reviews→reviews": 10,
+        "work:reviews": 65,
+    }  # fmt: skip
+
+
+def test_a_mesh_whose_applications_leave_no_spans(draw):
+    """Nothing tells a proxy's time from that of its application: it is the application's work."""
+    spans = draw(f"""
+istio-ingressgateway page      CLIENT 0..100 component=proxy upstream_cluster=outbound|9080||page.default.svc
+`- page.default in             SERVER 4..96 component=proxy {IN}
+   `- page.default out           CLIENT 20..80 component=proxy {OUT}
+      `- reviews.default in        SERVER 24..76 component=proxy {IN}
+""")
+    assert parts(spans) == {
+        "wire:istio-ingressgateway→page.default": 8, "work:page.default": 32, "wire:page.default→reviews.default": 8,
+        "work:reviews.default": 52,
+    }  # fmt: skip
+
+
+def test_an_application_without_spans_behind_a_proxy_with_spans_of_both_ways(draw):
+    """What lies within the span of the request to the application is the application's work, the rest the proxy's."""
+    spans = draw(f"""
+gateway get                  SERVER 0..100
+`- gateway GET                CLIENT 5..95
+   `- reviews inbound           SERVER 10..90 component=proxy {IN}
+      `- reviews router          CLIENT 13..88 component=proxy {IN}
+""")
+    assert parts(spans) == {"work:gateway": 10, "wire:gateway→reviews": 10, "proxy:reviews": 5, "work:reviews": 75}
+
+
+@pytest.mark.parametrize("marks", ["", f"component=proxy {IN}"])
+def test_an_application_that_closes_its_span_after_its_proxys(draw, marks):
+    """Half of the application's span lies after that of the proxy, which was done with the answer's last byte."""
+    spans = draw(f"""
+gateway get                SERVER 0..100
+`- gateway GET              CLIENT 10..90
+   `- page-proxy request      SERVER 20..80 {marks}
+      `- page get               SERVER 25..130
+""")
+    kind = "proxy" if marks else "work"
+    assert parts(spans) == {
+        "work:gateway": 20, "wire:gateway→page-proxy": 20, f"{kind}:page-proxy": 5, "work:page": 55,
+    }  # fmt: skip
+
+
+def test_an_application_that_hangs_is_waited_for_by_its_proxy(draw):
+    spans = draw(f"""
+page request                SERVER 0..100 component=proxy {IN}
+`- page get                  SERVER 2..900
+""")
+    assert parts(spans) == {"proxy:page": 2, "work:page": 98}
+
+
+def test_a_job_that_a_request_begins_is_not_waited_for(draw):
+    spans = draw("""
+shop order              SERVER 0..100
+`- mail send             SERVER 90..300
+""")
+    assert parts(spans) == {"work:shop": 100}
+
+
+def test_a_proxy_in_front_of_all(draw):
+    """Its cluster is no application beside it: the call that it handed on is seen."""
+    spans = draw("""
+front-proxy ingress        SERVER 0..100 component=proxy upstream_cluster=service
+`- front-proxy router       CLIENT 10..95 component=proxy upstream_cluster=service
+   `- service get            SERVER 20..80
+""")
+    assert parts(spans) == {"proxy:front-proxy": 15, "wire:front-proxy→service": 25, "work:service": 60}
+
+
+def test_what_a_proxy_answered_itself_is_its_own_time(draw):
+    spans = draw(f"""
+page index                 SERVER 0..100
+`- page GET                 CLIENT 10..90
+   `- page outbound           CLIENT 12..88 component=proxy {OUT} response_flags=UH
+""")
+    assert parts(spans) == {"work:page": 20, "wire:page→page": 4, "proxy:page": 76}
+
+
+def test_a_proxys_call_whose_answer_was_lost(draw):
+    spans = draw(f"""
+page index                 SERVER 0..100
+|- page GET                 CLIENT 10..40
+|  `- page outbound           CLIENT 12..38 component=proxy {OUT}
+|     `- reviews get           SERVER 20..30
+`- page GET                 CLIENT 50..90
+   `- page outbound           CLIENT 52..88 component=proxy {OUT}
+""")
+    tree = tree_of(spans)
+    assert dict(budget_of_any(tree).parts)["unattributed"] == 36
+    assert tree.quality.missing_servers == 1
+
+
+def test_sidecars_that_all_have_one_name(draw):
+    """As Linkerd's, and older ones of Istio's."""
+    spans = draw("""
+web index                   SERVER 0..100
+`- web GET                   CLIENT 10..90
+   `- linkerd-proxy out        CLIENT 12..88
+      `- linkerd-proxy in       SERVER 20..80
+         `- voting get            SERVER 22..79
+""")
+    assert parts(spans) == {
+        "work:web": 20, "wire:web→linkerd-proxy": 4, "wire:linkerd-proxy→linkerd-proxy": 16, "proxy:linkerd-proxy": 3,
+        "work:voting": 57,
+    }  # fmt: skip
+
+
+def test_no_name_of_a_component_shows_how_proxies_were_kept_apart(draw):
+    spans = draw(f"""
+page index                 SERVER 0..100 component=proxy {IN}
+`- page get                 SERVER 10..90
+   `- page out                CLIENT 12..88 component=proxy {OUT}
+""")
+    tree = tree_of(spans)
+    assert {node.span.service for node in tree.nodes} == {"page"}
+    assert dict(budget_of_any(tree).parts) == {
+        "proxy:page": 20, "work:page": 4, "external:page→reviews.default.svc.cluster.local": 76,
+    }  # fmt: skip
