@@ -27,7 +27,7 @@ from hops.run.documents.gate import VALID
 from hops.run.documents.trial import TrialRecord
 from mesh.components.shop_processes import Data
 from mesh.description.ports import Ports
-from mesh.paths import ROOT, kong, kong_version
+from mesh.paths import ROOT, jaeger_version, kong, kong_version
 from mesh.runtime import system_of
 
 if TYPE_CHECKING:
@@ -209,6 +209,8 @@ class Blocks:
         if closed and loops[0].vus < loops[-1].vus:
             closed["fewest"] = loops[0].vus
         made_of = manifest_of(plan.kind, plan.name, topologies, plan.arms[0].switches, plan.workload, seeds)
+        if not all(arm.switches.in_cluster for arm in plan.arms):
+            made_of["versions"]["jaeger"] = jaeger_version(os.environ)
         if any(arm.switches.edge == "kong" and not arm.switches.in_cluster for arm in plan.arms):
             made_of["versions"]["kong"] = kong_version(kong(os.environ))
         return {

@@ -135,6 +135,18 @@ def jaeger(environ: Mapping[str, str]) -> Path:
     return path
 
 
+def jaeger_version(environ: Mapping[str, str]) -> str:
+    """The name of the Jaeger program's folder, which set-up names by its version: `jaeger-release-2.20.0-amd64`.
+
+    Returns:
+        The name; empty if the program is not there.
+    """
+    try:
+        return jaeger(environ).resolve().parent.name
+    except NotInstalledError:
+        return ""
+
+
 def jaeger_pages(environ: Mapping[str, str]) -> Path | None:
     """The folder of a built Jaeger UI that `JAEGER_UI` names; None if it names none.
 

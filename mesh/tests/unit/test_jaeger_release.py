@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from mesh.paths import ROOT, jaeger_has_pages, jaeger_pages
+from mesh.paths import ROOT, jaeger_has_pages, jaeger_pages, jaeger_version
 
 sys.path.insert(0, str(ROOT / "mesh"))  # set-up runs from the checkout, before anything is installed
 
@@ -109,6 +109,7 @@ def test_the_release_is_fetched_once_and_then_comes_from_the_cache(
     assert link.read_bytes() == STARTS
     assert link.stat().st_mode & 0o111 == 0o111
     assert jaeger_has_pages(link, {})
+    assert jaeger_version({"JAEGER_BIN": str(link)}) == f"jaeger-release-{jaeger.VERSION}-amd64"
     assert (tmp_path / "cache" / "arguments").read_text() == f"validate --config=file:{jaeger.CONFIG}\n"
     link.unlink()
     jaeger.install()
