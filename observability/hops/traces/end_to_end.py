@@ -47,9 +47,12 @@ def reach_the_end(tree: Tree) -> None:
     passed = {last}
     while way[-1] is not root:
         above = parents[way[-1]]
-        # A span may follow one that is below it, or one that is lost.
-        way.append(root if above in passed or above not in parents else above)
-        passed.add(way[-1])
+        if above in passed or above not in parents:  # a span follows one that is below it, or that is lost
+            while way[-1] not in tree.extra_roots:
+                way.pop()
+            above = root
+        way.append(above)
+        passed.add(above)
     last.end_ns = last.ended_ns = end_ns
     for child, parent in pairwise(way):
         rest = [one for one in parent.children if one is not child]

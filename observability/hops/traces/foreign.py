@@ -224,11 +224,21 @@ def follow_links(tree: Tree) -> None:
             if is_receipt:
                 node.span = replace(span, parent_id=span_id)
                 break
-            if (linked.start_ns, span_id) < (node.start_ns, span.span_id):
+            if (linked.start_ns, span_id) < (node.start_ns, span.span_id) and not _is_below(tree, linked, span):
                 node.span = replace(
                     span, parent_id=span_id, attributes={**span.attributes, REF_TYPE: FOLLOWS_FROM}
                 )  # fmt: skip
                 break
+
+
+def _is_below(tree: Tree, node: Node | None, span: Span) -> bool:
+    passed: set[str] = set()
+    while node is not None and node.span.span_id not in passed:
+        if node.span.span_id == span.span_id:
+            return True
+        passed.add(node.span.span_id)
+        node = tree.by_id.get(node.span.parent_id)
+    return False
 
 
 def adopt_root(tree: Tree) -> None:
@@ -429,8 +439,8 @@ FOREIGN_ADJUSTERS: tuple[Callable[[Tree], None], ...] = (
     find_shared,
     name_proxies,
     hand_messages_over,
+    leave_out,
     clip_children,
     sort_children,
-    leave_out,
 )
 _TO_THE_END = to_the_end(FOREIGN_ADJUSTERS)
