@@ -28,7 +28,7 @@ STARTED = (
 """Modules that a run starts, and what they load later. Python compiles a module when it is first imported, and the
 processes of a first run, which start side by side, would each do so."""
 LIMITS = {"UV_PYTHON_DOWNLOADS": "never", "UV_HTTP_TIMEOUT": "30", "UV_HTTP_RETRIES": "2", "VIRTUAL_ENV": ""}
-_ONE_AT_A_TIME = threading.Lock()
+_INSTALLING = threading.Lock()
 ADVICE = (
     "Check the network and its proxy (HTTPS_PROXY), then run the same command again; what was fetched is kept. "
     "Another index can be named with PIP_INDEX_URL for pip and UV_DEFAULT_INDEX for uv."
@@ -41,7 +41,7 @@ def uv() -> str:
     Raises:
         SetupError: It cannot be installed.
     """
-    with _ONE_AT_A_TIME:
+    with _INSTALLING:
         return _uv()
 
 

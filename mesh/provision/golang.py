@@ -30,7 +30,8 @@ ENVIRONMENT: Mapping[str, str] = {
     "GOFLAGS": "-trimpath -mod=readonly -buildvcs=false",
     "GOWORK": "off",
 }
-_ONE_AT_A_TIME = threading.Lock()
+_INSTALLING, _COMPILING = threading.Lock(), threading.Lock()
+"""Held by a thread that installs Go, and by a thread whose `go build` then uses all cores and much memory."""
 PROXY_ADVICE = (
     "Check the network and its proxy (HTTPS_PROXY), then run the same command again; what was fetched is kept. "
     "Another module proxy can be named with GOPROXY."
@@ -47,7 +48,7 @@ def go(module: Path) -> str:
     Raises:
         SetupError: It cannot be installed.
     """
-    with _ONE_AT_A_TIME:
+    with _INSTALLING:
         return _go(module)
 
 
@@ -136,19 +137,19 @@ def build(
     into.parent.mkdir(parents=True, exist_ok=True)
     new = into.with_name(f".{into.name}.{os.getpid()}")
     try:
-        run(
-            Step(
-                title=f"{name}: compiling",
-                hint=hint,
-                argv=[go(module), "build", "-v", "-o", str(new), package],
-                advice="The compiler's messages are above.",
-                cwd=module,
-                env={**ENVIRONMENT, **environment},
-                limit_s=3600,
-                unit="packages",
-                total=packages,
-            )
+        compiling = Step(
+            title=f"{name}: compiling",
+            hint=hint,
+            argv=[go(module), "build", "-v", "-o", str(new), package],
+            advice="The compiler's messages are above.",
+            cwd=module,
+            env={**ENVIRONMENT, **environment},
+            limit_s=3600,
+            unit="packages",
+            total=packages,
         )
+        with _COMPILING:
+            run(compiling)
         new.replace(into)
     finally:
         new.unlink(missing_ok=True)

@@ -207,8 +207,9 @@ def _show(title: str, line: str | None) -> None:
                 _write(f"{line}\n")
             return
         erased = _erase()
-        _running.pop(title, None)
-        if line is not None:
+        if line is None:
+            _running.pop(title, None)
+        else:
             _running[title] = line[: shutil.get_terminal_size().columns - 1]
         _write(f"{erased}{_draw()}")
 

@@ -14,6 +14,7 @@ import tarfile
 import threading
 import time
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -149,6 +150,17 @@ def test_steps_run_side_by_side_and_record_their_success(tmp_path: Path, monkeyp
     assert [stamp.name for stamp in tmp_path.glob("*.stamp")] == ["jaeger.stamp"]
 
 
+def test_only_one_program_is_compiled_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler, busy = tmp_path / "go", tmp_path / "busy"
+    become(compiler, f'[ $1 = list ] || {{ mkdir {busy} && sleep 0.5 && rmdir {busy} && touch "$4"; }}')
+    monkeypatch.setattr(golang, "go", lambda _module: str(compiler))
+    with ThreadPoolExecutor(2) as pool:
+        built = [
+            pool.submit(golang.build, name, tmp_path, "./cmd", tmp_path / "bin" / name, "1 s") for name in ("a", "b")
+        ]
+    assert [each.exception() for each in built] == [None, None]
+
+
 def _fail() -> None:
     raise SetupError("the index does not answer")
 
@@ -207,13 +219,15 @@ def test_a_terminal_shows_a_line_for_each_running_step(monkeypatch: pytest.Monke
     monkeypatch.setattr(sys, "stderr", screen)
     step._show("first", "  … first: 1 s")
     step._show("second", "  … second: 1 s")
+    step._show("first", "  … first: 2 s")
     step.say("third: done in 5 s")
     step._show("first", None)
     step._show("second", None)
     assert screen.getvalue() == (
         "  … first: 1 s\n"
         "\033[1F\033[J  … first: 1 s\n  … second: 1 s\n"
-        "\033[2F\033[Jthird: done in 5 s\n  … first: 1 s\n  … second: 1 s\n"
+        "\033[2F\033[J  … first: 2 s\n  … second: 1 s\n"
+        "\033[2F\033[Jthird: done in 5 s\n  … first: 2 s\n  … second: 1 s\n"
         "\033[2F\033[J  … second: 1 s\n"
         "\033[1F\033[J"
     )
