@@ -71,12 +71,12 @@ def budget_of_any(tree: Tree) -> Budget | None:
 
     Its journey is the root's operation: of the shop's traces the journey, of others the service and the span's name.
     """
-    budget = budget_of_tree(tree)
+    budget = budget_of_tree(tree, with_calls=False)
     if budget is None or tree.root is None:
         return budget
     root = tree.root.span
     journey = budget.journey if "shop.journey" in root.attributes else f"{root.service}: {root.name}"
-    return replace(budget, journey=intern(journey), edge_requests=(), calls=(), after_ns=after_root_ns(tree))
+    return replace(budget, journey=intern(journey), edge_requests=(), after_ns=after_root_ns(tree))
 
 
 def _part(node: Node) -> str:

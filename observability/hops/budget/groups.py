@@ -22,6 +22,7 @@ CACHE_GROUP = "cache"
 UNATTRIBUTED_GROUP = "unattributed"
 MESSAGING_GROUP = "messaging"
 EXTERNAL_GROUP = "external calls"
+PROXIES_GROUP = "proxies"
 
 GROUPS = (
     NETWORK_GROUP,
@@ -39,6 +40,7 @@ GROUPS = (
     UNATTRIBUTED_GROUP,
     MESSAGING_GROUP,
     EXTERNAL_GROUP,
+    PROXIES_GROUP,
 )
 """Groups in the order of a journey, from the customer inwards; what is no part of the shop comes last, and behind it
 what only other systems have."""
@@ -71,6 +73,8 @@ def group_of(part: str) -> str:
             return "edge"
         case "proxy" if is_sidecar(name):
             return "sidecars"
+        case "proxy":
+            return PROXIES_GROUP
         case "work":
             return "gateways" if name.endswith(GATEWAY_SUFFIX) else "services"
         case "db" | "pool":

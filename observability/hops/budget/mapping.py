@@ -26,7 +26,7 @@ from hops.traces.span import Span
 from user_files.words import describe, in_quotes, valid
 
 SECTIONS = ("services", "operations", "parts")
-KINDS = ("work", "wire", "db", "cache", "queue", "messaging", "external")
+KINDS = ("work", "wire", "db", "cache", "queue", "messaging", "external", "proxy")
 """What stands before the colon of a part."""
 
 

@@ -144,8 +144,13 @@ class Budget(msgspec.Struct, frozen=True, gc=False):
         return abs(self.total_ns - sum(self.parts.values()))
 
 
-def budget_of_tree(tree: Tree) -> Budget | None:
-    """Makes the budget of one trace; None if no span is a root."""
+def budget_of_tree(tree: Tree, *, with_calls: bool = True) -> Budget | None:
+    """Makes the budget of one trace; None if no span is a root.
+
+    Args:
+        tree: The trace.
+        with_calls: Whether the budget has the calls.
+    """
     root = tree.root
     if root is None:
         return None
@@ -207,7 +212,7 @@ def budget_of_tree(tree: Tree) -> Budget | None:
         inner_on_path=inner_on_path,
         injected_ns=injected_ns,
         edge_requests=tuple(edge_requests),
-        calls=tuple(calls_of(tree)),
+        calls=tuple(calls_of(tree)) if with_calls else (),
     )
 
 
@@ -255,11 +260,13 @@ def is_entry(node: Node) -> bool:
 
 def _busy(span: Span) -> tuple[int, int]:
     """How long a span's event loop had been busy, and how long ago that had ended, ns."""
+    if LOOP_BUSY not in span.attributes:
+        return 0, 0
     return _ns(span, LOOP_BUSY), _ns(span, LOOP_RESTED)
 
 
 def _ns(span: Span, name: str) -> int:
-    ms = span.attributes.get(name, 0)
+    ms = span.attributes.get(name)
     return round(ms * NS_PER_MS) if isinstance(ms, int | float) else 0
 
 

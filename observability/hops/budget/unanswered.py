@@ -17,6 +17,7 @@ from hops.traces.tree import Node, Tree, is_missing
 
 STORES = ("db.system.name", "db.system", "db.type")
 CACHES = frozenset({"valkey", "redis", "memcached", "hazelcast", "infinispan", "couchbase-cache"})
+_STORES = frozenset(STORES)
 _STORE, _UNKNOWN = -1, len(PEERS)
 _PASSED = frozenset({CLIENT, INTERNAL, PRODUCER})
 
@@ -42,10 +43,17 @@ def name_unanswered(tree: Tree) -> None:
     relays = [node for node in tree.relays if node.callee is None and not node.part and not node.children]
     if not (calls or relays):
         return
-    services = Services(node.span.service for node in tree.nodes)
-    for node in relays:
-        _name_relay(tree, node, services)
-    known = {node: _callee(node, services) for node in calls}
+    services: Services | None = None
+    known: dict[Node, _Callee] = {}
+    for node in (*relays, *calls):
+        if store := store_part(node.span):
+            known[node] = _Callee(_STORE, store)
+            continue
+        services = services or Services(one.span.service for one in tree.nodes)
+        if node.span.kind is CLIENT:
+            known[node] = _callee(node, services)
+        else:
+            _name_relay(tree, node, services)
     final = _as_one(tree, known)
     for node in calls:
         node.part = final[node].part
@@ -55,14 +63,14 @@ def name_unanswered(tree: Tree) -> None:
 
 def store_part(span: Span) -> str:
     """The part of a span that names a database or a cache; empty if it does not."""
+    if _STORES.isdisjoint(span.attributes):
+        return ""
     store = next((str(span.attributes[name]).lower() for name in STORES if span.attributes.get(name)), "")
     return store and f"{'cache' if store in CACHES else 'db'}:{span.service}"
 
 
 def _callee(call: Node, services: Services) -> _Callee:
     span = call.span
-    if store := store_part(span):
-        return _Callee(_STORE, store)
     if call.unconnected:
         return _Callee(_UNKNOWN, f"proxy:{span.service}") if is_proxy(span) else _NOBODY
     rank, peer = ranked_peer_of(span)
@@ -75,7 +83,7 @@ def _callee(call: Node, services: Services) -> _Callee:
 def _name_relay(tree: Tree, node: Node, services: Services) -> None:
     """Names the part of a span that answers a call, has nothing below it, and may be a call as well.
 
-    It is one if it names another peer than its own component: a proxy's only span of a request going out.
+    It is a call if it names another peer than its own component: a proxy's only span of a request going out.
     """
     peer = ranked_peer_of(node.span)[1]
     callee = services.named_by(peer)

@@ -8,23 +8,23 @@ by small adjusters in a stated order; what had to be repaired is counted as in a
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from operator import eq
 
 from msgspec.structs import replace
 
-from hops.traces.beside import join_answers
 from hops.traces.critical_path import AHEAD_PERCENT
-from hops.traces.end_to_end import to_the_end, waiting
+from hops.traces.end_to_end import Adjuster, to_the_end, waiting
+from hops.traces.joins import join_answers
 from hops.traces.local_work import is_local_work
 from hops.traces.proxies import (
     name_proxies,
     separate_proxies,
     settle_relays,
-    takes_requests_in,
+    take_requests_in,
     wait_for_applications,
 )
-from hops.traces.shared import find_shared
+from hops.traces.shared import find_shared, is_asking
 from hops.traces.span import (
     CLIENT,
     CONSUMER,
@@ -69,7 +69,11 @@ def grow_any(spans: Iterable[Span], *, end_to_end: bool = False) -> Tree:
         spans: Spans of one trace, in any order.
         end_to_end: Whether the root lasts until the last span has ended.
     """
-    return grow(separate_proxies(separate_shared(list(spans))), _TO_THE_END if end_to_end else FOREIGN_ADJUSTERS)
+    shared = separate_shared(list(spans))
+    separate = separate_proxies(shared)
+    if separate is shared:
+        return grow(shared, _TO_THE_END if end_to_end else FOREIGN_ADJUSTERS)
+    return grow(separate, _TO_THE_END_WITH_PROXIES if end_to_end else WITH_PROXIES)
 
 
 def separate_shared(spans: list[Span]) -> list[Span]:
@@ -272,25 +276,37 @@ def settle_kinds(tree: Tree) -> None:
         inside = parent is not None and parent.span.service == span.service
         if kind is Kind.UNSPECIFIED:
             node.span = replace(span, kind=INTERNAL if inside else SERVER)
-        elif kind is CLIENT and takes_requests_in(span, None if parent is None else parent.span):
-            answers.append(node)
         elif parent is not None and parent.span.kind is CLIENT and not inside:
             if kind is not CLIENT:
                 answers.append(node)
             elif not is_database(span):
                 answers.append(node)
                 tree.relays.append(node)
-    for node in answers:  # all at once: whose child is a CLIENT span's is asked of what was reported
+    for node in answers:  # all at once: parents have their reported kinds until here
         node.span = replace(node.span, kind=SERVER)
 
 
-def settle_local_work(tree: Tree) -> None:
-    """Makes CLIENT spans INTERNAL that call nobody, as those of looking up a name or of connecting."""
+def find_open_calls(tree: Tree) -> None:
+    """Finds calls that no span right below them answers or makes.
+
+    CLIENT spans of work that calls nobody, such as looking up a name or connecting, become INTERNAL.
+    """
     for node in tree.nodes:
-        if node.span.kind is not CLIENT:
+        span = node.span
+        if span.kind is not CLIENT:
+            if span.kind is INTERNAL and span.attributes and is_asking(node):
+                tree.open_calls.append(node)
             continue
-        if all(child.span.service == node.span.service for child in node.children) and is_local_work(node.span):
-            node.span = replace(node.span, kind=INTERNAL)
+        if is_database(span):
+            continue
+        answered = made = False
+        for child in node.children:
+            answered = answered or child.span.service != span.service
+            made = made or child.span.kind is CLIENT or child.span.kind is SERVER
+        if not answered and is_local_work(span):
+            node.span = replace(span, kind=INTERNAL)
+        elif not made:
+            tree.open_calls.append(node)
 
 
 def name_far_callees(tree: Tree) -> None:
@@ -422,14 +438,14 @@ def _sent_in(tree: Tree, sender: Node) -> Node | None:
     return above
 
 
-FOREIGN_ADJUSTERS: tuple[Callable[[Tree], None], ...] = (
+FOREIGN_ADJUSTERS: tuple[Adjuster, ...] = (
     settle_times,
     order_intervals,
     follow_links,
     adopt_root,
     settle_kinds,
     link_parents,
-    settle_local_work,
+    find_open_calls,
     join_answers,
     find_callees,
     name_far_callees,
@@ -437,10 +453,13 @@ FOREIGN_ADJUSTERS: tuple[Callable[[Tree], None], ...] = (
     settle_relays,
     wait_for_applications,
     find_shared,
-    name_proxies,
     hand_messages_over,
     leave_out,
     clip_children,
     sort_children,
 )
-_TO_THE_END = to_the_end(FOREIGN_ADJUSTERS)
+_OF_PROXIES: dict[Adjuster, Adjuster] = {settle_kinds: take_requests_in, hand_messages_over: name_proxies}
+WITH_PROXIES = tuple(
+    one for adjuster in FOREIGN_ADJUSTERS for one in (_OF_PROXIES.get(adjuster), adjuster) if one is not None
+)
+_TO_THE_END, _TO_THE_END_WITH_PROXIES = to_the_end(FOREIGN_ADJUSTERS), to_the_end(WITH_PROXIES)

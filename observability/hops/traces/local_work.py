@@ -1,7 +1,7 @@
 """CLIENT spans that call nobody: what a client does itself on the way to a call, as looking up a name or connecting.
 
-Instrumentations of sockets and HTTP clients write these as CLIENT spans beside or below the call. A request in a
-protocol of applications is a call whatever its name; else a DNS attribute says that no one was called, or the name.
+Instrumentations of sockets and HTTP clients write these as CLIENT spans next to the call or below it. A request in an
+application's protocol is a call under any name. Else a DNS attribute, or the name, says that nobody was called.
 """
 
 from __future__ import annotations

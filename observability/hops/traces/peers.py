@@ -56,7 +56,7 @@ PROXY_MARKS = frozenset({*CLUSTERS, "component", "node_id", "istio.canonical_ser
 """Attributes that proxies write; `component` and `node_id` with other values are somebody else's."""
 INBOUND = ("inbound|", "inbound_.", "InboundPassthroughCluster", "cds_ingress_")
 LOCAL_APPLICATIONS = frozenset({"local_app", "local_service", "local_agent"})
-"""Clusters that are the application beside the proxy: in Istio, App Mesh, Consul and Envoy's examples."""
+"""Clusters that are the proxy's own application: in Consul and in Envoy's examples."""
 PRIVATE_DOMAINS = frozenset({"consul", "internal", "lan", "local", "localdomain", "svc"})
 """Last labels of hosts whose first one is a service's name, as in `order.shop.svc.cluster.local`."""
 NOWHERE = frozenset({"", "-", "PassthroughCluster", "BlackHoleCluster"})
@@ -125,7 +125,7 @@ def cluster_of(span: Span) -> str:
 
 
 def is_inbound(span: Span) -> bool:
-    """Whether a proxy's span is of a request to the application beside it."""
+    """Whether a proxy's span is of a request to its own application."""
     cluster = cluster_of(span)
     return cluster.startswith(INBOUND) or cluster in LOCAL_APPLICATIONS
 

@@ -1,14 +1,14 @@
-"""Proxies beside applications: what each of the two took, where both leave spans.
+"""Applications and their proxies: what each of the two took, where both leave spans.
 
-A sidecar mostly has the name of its application. Its spans are told apart by what Envoy writes (`hops.traces.peers`),
-and are of a component apart while the tree grows, so that an application and its proxy call each other as any two do.
+A sidecar mostly has the name of its application. What Envoy writes (`hops.traces.peers`) tells its spans apart. They
+are of a separate component while the tree grows, so that an application and its proxy call each other as any two do.
 """
 
 from __future__ import annotations
 
 from msgspec.structs import replace
 
-from hops.traces.peers import cluster_of, is_inbound, is_proxy
+from hops.traces.peers import PROXIES, cluster_of, is_inbound, is_proxy
 from hops.traces.span import CLIENT, INTERNAL, SERVER, Span
 from hops.traces.tree import Node, Tree, is_missing, settle_tries
 
@@ -20,13 +20,10 @@ ANSWERED_ITSELF = frozenset({"DPE", "FI", "IH", "LH", "NC", "NR", "OM", "RL", "R
 
 def separate_proxies(spans: list[Span]) -> list[Span]:
     """Makes the proxies' spans those of components apart."""
-    marked = [is_proxy(span) for span in spans]
-    if True not in marked:
-        return spans
-    return [
-        replace(span, service=span.service + APART) if proxy else span
-        for span, proxy in zip(spans, marked, strict=True)
-    ]
+    for span in spans:
+        if (span.attributes or span.service in PROXIES) and is_proxy(span):
+            return [replace(one, service=one.service + APART) if is_proxy(one) else one for one in spans]
+    return spans
 
 
 def is_apart(span: Span) -> bool:
@@ -39,14 +36,17 @@ def reported_name(service: str) -> str:
     return service.removesuffix(APART)
 
 
-def takes_requests_in(span: Span, parent: Span | None) -> bool:
-    """Whether a proxy's CLIENT span is that of a request to its application, and not the one below it that hands it on.
+def take_requests_in(tree: Tree) -> None:
+    """Makes a proxy's span of a request to its application a SERVER span; not that below it which hands the request on.
 
     Zipkin's tracer in Envoy writes CLIENT for both ways.
     """
-    if not (is_apart(span) and is_inbound(span)):
-        return False
-    return parent is None or parent.service != span.service or cluster_of(parent) != cluster_of(span)
+    for node in tree.nodes:
+        span = node.span
+        if span.kind is CLIENT and is_apart(span) and is_inbound(span):
+            above = tree.by_id.get(span.parent_id)
+            if above is None or above.span.service != span.service or cluster_of(above.span) != cluster_of(span):
+                node.span = replace(span, kind=SERVER)
 
 
 def settle_relays(tree: Tree) -> None:
@@ -65,14 +65,13 @@ def wait_for_applications(tree: Tree) -> None:
     """Marks the application's SERVER span right below its proxy's as waited for, however late it closes.
 
     A proxy is done with the last byte; the application may close its span after that. A component is taken for a proxy
-    if it says so, or if the other's span is all that it waits for, for most of its time and mostly within.
+    if it says so. Else the other's span must be its only call, take most of its time, and lie mostly within.
     """
     for node in tree.nodes:
         span = node.span
-        if span.kind is not SERVER or node.callee is not None:
+        if span.kind is not SERVER or node.callee is not None or not node.children:
             continue
-        others = [child for child in node.children if child.span.service != span.service]
-        answers = [child for child in others if child.span.kind is SERVER]
+        answers = [child for child in node.children if child.span.kind is SERVER and child.span.service != span.service]
         if answers and (is_apart(span) or (len(answers) == 1 and not _calls(node) and _fills(node, answers[0]))):
             for answer in answers:
                 answer.is_try = True

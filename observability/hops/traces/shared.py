@@ -11,13 +11,13 @@ from collections import defaultdict
 from msgspec.structs import replace
 
 from hops.traces.peers import SUBGRAPHS, peer_of
-from hops.traces.span import CLIENT, INTERNAL, SERVER
+from hops.traces.span import CLIENT, INTERNAL
 from hops.traces.tree import Node, Quality, Tree, clip_children, is_missing, sort_children
 
 MAX_LEVELS = 6
 """How many spans below a gateway's span its call is looked for."""
 MAX_CANDIDATES = 8
-"""How many answered calls are looked at for each call: those that began last before it."""
+"""How many answered calls are looked at for each call: the last that began before it."""
 APART_PERCENT = 10
 """How far apart the ends of two calls may be, of the length of the answered one, that one answer ended both."""
 SHARED = "-shared"
@@ -30,7 +30,7 @@ def find_shared(tree: Tree) -> None:
     That is a call of the same component, name and peer, which began earlier, got its answer while the other one waited,
     and ended with it. Where several such calls had answers of several components, nobody knows.
     """
-    waiting = [node for node in tree.nodes if _may_share(node)]
+    waiting = [node for node in tree.open_calls if _may_share(node)]
     if not waiting:
         return
     wanted = {(node.span.service, node.span.name) for node in waiting}
@@ -83,23 +83,18 @@ def lend_answers(tree: Tree) -> None:
 
 def _may_share(node: Node) -> bool:
     if node.span.kind is CLIENT:
-        return (
-            node.callee is None
-            and is_missing(node)
-            and not any(child.span.kind is CLIENT or child.span.kind is SERVER for child in node.children)
-        )
-    return _is_asking(node) and _answered_call(node) is None
+        return node.callee is None and is_missing(node)
+    return _answered_call(node) is None
 
 
-def _is_asking(node: Node) -> bool:
+def is_asking(node: Node) -> bool:
     """Whether a span is a gateway's of asking a subgraph, with the call below it."""
-    span = node.span
-    return span.kind is INTERNAL and bool(span.attributes) and not _NAMES.isdisjoint(span.attributes)
+    return node.span.kind is INTERNAL and not _NAMES.isdisjoint(node.span.attributes)
 
 
 def _answered_call(node: Node) -> Node | None:
     """The call that a call's or a gateway's span made: itself, or below it; None if none was answered."""
-    if node.span.kind is not CLIENT and not _is_asking(node):
+    if node.span.kind is not CLIENT and not is_asking(node):
         return None
     level = [node]
     for _ in range(MAX_LEVELS):

@@ -76,7 +76,7 @@ class Quality(msgspec.Struct):
         unfinished: Spans without an end, or without times; they last as long as what is below them.
         misdated: Spans with times that cannot be.
         left_out: Traces without a budget, since the times of their root are unknown.
-        beside: SERVER spans that answered a call beside which they lie, and not below it.
+        joined: SERVER spans that answered a call that they do not hang below.
         shared: Calls that waited for what answered another call.
     """
 
@@ -96,7 +96,7 @@ class Quality(msgspec.Struct):
     unfinished: int = 0
     misdated: int = 0
     left_out: int = 0
-    beside: int = 0
+    joined: int = 0
     shared: int = 0
 
     def add(self, other: Quality) -> None:
@@ -117,7 +117,7 @@ class Quality(msgspec.Struct):
         self.unfinished += other.unfinished
         self.misdated += other.misdated
         self.left_out += other.left_out
-        self.beside += other.beside
+        self.joined += other.joined
         self.shared += other.shared
 
     @property
@@ -138,8 +138,9 @@ class Tree(msgspec.Struct, eq=False):
         extra_roots: Further spans without a parent, and those that follow another one; their subtrees are off the path.
         calls: Nodes with a child that carries out a call.
         undated: Ids of spans whose times are unknown, and of which nothing below tells any.
-        relays: Of a system that is not the shop's, nodes that answer a call and may make one themselves.
-        shared: Likewise, calls that waited for the answer of another, that one, and the call that it made.
+        open_calls: Of a system that is not the shop's, calls that no span right below them answers or makes.
+        relays: Likewise, nodes that answer a call and may make one themselves.
+        shared: Likewise, calls that waited for the answer of another call, each with that call and with its request.
     """
 
     nodes: list[Node]
@@ -149,6 +150,7 @@ class Tree(msgspec.Struct, eq=False):
     extra_roots: list[Node] = []
     calls: list[Node] = []
     undated: set[str] = set()
+    open_calls: list[Node] = []
     relays: list[Node] = []
     shared: list[tuple[Node, Node, Node]] = []
 
@@ -400,7 +402,7 @@ ADJUSTERS: tuple[Callable[[Tree], None], ...] = (
 
 
 def is_missing(call: Node) -> bool:
-    """Whether a call that no SERVER span answers counts among those which lack one; see `Quality`."""
+    """Whether a call without a SERVER span counts as missing its answer; see `Quality.missing_servers`."""
     return not (is_database(call.span) or call.unconnected or call.span.attributes.get("canceled") == "true")
 
 

@@ -18,6 +18,8 @@ _DEFECTS = {
     "rings": "Of these, spans that are their own ancestors",
     "duplicates": "Spans that were reported again, and count once",
     "missing_servers": "Calls without the answer that they should have, hence unattributed",
+    "joined": "Answers that hang next to their call and not below it, joined with it by their times",
+    "shared": "Calls that waited for what answered another call, as where a gateway shares a request",
     "given_up": "Calls that a proxy gave up",
     "skewed": "Spans that begin before their parent, or end before they begin, cut there",
     "backwards": "Of these, spans that end before they begin",

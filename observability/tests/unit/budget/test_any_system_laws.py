@@ -67,7 +67,7 @@ def spans(draw):
 
 @st.composite
 def calls(draw):
-    """A tree of calls and answers: through proxies, CLIENT below CLIENT, answers beside calls, equal calls at once."""
+    """A tree of calls and answers: through proxies, CLIENT below CLIENT, answers next to calls, equal calls at once."""
     made = [span_of(draw, f"{1:016x}", "", Kind.SERVER, 0, 300)]
 
     def add(parent_id, kind, start_ns, end_ns, *, named_as=None):

@@ -35,7 +35,7 @@ EXPECTED = {
     "client": "generator",
     "start_lag": "generator",
     "unattributed": "unattributed",
-    "proxy:something": "unattributed",
+    "proxy:something": "proxies",
     "another": "unattributed",
 }
 

@@ -1,4 +1,4 @@
-"""Applications and the proxies beside them, as Envoy, Istio and others trace them."""
+"""Applications and their proxies, as Envoy, Istio and others trace them."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ shop order              SERVER 0..100
 
 
 def test_a_proxy_in_front_of_all(draw):
-    """Its cluster is no application beside it: the call that it handed on is seen."""
+    """Its cluster is no application of its own: the call that it handed on is seen."""
     spans = draw("""
 front-proxy ingress        SERVER 0..100 component=proxy upstream_cluster=service
 `- front-proxy router       CLIENT 10..95 component=proxy upstream_cluster=service

@@ -1,4 +1,4 @@
-"""Answers that do not lie below their call: beside it, as GraphQL gateways leave them.
+"""Answers that do not hang below their call, but next to it, as GraphQL gateways leave them.
 
 Such a gateway hands on the context of a span above the CLIENT span. The callee's SERVER span then hangs below that, and
 says of the call only when it was under way.
@@ -16,12 +16,12 @@ from hops.traces.critical_path import AHEAD_PERCENT
 from hops.traces.peers import Services, peer_of
 from hops.traces.proxies import reported_name
 from hops.traces.span import CLIENT, CONSUMER, SERVER, follows
-from hops.traces.tree import Node, Tree, is_database
+from hops.traces.tree import Node, Tree
 
 MAX_LEVELS = 6
 """How many spans above a call its answer may hang below."""
 MAX_CANDIDATES = 16
-"""How many calls are looked at for each answer: those that began last before it."""
+"""How many calls are looked at for each answer: the last that began before it."""
 
 
 def join_answers(tree: Tree) -> None:
@@ -30,7 +30,7 @@ def join_answers(tree: Tree) -> None:
     Looked at are calls that nothing answers, and SERVER spans right below one of the few spans above the call that are
     of its component. The nearest such span comes first.
     """
-    waiting = [(node, node) for node in tree.nodes if node.span.kind is CLIENT and _is_unanswered(node)]
+    waiting = [(node, node) for node in tree.open_calls if node.span.kind is CLIENT]
     services = None
     for _ in range(MAX_LEVELS if waiting else 0):
         by_parent: dict[Node, list[Node]] = defaultdict(list)
@@ -57,10 +57,6 @@ def join_answers(tree: Tree) -> None:
             return
 
 
-def _is_unanswered(call: Node) -> bool:
-    return not (any(child.span.kind in (CLIENT, SERVER) for child in call.children) or is_database(call.span))
-
-
 def _join(above: Node, answers: list[Node], calls: list[Node], services: Services, tree: Tree) -> set[Node]:
     pairs = pair(answers, calls, services)
     if pairs:
@@ -68,7 +64,7 @@ def _join(above: Node, answers: list[Node], calls: list[Node], services: Service
         for answer, call in pairs.items():
             answer.span = replace(answer.span, parent_id=call.span.span_id)
             call.children = [*call.children, answer]
-        tree.quality.beside += len(pairs)
+        tree.quality.joined += len(pairs)
     return set(pairs.values())
 
 

@@ -1,4 +1,4 @@
-"""Answers beside their calls, and calls that share an answer, as GraphQL gateways leave them."""
+"""Answers next to their calls, and calls that share an answer, as GraphQL gateways leave them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ router request             SERVER 0..100
 """)
     assert parts(spans) == {"work:router": 45, "wire:router→accounts": 7, "work:accounts": 48}
     quality = tree_of(spans).quality
-    assert (quality.complete, quality.beside) == (True, 1)
+    assert (quality.complete, quality.joined) == (True, 1)
 
 
 def test_an_answer_that_goes_on_a_little_after_its_call(draw):
@@ -51,7 +51,7 @@ gateway request                SERVER 0..100
     assert parts(spans) == {"work:gateway": 20, "wire:gateway→accounts": 20, "work:accounts": 60}
 
 
-def test_an_answer_below_the_librarys_span_and_beside_the_request(draw):
+def test_an_answer_below_the_librarys_span_and_next_to_the_request(draw):
     spans = draw("""
 gateway request            SERVER 0..100
 `- gateway subgraph.execute CLIENT 10..90
@@ -72,7 +72,7 @@ router request        SERVER 0..100
     tree = tree_of(spans)
     assert parts(spans) == {"work:router": 52, "wire:router→reviews": 13, "work:reviews": 35}
     assert budget_of_any(tree).crossings["wire:router→accounts"] == 1
-    assert (tree.quality.complete, tree.quality.beside) == (True, 2)
+    assert (tree.quality.complete, tree.quality.joined) == (True, 2)
 
 
 def test_a_call_within_another_gets_the_answer_that_fits_both(draw):
@@ -98,7 +98,7 @@ router request        SERVER 0..100
 """)
     budget = budget_of_any(tree_of(spans))
     assert dict(budget.parts) == {"work:router": 19, "wire:router→accounts": 21, "work:accounts": 60}
-    assert budget.quality.beside == 2
+    assert budget.quality.joined == 2
 
 
 def test_what_may_be_anybodys_answer_stays_where_it_is(draw):
@@ -110,7 +110,7 @@ router request        SERVER 0..100
 `- reviews POST         SERVER 21..79
 """)
     quality = tree_of(spans).quality
-    assert (quality.beside, quality.missing_servers) == (0, 2)
+    assert (quality.joined, quality.missing_servers) == (0, 2)
 
 
 def test_which_of_one_components_answers_is_whose_makes_no_difference(draw):
@@ -131,7 +131,7 @@ router request        SERVER 0..100
 |- router fetch        CLIENT 20..90
 `- accounts POST        SERVER 10..80
 """)
-    assert tree_of(spans).quality.beside == 0
+    assert tree_of(spans).quality.joined == 0
 
 
 def test_tries_without_spans_of_their_own(draw):
@@ -216,7 +216,7 @@ router request          SERVER 0..100
     assert tree_of(spans).quality.shared == 0
 
 
-def test_very_many_answers_beside_their_calls(draw):
+def test_very_many_answers_next_to_their_calls(draw):
     root, call, answer = draw("""
 router request        SERVER 0..1000000
 |- router fetch        CLIENT 10..20
@@ -231,5 +231,5 @@ router request        SERVER 0..1000000
     began = time.process_time()
     tree = tree_of(spans)
     assert time.process_time() - began < 10
-    assert (tree.quality.beside, tree.quality.missing_servers) == (10_000, 0)
+    assert (tree.quality.joined, tree.quality.missing_servers) == (10_000, 0)
     budget_of_any(tree)
