@@ -243,16 +243,17 @@ class _Run:
         )
         with watching if count else nullcontext() as watchers:
             began = time.monotonic()
-            replay = self._shopload.start_replay(load, system.target, replayed, trace=system.switches.trace)
-            pids = {CLIENT: [replay.pid], **({} if watchers is None else {WATCHERS: [watchers.pid]})}
-            try:
-                with ResourceSampler(lambda: {**system.pids(), **pids}) as sampler:
+            heads = {} if watchers is None else {WATCHERS: [watchers.pid]}
+            with ResourceSampler(lambda: {**system.pids(), **heads}) as sampler:
+                replay = self._shopload.start_replay(load, system.target, replayed, trace=system.switches.trace)
+                heads[CLIENT] = [replay.pid]
+                try:
                     time.sleep(load.duration_s)
                     system.check()
                     self._shopload.finish_replay(replay)
                     time.sleep(settle_s)
-            finally:
-                stop(replay)
+                finally:
+                    stop(replay)
             seconds, memory = time.monotonic() - began, memory_mb(system.pids())
             if watchers is not None and watchers.wait(timeout=10 * SETTLE_S) != 0:
                 raise GeneratorError(f"the watchers ended with exit code {watchers.returncode}; their message is above")

@@ -33,7 +33,7 @@ class Sample:
     Attributes:
         at_ns: Time of the look, in nanoseconds of the Unix epoch.
         component: Name of the component.
-        cpu_s: CPU seconds (user and system) used since the first look.
+        cpu_s: CPU seconds (user and system) used since the first look, or since it started.
         memory_mb: Resident memory in MiB, pages shared between processes counted once (proportional set size); as of
             the last look that read it.
         processes: Number of its processes.
@@ -226,7 +226,8 @@ class ResourceSampler:
                 except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
                     continue  # it ended between being listed and being looked at; its last figure stays
             used = sum(cpu.values())
-            used -= self._cpu_at_start.setdefault(component, used)
+            # What the first look does not see starts later, and its CPU counts from the start.
+            used -= self._cpu_at_start.setdefault(component, used if self._looks == 1 else 0.0)
             if reads:
                 self._memory_mb[component] = memory_b / 2**20
             self.samples.append(Sample(at_ns, component, used, self._memory_mb[component], alive))

@@ -67,19 +67,20 @@ class LocalSender:
         self.shopload.warm_up(load, self.system.target, out)
 
     def replay(self, load: Load, out: Path) -> Resources:
-        system = self.system
-        process = self.shopload.start_replay(load, system.target, out, trace=system.switches.trace)
-        pids: Mapping[str, Sequence[int]] = {CLIENT: [process.pid]}
-        try:
-            with ResourceSampler(lambda: {**system.pids(), **pids}) as sampler:
+        system, heads = self.system, dict[str, Sequence[int]]()
+        # The first look takes a moment, in which a short load would be over on a busy machine.
+        with ResourceSampler(lambda: {**system.pids(), **heads}) as sampler:
+            process = self.shopload.start_replay(load, system.target, out, trace=system.switches.trace)
+            heads[CLIENT] = [process.pid]
+            try:
                 load_over = time.monotonic() + load.duration_s
                 self.meanwhile()
                 while process.poll() is None and time.monotonic() < load_over:
                     system.check()
                     time.sleep(min(WATCH_S, max(0.0, load_over - time.monotonic())))
                 self.shopload.finish_replay(process)
-        finally:
-            stop(process)  # it has ended, unless the user or a dead component ended the trial
+            finally:
+                stop(process)  # it has ended, unless the user or a dead component ended the trial
         return sampler
 
 

@@ -48,6 +48,18 @@ def test_cpu_of_a_child_is_counted_to_its_component() -> None:
         process.wait(timeout=10)
 
 
+def test_cpu_of_a_component_that_starts_later_counts_from_its_start() -> None:
+    heads = dict[str, list[int]]()
+    program = f"{BUSY}\nprint('done', flush=True)\ninput()"
+    with ResourceSampler(lambda: {**heads}, interval_s=60) as sampler:
+        process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"done\n"
+        heads["late"] = [process.pid]
+    process.communicate(b"\n", timeout=10)
+    assert sampler.cpu_seconds()["late"] >= 0.4
+
+
 def test_a_process_that_ended_keeps_its_last_figure() -> None:
     process = subprocess.Popen([sys.executable, "-c", "sum(range(30_000_000)); import time; time.sleep(30)"])
     with ResourceSampler(lambda: {"short": [process.pid]}, interval_s=0.05) as sampler:

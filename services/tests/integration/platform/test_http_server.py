@@ -89,11 +89,17 @@ async def get(address: str) -> httpx.Response:
 
 
 async def test_request_under_way_is_answered_before_the_stop(free_address: str) -> None:
-    async with http_server(slow_app, free_address) as address:
-        assert (await get(address)).text == "done"
+    under_way = asyncio.Event()
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            under_way.set()
+        await slow_app(scope, receive, send)
+
+    async with http_server(app, free_address) as address:
         last = asyncio.create_task(get(address))
-        await asyncio.sleep(0.1)
-    assert (await last).status_code == 200
+        await asyncio.wait_for(under_way.wait(), 10)
+    assert (await last).text == "done"
 
 
 async def test_a_request_with_a_large_body_leaves_nothing_to_the_next_over_its_connection(free_address: str) -> None:
