@@ -32,18 +32,29 @@ from mesh.kubernetes.options import cluster_options
 from mesh.kubernetes.places import ClusterPlaces
 from mesh.paths import RunFolder
 
+from ..shared_trials import SharedTrials
+
 TINY = Profile("tiny", warmup_s=1, duration_s=5, rate=20.0, parity_samples=1)
+
+
+@pytest.fixture(scope="session")
+def shared_trials(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> SharedTrials:
+    """The finished trials of this session, whichever worker ran them."""
+    own = tmp_path_factory.getbasetemp()
+    root = own.parent if hasattr(request.config, "workerinput") else own
+    return SharedTrials(root / "shared-trials")
 
 
 @pytest.fixture(scope="module")
 def run_short(
-    tmp_path_factory: pytest.TempPathFactory, shop_ports: Ports
+    tmp_path_factory: pytest.TempPathFactory, shop_ports: Ports, shared_trials: SharedTrials
 ) -> Callable[[str, Any], tuple[Summary, RunFiles]]:
     """Runs an experiment's arms in one block of seconds; gives its summary and its files."""
 
     def run(kind: str, arms: Any) -> tuple[Summary, RunFiles]:
         plan = Plan(kind, kind, arms, 1, TINY, 7, workload_file("default"))
-        summary, path = run_plan(plan, begin(plan, tmp_path_factory.mktemp("results")), shop_ports)
+        folder = begin(plan, tmp_path_factory.mktemp("results"))
+        summary, path = run_plan(plan, folder, shop_ports, run=shared_trials.run)
         return summary, read_run(path)
 
     return run

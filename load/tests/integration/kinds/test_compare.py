@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import stat
 from collections import Counter
 from pathlib import Path
@@ -17,13 +16,13 @@ from experiment.plan.arms_in_blocks import Plan, arms_of
 from experiment.plan.profiles import Profile
 from experiment.plan.resume import take_up
 from experiment.runner import begin, run_plan
-from experiment.trial.run import run_trial
 from hops.run.documents.summary import Summary
 from hops.run.files import read_run
 from mesh.description.ports import Ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
-from mesh.paths import jaeger_version
+
+from ...shared_trials import SharedTrials
 
 WORKLOAD = Path(__file__).resolve().parents[3] / "workloads" / "default.yaml"
 TINY = Profile("tiny", warmup_s=1, duration_s=5, rate=20.0, parity_samples=1)
@@ -39,10 +38,12 @@ class Crash(BaseException):
 
 
 @pytest.fixture(scope="module")
-def experiment(tmp_path_factory: pytest.TempPathFactory, shop_ports: Ports) -> tuple[Summary, Path]:
+def experiment(
+    tmp_path_factory: pytest.TempPathFactory, shop_ports: Ports, shared_trials: SharedTrials
+) -> tuple[Summary, Path]:
     """The finished experiment: its summary and its folder."""
     results = tmp_path_factory.mktemp("results")
-    arms = arms_of([load_topology(name) for name in ("grpc", "hybrid")], parse_switches(trace=0.5))
+    arms = arms_of([load_topology(name) for name in ("grpc", "hybrid")], parse_switches(trace=0.5, http=1))
     plan = Plan("compare", "compare", arms, 2, TINY, 7, WORKLOAD)
     ran: list[str] = []
 
@@ -51,13 +52,13 @@ def experiment(tmp_path_factory: pytest.TempPathFactory, shop_ports: Ports) -> t
         if len(ran) == 2:
             arguments[4].mkdir(parents=True)
             raise Crash
-        return run_trial(system, *arguments, **options)
+        return shared_trials.run(system, *arguments, **options)
 
     with pytest.raises(Crash):
         run_plan(plan, begin(plan, results), shop_ports, run=crash_in_the_second)
     folder, again = take_up(results, "latest", "compare")
     assert again.trials() == plan.trials()
-    summary, path = run_plan(again, folder, shop_ports)
+    summary, path = run_plan(again, folder, shop_ports, run=shared_trials.run)
     return summary, path
 
 
@@ -76,7 +77,6 @@ def test_every_trial_replayed_the_whole_tape_and_answered_the_same(experiment: t
     rows = run.journeys.group_by("block", "topology").agg(pl.len(), pl.col("seq").n_unique().alias("seqs"))
     assert set(rows["len"]) == set(rows["seqs"]) == {run.manifest["journeys"]}
     assert len({row["answers_sha256"] for row in run.trials}) == 1
-    assert run.manifest["versions"]["jaeger"] == jaeger_version(os.environ) != ""
 
 
 def test_logs_that_are_kept_are_for_the_run_s_user_alone(experiment: tuple[Summary, Path]) -> None:
