@@ -6,6 +6,7 @@ The folder `mesh/` has the name of the package inside it: imported first, the pa
 from __future__ import annotations
 
 import contextlib
+import gc
 import itertools
 import os
 import signal
@@ -32,10 +33,15 @@ SHOP_BASES = 2
 """Number of a worker's port bases that only `shop_ports` chooses from."""
 
 
+def this_worker() -> tuple[int, int]:
+    """Returns the number of this worker, from 0, and how many workers run side by side."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
+    return int(worker), int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+
+
 def bases_of_worker() -> Sequence[int]:
     """Returns the port bases of this worker; workers that run side by side have different ones."""
-    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    worker, workers = this_worker()
     return BASES[worker::workers]
 
 
@@ -81,7 +87,7 @@ def charts(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Takes notice of signals that whoever started the tests ignores, as `nohup` and jobs in the background do.
 
     The programs that tests start would ignore them too, and tests that send them would wait in vain. And it gives NumPy
@@ -92,11 +98,32 @@ def pytest_configure() -> None:
     for ignored, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(ignored) is signal.SIG_IGN:
             signal.signal(ignored, usual)
+    # In a new clone pytest compiles every test file, and keeps the result: workers that begin with different folders
+    # share that work.
+    if config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+        worker, workers = this_worker()
+        first = worker * len(config.args) // workers
+        config.args = [*config.args[first:], *config.args[:first]]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts tests first that wait for processes; those that compute fill the gaps, and the end."""
-    items.sort(key=lambda item: item.get_closest_marker("integration") is None)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Puts tests first that wait for processes; those that compute fill the gaps, and the end.
+
+    All workers have the same order, whichever folder they began with.
+    """
+    folders = config.getini("testpaths")
+
+    def place(item: pytest.Item) -> tuple[bool, int]:
+        folder = next((at for at, folder in enumerate(folders) if item.nodeid.startswith(folder)), len(folders))
+        return item.get_closest_marker("integration") is None, folder
+
+    items.sort(key=place)
+
+
+def pytest_collection_finish() -> None:
+    """Spares what was imported and collected from every later garbage collection."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:

@@ -87,12 +87,17 @@ def test_what_leads_to_streams_holds_as_many_as_there_may_be(topology: str, fold
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("topology", names())
-def test_envoy_accepts_the_configuration_of_every_sidecar(topology: str, folder: RunFolder) -> None:
+@pytest.mark.parametrize("given", [{}, {"mtls": "on", "canary": "10", "delay": "order:2ms", "abort": "payment:1%"}])
+def test_envoy_accepts_the_configuration_of_every_sidecar(given: dict[str, str], folder: RunFolder) -> None:
     import subprocess
 
-    for given in ({}, {"mtls": "on", "canary": "10", "delay": "order:2ms", "abort": "payment:1%"}):
+    accepted = set()
+    for topology in names():
         for component in static(topology, folder, **given).components(folder):
+            text = (folder.config / f"{component.name}.yaml").read_text(encoding="utf-8")
+            if text in accepted:
+                continue
+            accepted.add(text)
             argv = [*component.argv(), "--mode", "validate"]
             done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
-            assert done.returncode == 0, f"{component.name}: {done.stderr}"
+            assert done.returncode == 0, f"{topology}, {component.name}: {done.stderr}"
