@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from collections import Counter
 from pathlib import Path
@@ -21,6 +22,7 @@ from hops.run.files import read_run
 from mesh.description.ports import Ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
+from mesh.paths import jaeger_version
 
 from ...shared_trials import SharedTrials
 
@@ -77,6 +79,7 @@ def test_every_trial_replayed_the_whole_tape_and_answered_the_same(experiment: t
     rows = run.journeys.group_by("block", "topology").agg(pl.len(), pl.col("seq").n_unique().alias("seqs"))
     assert set(rows["len"]) == set(rows["seqs"]) == {run.manifest["journeys"]}
     assert len({row["answers_sha256"] for row in run.trials}) == 1
+    assert run.manifest["versions"]["jaeger"] == jaeger_version(os.environ) != ""
 
 
 def test_logs_that_are_kept_are_for_the_run_s_user_alone(experiment: tuple[Summary, Path]) -> None:
