@@ -15,9 +15,17 @@ CLASSES = (ANSWERED, REFUSED, LATE, UNANSWERED)
 """What becomes of an input: done; refused as the caller's fault; not done because of time or of what is away; no answer
 before the connection ended or the patience did."""
 SERVER_FAULTS = {2: "UNKNOWN", 13: "INTERNAL", 15: "DATA_LOSS"}
-BY_GRPC = ("Compression bit set but no encoding configured", "Decompression failed due to zlib error")
-"""What gRPC's own library fails with INTERNAL, before the shop sees anything: the first because gRPC demands it
-(compression.md, test case 6), the second as it does with all that it cannot decompress."""
+CANNOT_DECOMPRESS = "Decompression failed due to "
+BY_GRPC = frozenset(
+    {
+        "Compression bit set but no encoding configured",
+        *(CANNOT_DECOMPRESS + why for why in ("zlib error", "data error", "not all input consumed")),
+    }
+)
+"""Messages of INTERNAL that gRPC's own library sends before the shop sees the request.
+
+gRPC demands the first (compression.md, test case 6). The library sends the others for data that it cannot decompress.
+"""
 LATE_GRPC = frozenset({4, 14})
 LATE_HTTP = frozenset({503, 504})
 _CODE = re.compile(rb'"code": ?"([A-Z_]+)"')
