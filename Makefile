@@ -202,8 +202,13 @@ bench-budgets: setup ## Measure how fast traces become hop budgets, and the anal
 ##@ Run
 
 .PHONY: up
-up: setup ## Start a topology, print its URLs, and leave it running
+up: $(if $(filter on,$(monitor)),needs-prometheus) setup ## Start a topology, print its URLs, and leave it running
 	@$(RUN) -m mesh up --detach $(options)
+
+# Before set-up, which takes minutes.
+.PHONY: needs-prometheus
+needs-prometheus:
+	@command -v "$${PROMETHEUS_BIN:-prometheus}" >/dev/null || { echo 'monitor=on needs Prometheus: install it (Debian and Ubuntu: apt-get install prometheus), or name a program with PROMETHEUS_BIN.' >&2; exit 1; }
 
 .PHONY: down
 down: ## Stop the topology that `make up` started

@@ -423,7 +423,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? up hold - Component to keep busy at every Nth request, such as order:20ms/10.
 #? up abort - Share of calls to fail per component, such as payment:1%.
 #? up seed 1 Seed of the generated data, an integer ≥ 0.
-#? up monitor off Whether Prometheus runs beside it, with alerts; on needs it installed: off or on.
+#? up monitor off Whether Prometheus, which must be installed, runs too, with alerts: off or on.
 #? manifests topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? manifests edge envoy Edge proxy in front of the topology: envoy or kong or none.
 #? manifests plugins none What the edge does besides routing: none or typical or all.

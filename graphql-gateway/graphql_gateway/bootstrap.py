@@ -16,6 +16,25 @@ from shop.platform.process.lifecycle import stop_signal
 SWITCH_S = 0.0001
 """How long the event loop waits for the interpreter, each time that it has something to do while a document is prepared
 beside it; Python's default is 50 times as much."""
+FIRST_QUERY = """\
+# Ctrl+Enter sends it. Everybody may ask for products.
+# To ask as a customer, log in:
+#   mutation { login(input: {email: "user1@example.com", password: "hopwise-demo"}) { token } }
+# Then put the token among the headers below: {"authorization": "Bearer TOKEN"}
+{
+  products(first: 3) {
+    edges {
+      node {
+        id
+        title
+        price { amountMinor currency }
+        reviews(first: 1) { rating title author { name } }
+      }
+    }
+  }
+}
+"""
+"""What GraphiQL opens with."""
 
 
 async def serve(config: ServiceConfig) -> None:
@@ -32,9 +51,8 @@ async def serve(config: ServiceConfig) -> None:
         required(config.peers.get(peer), f"SHOP_PEER_{peer.upper()}", "grpc://127.0.0.1:18020")
     async with connect(config.peers, config.component, config.sockets) as clients:
         streams = Streams() if NOTIFICATION in config.peers else None
-        app = GraphiQL(
-            build_app(clients, authenticator, loaders=config.graphql_loaders, streams=streams), config.graphiql
-        )
+        endpoint = build_app(clients, authenticator, loaders=config.graphql_loaders, streams=streams)
+        app = GraphiQL(endpoint, config.graphiql, FIRST_QUERY)
         sockets = streams is not None
         async with stop_signal() as stop, http_server(app, listen, config.drain_s, sockets=sockets):
             await stop.wait()

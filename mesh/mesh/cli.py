@@ -30,7 +30,7 @@ from mesh.kubernetes.manifests.bundle import manifests as cluster_manifests
 from mesh.kubernetes.manifests.files import make_secrets, write
 from mesh.kubernetes.options import NAMESPACE, SAMPLING, cluster_options
 from mesh.native.system import System
-from mesh.paths import ROOT, RUNS, RunFolder, jaeger, jaeger_has_pages, jaeger_pages
+from mesh.paths import ROOT, RUNS, RunFolder, jaeger, jaeger_has_pages, jaeger_pages, prometheus
 from mesh.supervisor.detached import start_detached
 from mesh.supervisor.reporting import reported
 from mesh.supervisor.restarts import Restarts
@@ -56,7 +56,7 @@ def up(
         bool, typer.Option("--detach", help="Leave the topology running and return once it is ready.")
     ] = False,
     monitor: Annotated[
-        str, typer.Option(help="Whether Prometheus runs beside it, with alerts; on needs it installed: off or on.")
+        str, typer.Option(help="Whether Prometheus, which must be installed, runs too, with alerts: off or on.")
     ] = "off",
     as_json: Json = False,
 ) -> None:
@@ -75,7 +75,8 @@ def up(
             _show(start_detached(options, folder), as_json, how_to_stop="make down")
             return
         trial = f"up-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}"
-        system = System(loaded, chosen, ports, trial, data=Data(chosen.scale, seed), monitor=monitor == "on")
+        data = Data(chosen.scale, seed)
+        system = System(loaded, chosen, ports, trial, data=data, monitor=monitor == "on", interactive=True)
         with system:
             state = State(
                 topology=loaded.name,
@@ -86,6 +87,7 @@ def up(
                 logs=str(system.logs),
                 since=time.time(),
                 ca_certificate=str(system.ca_certificate or ""),
+                additions=system.additions,
             )
             write_state(folder, state)
             restarts = Restarts(system, say=lambda what: print(what, file=sys.stderr, flush=True))
@@ -104,6 +106,7 @@ def monitored(switches: Given, monitor: str) -> Given:
 
     Raises:
         SwitchError: `monitor` is neither on nor off, or it is on and there would be nothing to look at.
+        NotInstalledError: It is on, and there is no Prometheus.
     """
     if monitor not in ("off", "on"):
         raise SwitchError(f"monitor={monitor}: valid: off, on.")
@@ -111,6 +114,7 @@ def monitored(switches: Given, monitor: str) -> Given:
         return switches
     if switches["metrics"] == "off":
         raise SwitchError("monitor=on with metrics=off: Prometheus would find nothing; leave metrics out, or give on.")
+    prometheus(os.environ)
     return {**switches, "metrics": "on"}
 
 
@@ -258,10 +262,12 @@ def _show(state: State, as_json: bool, how_to_stop: str) -> None:
     if "Jaeger" in lines and not (jaeger_pages(os.environ) or jaeger_has_pages(jaeger(os.environ), os.environ)):
         lines["Jaeger"] += "  (API only; make JAEGER=release setup fetches a Jaeger with its UI)"
     lines |= {"CA certificate": state.ca_certificate} if state.ca_certificate else {}
+    lines |= {switch: "\n".join(added) for switch, added in state.additions.items()}
     lines |= {**state.commands, "Logs": state.logs, **_faults(state)}
     width = max(map(len, lines))
     for title, text in lines.items():
-        typer.echo(f"  {title:{width}}  {text}")
+        for number, line in enumerate(text.splitlines()):
+            typer.echo(f"  {'' if number else title:{width}}  {line}")
     typer.echo(f"Stop it with {how_to_stop}.")
 
 

@@ -22,7 +22,7 @@ from mesh.edge.admission import (
 from mesh.edge.plan import EdgePlan, Upstream
 from mesh.edge.plugins import plugins_of
 from mesh.edge.replies import INVALID, METHOD, NOWHERE, REPLIES
-from mesh.edge.routes import Match, Route, routes
+from mesh.edge.routes import Match, Route
 from mesh.envoy_config import (
     DESCRIPTOR,
     EDGE_FILE,
@@ -62,7 +62,7 @@ COMPRESSOR = "envoy.filters.http.compressor"
 def render(plan: EdgePlan) -> dict[str, Any]:
     """Envoy's whole configuration, as plain data."""
     topology = plan.topology
-    table = routes(topology)
+    table = plan.routes
     config = base_config(EDGE_FILE)
     config["admin"]["address"] = tcp_address(plan.admin.host, plan.admin.port)
     (monitor,) = config["overload_manager"]["resource_monitors"]
@@ -85,7 +85,8 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     host["routes"] += [
         {"match": {"connect_matcher": {}}, **_refused(400)},
         {"match": {"prefix": "/", "headers": [{"name": "content-length", "range_match": TOO_LARGE}]}, **_refused(413)},
-        *map(_refusal, limits.CHECKED),
+        *map(_refusal, plan.checked),
+        *(_page(manager["route_config"], plan.page) if plan.page else ()),
         *(_first_routes(action, plan) if plan.admission else ()),
         *(_route(route, action, upstream, plan) for route in table for upstream in plan.leads_to(route.component)),
     ]
@@ -195,8 +196,26 @@ def _refusal(header: limits.Checked) -> dict[str, Any]:
 
 def _refused(status: int) -> dict[str, Any]:
     """A route's answer, for which the edge does not wait until the request is complete."""
-    at_once = {"@type": f"{TYPES}/envoy.extensions.filters.http.buffer.v3.BufferPerRoute", "disabled": True}
-    return {"direct_response": {"status": status}, "typed_per_filter_config": {BUFFER: at_once}}
+    return {"direct_response": {"status": status}, "typed_per_filter_config": _no_buffer()}
+
+
+def _no_buffer() -> dict[str, Any]:
+    return {BUFFER: {"@type": f"{TYPES}/envoy.extensions.filters.http.buffer.v3.BufferPerRoute", "disabled": True}}
+
+
+def _page(routing: dict[str, Any], page: str) -> Iterator[dict[str, Any]]:
+    """The route of the page at the edge's root, which leaves no span."""
+    routing["max_direct_response_body_size_bytes"] = len(page.encode())
+    never = {f"{kind}_sampling": {"numerator": 0} for kind in ("client", "random", "overall")}
+    yield {
+        "match": {"path": "/", "headers": [{"name": ":method", "string_match": {"safe_regex": {"regex": "GET|HEAD"}}}]},
+        "direct_response": {"status": 200, "body": {"inline_string": page}},
+        "response_headers_to_add": [
+            header("content-type", "text/html; charset=utf-8"),
+            header("cache-control", "no-store"),
+        ],
+        "tracing": never,
+    }
 
 
 def _first_routes(action: Mapping[str, Any], plan: EdgePlan) -> Iterator[dict[str, Any]]:
@@ -226,7 +245,10 @@ def _route(
         "match": MATCHES[route.match](route.path),
         "route": {"cluster": upstream.name, **action},
     }
-    if plan.admission and not route.streams:
+    if route.converses:
+        rendered["typed_per_filter_config"] = _no_buffer()
+        rendered["route"]["max_stream_duration"] = {"max_stream_duration": f"{limits.CONVERSES_S}s"}
+    elif plan.admission and not route.streams:
         rendered["typed_per_filter_config"] = {**admitted_by(route.component, passed)}
     if route.streams:
         rendered["route"] |= {"timeout": "0s", "idle_timeout": f"{limits.WATCH_IDLE_S}s"}

@@ -14,7 +14,7 @@ from mesh.edge import limits
 from mesh.edge.plan import EdgePlan, Upstream
 from mesh.edge.plugins import consumers, plugins_of
 from mesh.edge.replies import REPLIES
-from mesh.edge.routes import Match, Route, routes
+from mesh.edge.routes import Match, Route
 from mesh.errors import SwitchError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def render(plan: EdgePlan) -> dict[str, Any]:
         SwitchError: Kong cannot be this topology's edge.
     """
     require_kong(plan.topology)
-    table = routes(plan.topology)
+    table = plan.routes
     upstreams = [*plan.upstreams.values(), *plan.apart.values()]
     config = {
         "_format_version": "3.0",
@@ -62,10 +62,10 @@ def render(plan: EdgePlan) -> dict[str, Any]:
             for upstream in upstreams
             for streams in sorted({route.streams for route in table if route.component == upstream.component})
         ],
-        "routes": [_health(plan)],
+        "routes": [_health(plan), *([_page(plan)] if plan.page else [])],
         "upstreams": [_upstream(upstream) for upstream in upstreams if upstream.is_balanced],
         "plugins": [
-            {"name": "pre-function", "config": {phase: [_edge_lua(table)] for phase in PHASES}},
+            {"name": "pre-function", "config": {phase: [_edge_lua(plan)] for phase in PHASES}},
             *([METRICS] if plan.metrics else []),
             *(plugin.kong for plugin in plugins_of(plan)),
         ],
@@ -226,11 +226,21 @@ def _check() -> dict[str, Any]:
 
 
 def _health(plan: EdgePlan) -> dict[str, Any]:
-    answer = {"status_code": 200, "content_type": "text/plain", "body": "ok\n"}
+    return _termination(plan, "healthz", limits.HEALTH_PATH, 1000, "text/plain", "ok\n")
+
+
+def _page(plan: EdgePlan) -> dict[str, Any]:
+    page = _termination(plan, "start-page", "/", 1001, "text/html; charset=utf-8", plan.page)
+    return {**page, "methods": ["GET", "HEAD"]}
+
+
+def _termination(plan: EdgePlan, name: str, path: str, priority: int, content_type: str, body: str) -> dict[str, Any]:
+    """A route that Kong itself answers."""
+    answer = {"status_code": 200, "content_type": content_type, "body": body}
     return {
-        "name": "healthz",
-        "paths": [f"~{limits.HEALTH_PATH}$"],
-        "regex_priority": 1000,
+        "name": name,
+        "paths": [f"~{path}$"],
+        "regex_priority": priority,
         "protocols": _protocols(plan, "http"),
         "plugins": [{"name": "request-termination", "config": answer}],
     }
@@ -245,7 +255,8 @@ def _reply(reply: Reply) -> dict[str, Any]:
     return {**asdict(reply), **told}
 
 
-def _edge_lua(table: list[Route]) -> str:
+def _edge_lua(plan: EdgePlan) -> str:
+    table = plan.routes
     edge: Mapping[str, Any] = {
         "mark": limits.MARK,
         "deadline": limits.DEADLINE,
@@ -256,7 +267,7 @@ def _edge_lua(table: list[Route]) -> str:
         "largest_headers": limits.LARGEST_HEADERS,
         "most_headers": limits.MOST_HEADERS,
         "sockets": [pattern(route) for route in table if route.sockets],
-        "checked": [asdict(checked) for checked in limits.CHECKED],
+        "checked": [asdict(checked) for checked in plan.checked],
         "routes": [{"pattern": route.pattern, "allow": ", ".join(route.methods)} for route in table],
         "graphql": GRAPHQL,
         "graphql_type": GRAPHQL_TYPE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 REQUEST_S = 5
 """Within this time a request must arrive in full, however steadily its bytes come; otherwise it gets a 408."""
@@ -11,6 +11,8 @@ ANSWER_S = 5
 """Within this time a component must have answered in full; otherwise the client gets a 504."""
 LEAVES_S = REQUEST_S + ANSWER_S
 """How long an edge whose successor is ready lives on: as long as a request that has begun may take."""
+CONVERSES_S = REQUEST_S + ANSWER_S
+"""How long a request may last that its component answers before it is complete."""
 DEADLINE = "x-envoy-expected-rq-timeout-ms"
 """The header that tells every component behind the edge how long the answer may take."""
 STREAM_IDLE_S = 15
@@ -49,6 +51,8 @@ METHODS = "GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS"
 """The edge refuses the others, with the methods of the route in `Allow` (`mesh.edge.routes`)."""
 CALLS = "/shop."
 """What the paths of gRPC calls begin with."""
+REFLECTIONS = "/grpc.reflection."
+"""What the paths of gRPC reflection begin with."""
 
 
 @dataclass(frozen=True)
@@ -90,5 +94,7 @@ CHECKED: Sequence[Checked] = (
     Checked(":authority", r"[A-Za-z0-9._~%!$&'()*+;=:\[\]-]+", 462, "there must be one host, with a valid name"),
     Checked("authorization", "[^,]*", 463, "there must be one authorization header at most, without a comma"),
 )
+CHECKED_OF_REFLECTION: Sequence[Checked] = [replace(one, below=REFLECTIONS) for one in CHECKED if one.below == CALLS]
+"""The same where gRPC reflection is at the edge: its calls share connections with the others."""
 ALPN = ["h2", "http/1.1"]
 """What clients may choose from when they speak TLS."""

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from mesh.description.places import Place, Places
 from mesh.description.topology import EDGE, Protocol, Topology, port_name
+from mesh.edge.limits import CHECKED, CHECKED_OF_REFLECTION, Checked
+from mesh.edge.routes import Route, routes
 from mesh.sidecars.workloads import Workload
 
 if TYPE_CHECKING:
@@ -69,6 +71,8 @@ class EdgePlan:
         apart: What one kind of journey has behind it to itself, by the component's name; empty if there is no such.
         admission: Whether it refuses requests when answers take longer than they should (`mesh.edge.admission`).
         metrics: Where it shows its metrics; None for nowhere.
+        page: What it shows at its root, HTML; empty for nothing.
+        describer: Name of the component that describes the gRPC services to clients; empty for none.
         sampling: Percent of the requests that are traced, unless their sender says that they are not.
     """
 
@@ -86,7 +90,19 @@ class EdgePlan:
     apart: Mapping[str, Upstream] = field(default_factory=dict)
     admission: bool = False
     metrics: Place | None = None
+    page: str = ""
+    describer: str = ""
     sampling: float = 100.0
+
+    @property
+    def routes(self) -> list[Route]:
+        """Its routes to components, of which the first that matches a path counts."""
+        return routes(self.topology, self.describer)
+
+    @property
+    def checked(self) -> Sequence[Checked]:
+        """The headers that it refuses unless they are valid."""
+        return [*CHECKED, *(CHECKED_OF_REFLECTION if self.describer else ())]
 
     def leads_to(self, component: str) -> list[Upstream]:
         """Where requests for a component go: those of the kind of journey that has its own first."""
@@ -106,6 +122,8 @@ def edge_plan(
     apart: tuple[str, Places] | None = None,
     admission: bool = False,
     metrics: bool = False,
+    page: str = "",
+    describer: str = "",
 ) -> EdgePlan:
     """The plan of a topology's edge.
 
@@ -121,6 +139,8 @@ def edge_plan(
         apart: The kind of journey that has components to itself, and where those are reached; None if there is none.
         admission: Whether the edge refuses requests when answers take longer than they should.
         metrics: Whether the edge shows its metrics.
+        page: What it shows at its root, HTML; empty for nothing.
+        describer: Name of the component that describes the gRPC services to clients; empty for none.
     """
     through = {outbound.callee: outbound for outbound in sidecar.outbound} if sidecar else {}
     return EdgePlan(
@@ -147,6 +167,8 @@ def edge_plan(
         apart=_apart(topology, *apart) if apart else {},
         admission=admission,
         metrics=places.listens("edge-metrics") if metrics else None,
+        page=page,
+        describer=describer,
     )
 
 

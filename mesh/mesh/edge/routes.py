@@ -33,6 +33,7 @@ class Route:
         methods: Methods that some path of the route has; empty for a part of another route, which has them.
         streams: Whether answers last: as long as something comes now and then, however long they take.
         sockets: Whether requests may become WebSockets.
+        converses: Whether the component answers before the request is complete.
     """
 
     component: str
@@ -41,6 +42,7 @@ class Route:
     methods: Sequence[str] = ()
     streams: bool = False
     sockets: bool = False
+    converses: bool = False
 
     @property
     def pattern(self) -> str:
@@ -89,11 +91,19 @@ OF_SERVICES: Mapping[Protocol, Sequence[Route]] = {
 }
 
 
+REFLECTION = r"/grpc\.reflection\.v1(alpha)?\.ServerReflection/ServerReflectionInfo"
+"""By which clients such as grpcurl ask for the contract."""
+
 _STREAMING = {Protocol.REST: READS, Protocol.GRAPHQL: QUERIES, Protocol.GRPC: CALLS}
 
 
-def routes(topology: Topology) -> list[Route]:
-    """The edge's routes for a topology; the first that matches a path counts. Framed Thrift passes by the edge."""
+def routes(topology: Topology, describer: str = "") -> list[Route]:
+    """The edge's routes for a topology; the first that matches a path counts. Framed Thrift passes by the edge.
+
+    Args:
+        topology: The topology.
+        describer: Name of the component that describes the gRPC services; empty for none.
+    """
     to_gateways = [route for gateway in topology.gateways for route in OF_GATEWAYS if route.component == gateway]
     protocols = sorted(set(topology.exposed.values()))
     to_services = [route for protocol in protocols for route in OF_SERVICES.get(protocol, ())]
@@ -105,5 +115,6 @@ def routes(topology: Topology) -> list[Route]:
         if behind.get(component) is protocol
         for path in paths
     ]
-    every = [*(streams if topology.has_updates else ()), *to_gateways, *to_services]
+    described = [Route(describer, Match.REGEX, REFLECTION, CALLS, converses=True)] if describer else []
+    every = [*(streams if topology.has_updates else ()), *to_gateways, *to_services, *described]
     return [route for route in every if route.component in behind]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,13 +29,14 @@ from mesh.components.trial import entrance, framed_url, parts_of, require_fit, t
 from mesh.components.valkey import VALKEY, cache, valkey_components
 from mesh.description.places import Place
 from mesh.description.ports import Ports
+from mesh.description.streams import LASTING
 from mesh.description.switches import HTTP3, Switches
 from mesh.description.topology import EDGE, GATEWAYS, Protocol, Topology, entrance_name, metrics_port, port_name
 from mesh.edge.component import ACCESS_LOG, edge_component
 from mesh.edge.plan import edge_plan
 from mesh.errors import ComponentDiedError
 from mesh.native.database_run import database_components, database_ports
-from mesh.paths import RunFolder, prometheus
+from mesh.paths import ALERT_RULES, LATEST_RUN, ROOT, RunFolder, prometheus
 from mesh.sidecars.stats import SidecarFacts, read_facts
 from mesh.sidecars.workloads import Workload, workloads
 from mesh.supervisor.open_files import allow
@@ -49,6 +50,14 @@ if TYPE_CHECKING:
 
 PAGES = {Protocol.GRAPHQL: ("GraphiQL", "/graphql"), Protocol.REST: ("Swagger UI", "/docs")}
 """The page that a component has for each protocol that it serves, and its path."""
+
+
+UPDATES = {
+    Protocol.GRAPHQL: "subscriptions over WebSockets at /graphql/stream",
+    Protocol.REST: "server-sent events at /v1/orders/ID/events and /v1/users/ID/notifications/events",
+    Protocol.GRPC: "WatchOrder and WatchNotifications of shop.notification.v1.NotificationService",
+}
+"""How customers watch their orders, by the protocol that they speak."""
 
 
 class System(Run):
@@ -65,6 +74,7 @@ class System(Run):
         extra: More settings, by component.
         folder: Folder of the run; by default, `.run/<base>`.
         monitor: Whether Prometheus runs beside it; needs `metrics=on`.
+        interactive: Whether people try it out: the edge has a start page, and describes its gRPC services.
 
     Raises:
         NotInstalledError: There is no Prometheus program.
@@ -84,6 +94,7 @@ class System(Run):
         extra: Mapping[str, Mapping[str, str]] | None = None,
         folder: RunFolder | None = None,
         monitor: bool = False,
+        interactive: bool = False,
     ) -> None:
         super().__init__(replace(ports, replicas=switches.replicas), folder or RunFolder.of(ports.base))
         require_fit(topology, switches)
@@ -93,13 +104,15 @@ class System(Run):
         self.trial = trial
         self._data = data or Data(scale=switches.scale)
         self._environ = os.environ if environ is None else environ
-        self._extra = extra or {}
+        self._extra = dict(extra or {})
         self.database = database(self.ports, self._environ, self.folder)
         self._cache = None if switches.cache == "none" else cache(self.ports, self._environ, self.database)
         self.workloads: tuple[Workload, ...] = ()
         if switches.meshed:
             self.workloads = workloads(topology, self.ports, self.folder, canary=switches.canary > 0)
         self._prometheus = prometheus(self._environ) if monitor else None
+        self._interactive = interactive and switches.has_edge
+        self._describer = self._grpc_describer() if self._interactive else ""
         self._istio: IstioMesh | None = None
         self._certificate: Certificate | None = None
 
@@ -128,21 +141,56 @@ class System(Run):
     @property
     def urls(self) -> dict[str, str]:
         """What people open in a browser, by what it is."""
-        urls = {}
+        urls = {"Start page": f"{self.url}/"} if self._interactive else {}
         for service, protocol in self.topology.exposed.items():
             # With a mesh, nobody but its sidecar reaches a service.
             if protocol is Protocol.THRIFT:
                 urls[f"Thrift of {service}"] = framed_url(self.ports, service)
-            if protocol in PAGES and not self.workloads:
+            if protocol in PAGES and not self.workloads and service not in self.topology.programs:
                 title, path = PAGES[protocol]
                 urls[f"{title} of {service}"] = self.ports.url(port_name(service, protocol)) + path
-        for gateway in self.topology.gateways:
+        for gateway in self._own(self.topology.gateways):
             title, path = PAGES[GATEWAYS[gateway]]
             urls[title] = entrance(self.switches, self.ports, gateway) + path
         urls["Jaeger"] = self.ports.url("jaeger-query-http")
         if self._prometheus:
             urls["Prometheus"] = self.ports.url(PROMETHEUS)
         return urls
+
+    def _own(self, components: Iterable[str]) -> list[str]:
+        """Those of some components that the project's program in Python runs as, which alone has pages."""
+        return [component for component in components if component not in self.topology.programs]
+
+    def _grpc_describer(self) -> str:
+        over_grpc = [name for name, protocol in self.topology.exposed.items() if protocol is Protocol.GRPC]
+        describer = next(iter(self._own(over_grpc)), "")
+        if describer:
+            self._extra[describer] = {**self._extra.get(describer, {}), "SHOP_REFLECTION": ",".join(over_grpc)}
+        return describer
+
+    @property
+    def metrics_urls(self) -> dict[str, str]:
+        """Where each component shows its metrics, by its name; without sidecars, and of replicas the first."""
+        if self.switches.metrics == "off":
+            return {}
+        jobs = jobs_of(self.topology, self.switches, self.measured, self.ports)
+        places = {job["job_name"]: job["static_configs"][0]["targets"][0] + job["metrics_path"] for job in jobs}
+        return {name: f"http://{place}" for name, place in places.items()}
+
+    @property
+    def additions(self) -> dict[str, list[str]]:
+        """What switches have added to the topology, by the switch, in lines."""
+        added: dict[str, list[str]] = {}
+        if self.topology.has_updates:
+            spoken = [name for name in LASTING if name in self.topology.behind_edge]
+            ways = [UPDATES[self.topology.behind_edge[name]] for name in spoken]
+            added["updates=on"] = ["the notification service; customers watch their orders by", *ways]
+        if metrics := self.metrics_urls:
+            added["metrics=on"] = [f"{url} ({name})" for name, url in metrics.items()]
+        if self._prometheus:
+            rules = f"its alert rules are in {ALERT_RULES.relative_to(ROOT)}"
+            added["monitor=on"] = [f"Prometheus at {self.ports.url(PROMETHEUS)}; {rules}"]
+        return added
 
     @property
     def commands(self) -> dict[str, str]:
@@ -325,8 +373,20 @@ class System(Run):
             apart=(self.switches.apart, self.ports.apart) if self.switches.apart else None,
             admission=self.switches.admission == "on",
             metrics=self.switches.metrics == "on",
+            page=self._page(),
+            describer=self._describer,
         )
         return edge_component(self.switches.edge, plan, self.folder, self._environ)
+
+    def _page(self) -> str:
+        if not self._interactive:
+            return ""
+        # Templates take a moment to import, which a measured run need not wait for.
+        from mesh.native.start_page import start_page
+
+        metrics = {f"Metrics of {name}": url for name, url in self.metrics_urls.items()}
+        links = {title: url for title, url in self.urls.items() if title != "Start page"} | metrics
+        return start_page(self.topology, self.url, links, self.ca_certificate, LATEST_RUN, self._describer)
 
     def _sidecars(self) -> Sequence[Component]:
         if not self.workloads:

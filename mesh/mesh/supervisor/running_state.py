@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -34,6 +34,7 @@ class State:
         since: When it was ready, in seconds since the epoch.
         ca_certificate: File of the certificate that clients must trust; empty without TLS.
         restarts: How often each component was restarted.
+        additions: What switches have added to the topology, by the switch, in lines.
     """
 
     topology: str
@@ -45,6 +46,7 @@ class State:
     since: float
     ca_certificate: str = ""
     restarts: Mapping[str, int] = field(default_factory=dict)
+    additions: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def write_state(folder: RunFolder, state: State) -> None:

@@ -99,7 +99,8 @@ def test_up_status_up_again_down(ports: Ports) -> None:
         state = json.loads(up.stdout)
         assert state["topology"] == "hybrid"
         assert state["edge"] == ports.url("edge")
-        assert set(state["urls"]) == {"GraphiQL", "Swagger UI", "Jaeger"}
+        assert set(state["urls"]) == {"Start page", "GraphiQL", "Swagger UI", "Jaeger"}
+        assert "hybrid" in httpx.get(state["urls"]["Start page"], trust_env=False).text
         *_, socket_file, url = shlex.split(state["commands"]["Envoy admin"])
         with httpx.Client(transport=httpx.HTTPTransport(uds=socket_file)) as client:
             assert "cluster.rest-gateway." in client.get(url).text

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -244,10 +245,14 @@ def test_without_prometheus_nothing_starts(free_ports: Callable[[], Ports]) -> N
         start({"PROMETHEUS_BIN": "/nowhere/prometheus"})
 
 
-def test_monitoring_means_metrics() -> None:
+def test_monitoring_means_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROMETHEUS_BIN", sys.executable)
     assert monitored({"metrics": None}, "on") == {"metrics": "on"}
     assert monitored({"metrics": None}, "off") == {"metrics": None}
     with pytest.raises(SwitchError, match="monitor=on with metrics=off"):
         monitored({"metrics": "off"}, "on")
     with pytest.raises(SwitchError, match="monitor=yes: valid: off, on"):
         monitored({"metrics": None}, "yes")
+    monkeypatch.setenv("PROMETHEUS_BIN", "/nowhere/prometheus")
+    with pytest.raises(NotInstalledError, match="is not a program"):
+        monitored({"metrics": None}, "on")

@@ -57,6 +57,11 @@ def services(name: str) -> dict[str, dict[str, Any]]:
     return services
 
 
+def test_nothing_is_there_for_people_who_try_the_shop_out(name: str) -> None:
+    texts = "".join(files_of(name).values())
+    assert [word for word in ("SHOP_GRAPHIQL", "SHOP_REFLECTION", "ServerReflection", "<html") if word in texts] == []
+
+
 def test_the_committed_files_are_what_their_source_gives() -> None:
     for path, text in files_of("hybrid").items():
         assert (ROOT / path).read_text() == text, f"{path} is stale: run make compose"

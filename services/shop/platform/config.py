@@ -91,6 +91,7 @@ class ServiceConfig:
         await_stdin: Whether the process, once it has imported what it needs, waits until its standard input ends.
         log_level: Least severe level that is logged.
         graphql_loaders: Whether the GraphQL gateway batches its reads; off is the naive variant.
+        reflection: Names of the components whose services gRPC reflection lists in addition to this process's.
         graphiql: Folder of GraphiQL's files; None for a `/graphql` that shows browsers how to get them.
     """
 
@@ -132,6 +133,7 @@ class ServiceConfig:
     await_stdin: bool = False
     log_level: str = "INFO"
     graphql_loaders: bool = True
+    reflection: tuple[str, ...] = ()
     graphiql: str | None = None
 
     @classmethod
@@ -187,6 +189,7 @@ class ServiceConfig:
             await_stdin=_choice(env, "SHOP_AWAIT_STDIN", SWITCH, "off") == "on",
             log_level=_choice(env, "SHOP_LOG_LEVEL", LOG_LEVELS, "INFO"),
             graphql_loaders=_choice(env, "SHOP_GRAPHQL_LOADERS", SWITCH, "on") == "on",
+            reflection=_peers(env, "SHOP_REFLECTION"),
             graphiql=env.get("SHOP_GRAPHIQL") or None,
         )
 
@@ -232,6 +235,14 @@ def _choice(env: Mapping[str, str], name: str, valid: tuple[str, ...], default: 
     if value not in valid:
         raise ConfigError(f"{name} is {value or 'not set'}; valid: {', '.join(valid)}")
     return value
+
+
+def _peers(env: Mapping[str, str], name: str) -> tuple[str, ...]:
+    named = tuple(filter(None, env.get(name, "").split(",")))
+    for peer in named:
+        if peer not in PEERS:
+            raise ConfigError(f"{name} names {peer!r}; valid: {', '.join(PEERS)}, with commas between them")
+    return named
 
 
 def _whole(env: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:

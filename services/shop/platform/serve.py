@@ -110,7 +110,7 @@ def _server(
 ) -> AbstractAsyncContextManager[str]:
     """Returns the server of one protocol; imported here, so that a process loads nothing that it does not use."""
     if protocol == "grpc":
-        return grpc_server(listen, protocols.grpc, authenticator, config.connection_age_s)
+        return grpc_server(listen, protocols.grpc, authenticator, config.connection_age_s, config.reflection)
     if protocol in ("thrift", "thrift_entrance"):
         from shop.platform.thrift.server import framed_server
 

@@ -33,5 +33,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def shop(request: pytest.FixtureRequest, shop_ports: Ports) -> Iterator[System]:
     """The shop that a test names by `parametrize(..., indirect=["shop"])`."""
     topology, switches = SHOPS[request.param]
-    with System(load_topology(topology), switches, shop_ports, "running") as system:
+    with System(load_topology(topology), switches, shop_ports, "running", interactive=True) as system:
         yield system

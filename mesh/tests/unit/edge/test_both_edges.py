@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,27 @@ def test_answers_that_last_have_no_limit_but_for_silence(name: str, component: s
     (after,) = [plugin["config"] for plugin in streams["plugins"] if plugin["name"] == "post-function"]
     assert limits.DEADLINE in after["access"][-1]
     assert not [plugin for plugin in services[component]["plugins"] if plugin["name"] == "post-function"]
+
+
+def test_what_is_there_for_people_is_there_only_if_it_is_asked_for() -> None:
+    reflection = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"
+    assert (
+        by_envoy(ENVOYS["grpc"], reflection)
+        is by_kong(KONGS["grpc"], reflection)
+        is by_kong(KONGS["grpc"], "/")
+        is None
+    )
+    told = replace(plan(TOPOLOGIES["grpc"]), page="<p>Hello</p>", describer="product")
+    by_its_envoy, by_its_kong = envoy.render(told), kong.render(told)
+    assert by_envoy(by_its_envoy, reflection) == by_kong(by_its_kong, reflection) == "product"
+    (page,) = [route for route in by_its_kong["routes"] if route["name"] == "start-page"]
+    assert (page["paths"], page["methods"]) == (["~/$"], ["GET", "HEAD"])
+    (host,) = manager(by_its_envoy)["route_config"]["virtual_hosts"]
+    (described,) = [route for route in host["routes"] if "reflection" in str(route["match"]) and "route" in route]
+    assert described["typed_per_filter_config"][envoy.BUFFER]["disabled"]
+    assert described["route"]["max_stream_duration"] == {"max_stream_duration": "10s"}
+    refused = {one["name"] for one in lua_table(by_its_kong)["checked"] if one["below"] == limits.REFLECTIONS}
+    assert refused == {"grpc-timeout", "grpc-encoding", ":method"}
 
 
 def manager(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -201,6 +201,13 @@ def test_each_service_leads_to_a_port_of_the_pods_that_it_selects(variant: tuple
             assert {port["targetPort"] for port in service["spec"]["ports"]} <= served
 
 
+def test_nothing_is_there_for_people_who_try_the_shop_out() -> None:
+    everywhere = json.dumps(list(every_variant()))
+    assert [
+        word for word in ("SHOP_GRAPHIQL", "SHOP_REFLECTION", "ServerReflection", "<html") if word in everywhere
+    ] == []
+
+
 def test_no_secret_is_in_the_open() -> None:
     text = as_yaml(everything("hybrid", "istio-mtls"))
     assert "postgresql://" not in text

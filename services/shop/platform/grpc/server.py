@@ -8,12 +8,12 @@ from typing import Any, cast
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection
 
 from shop.platform.access.rules import Authenticator
 from shop.platform.config import socket_path, split_address
 from shop.platform.errors import StartError
 from shop.platform.grpc.handlers import Handler, guarded
+from shop.platform.grpc.reflection import SERVICES, add_reflection
 from shop.platform.process.unix_socket import bind_unix, grpc_target, unlink
 
 GRACE_S = 3.0
@@ -61,7 +61,11 @@ class _GuardingServer:
 
 @asynccontextmanager
 async def grpc_server(
-    listen: str, add: Register, authenticator: Authenticator, connection_age_s: int = 0
+    listen: str,
+    add: Register,
+    authenticator: Authenticator,
+    connection_age_s: int = 0,
+    described: Sequence[str] = (),
 ) -> AsyncIterator[str]:
     """Runs a gRPC server for as long as the context lasts; at its end, calls under way get `GRACE_S` to finish.
 
@@ -70,6 +74,7 @@ async def grpc_server(
         add: Adds the servicers.
         authenticator: Decides who is admitted.
         connection_age_s: After how long a client is told to connect anew, in seconds; 0 for never.
+        described: Names of the components whose services reflection lists in addition.
 
     Yields:
         The address that it listens on, in the same form.
@@ -81,7 +86,8 @@ async def grpc_server(
     names = add(cast(grpc.aio.Server, _GuardingServer(server, authenticator)))
     checks = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(checks, server)
-    reflection.enable_server_reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME], server)
+    listed = dict.fromkeys([*names, *(SERVICES[component] for component in described)])
+    add_reflection(list(listed), server)
     address = _bind(server, listen)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(server.stop, GRACE_S)

@@ -16,7 +16,7 @@ import httpx
 import pytest
 from google.protobuf.empty_pb2 import Empty
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2
 
 from shop.clients.connect import connect
 from shop.clients.ports import Clients
@@ -25,6 +25,7 @@ from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.deadline import DEADLINE_HEADER, LONGEST_S, remaining, work_s
 from shop.platform.errors import ERROR_TABLE, StartError
 from shop.platform.grpc.errors import restore
+from shop.platform.grpc.reflection import VERSIONS
 from shop.platform.grpc.server import grpc_server
 from shop.stubs import product_pb2 as pb
 from shop.stubs import product_pb2_grpc
@@ -63,7 +64,8 @@ async def serving(puppet: Puppet, listen: str = "127.0.0.1:0") -> AsyncIterator[
         product_pb2_grpc.add_ProductServiceServicer_to_server(puppet, server)
         return [SERVICE]
 
-    async with grpc_server(listen, add, Authenticator(NoVerifier(), trusts_inside=True)) as address:
+    inside = Authenticator(NoVerifier(), trusts_inside=True)
+    async with grpc_server(listen, add, inside, described=("order",)) as address:
         yield address
 
 
@@ -218,11 +220,18 @@ async def test_health_and_reflection_name_the_service() -> None:
         for name in ("", SERVICE):
             answer = await health.Check(health_pb2.HealthCheckRequest(service=name), timeout=5)
             assert answer.status == health_pb2.HealthCheckResponse.SERVING
-        reflection = reflection_pb2_grpc.ServerReflectionStub(channel)
-        ask = reflection_pb2.ServerReflectionRequest(list_services="")
-        answers = reflection.ServerReflectionInfo(iter([ask]), timeout=5)
-        names = [service.name async for answer in answers for service in answer.list_services_response.service]
-    assert SERVICE in names
+        for version in VERSIONS:
+            describe = channel.stream_stream(
+                f"/{version}/ServerReflectionInfo",
+                request_serializer=reflection_pb2.ServerReflectionRequest.SerializeToString,
+                response_deserializer=reflection_pb2.ServerReflectionResponse.FromString,
+            )
+            asks = [reflection_pb2.ServerReflectionRequest(list_services="")]
+            asks.append(reflection_pb2.ServerReflectionRequest(file_containing_symbol="shop.order.v1.OrderService"))
+            listed, described = [answer async for answer in describe(iter(asks), timeout=5)]
+            names = {service.name for service in listed.list_services_response.service}
+            assert names == {SERVICE, "shop.order.v1.OrderService", *VERSIONS}
+            assert described.file_descriptor_response.file_descriptor_proto
 
 
 async def test_stop_lets_calls_under_way_finish() -> None:

@@ -86,6 +86,7 @@ def test_every_variable_is_read() -> None:
         ("SHOP_CONNECTION_AGE_S", "-1", "from 0 to 3600"),
         ("SHOP_AWAIT_STDIN", "yes", "valid: on, off"),
         ("SHOP_LOG_LEVEL", "LOUD", "DEBUG, INFO, WARNING, ERROR"),
+        ("SHOP_REFLECTION", "product,cart", "'cart'; valid: product, order, user, payment, notification"),
         ("SHOP_GRAPHQL_LOADERS", "no", "valid: on, off"),
     ],
 )

@@ -5,6 +5,7 @@ GraphiQL's own files come from the npm registry: `make setup` fetches them into 
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from shop.platform.graphql.endpoint import ROUTE, respond
@@ -31,10 +32,12 @@ class GraphiQL:
     Args:
         app: Answers everything else.
         folder: Holds the files of `FETCHED`; while one is missing, or None is given, the page says how to get them.
+        query: What the page opens with.
     """
 
-    def __init__(self, app: App, folder: str | None) -> None:
+    def __init__(self, app: App, folder: str | None, query: str = "{ __typename }") -> None:
         self._app = app
+        self._start = f"const query = {json.dumps(query)};\n".encode() + (_OWN / "start.js").read_bytes()
         self._fetched = {name: Path(folder, name) for name in FETCHED} if folder else {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -44,7 +47,8 @@ class GraphiQL:
             await self._app(scope, receive, send)
         else:
             status, caching = (503, (NO_STORE,)) if file.name == "missing.html" else (200, GRAPHIQL)
-            await respond(send, status, file.read_bytes(), _TYPES[file.suffix], _HEADERS, caching)
+            body = self._start if file.name == "start.js" else file.read_bytes()
+            await respond(send, status, body, _TYPES[file.suffix], _HEADERS, caching)
 
     def _file(self, scope: Scope) -> Path | None:
         path: str = scope["path"]

@@ -1,5 +1,3 @@
-"use strict";
-
 const sockets = location.protocol === "https:" ? "wss:" : "ws:";
 
 ReactDOM.createRoot(document.getElementById("graphiql")).render(
@@ -9,6 +7,8 @@ ReactDOM.createRoot(document.getElementById("graphiql")).render(
       url: "/graphql",
       subscriptionUrl: `${sockets}//${location.host}/graphql/stream`,
     }),
+    // What the visitor wrote last comes before it.
+    defaultQuery: query,
     defaultEditorToolsVisibility: true,
   }),
 );
