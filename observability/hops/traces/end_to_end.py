@@ -54,12 +54,15 @@ def reach_the_end(tree: Tree) -> None:
         way.append(above)
         passed.add(above)
     last.end_ns = last.ended_ns = end_ns
-    for child, parent in pairwise(way):
+    sender = root.span
+    for parent, child in pairwise(reversed(way)):
         rest = [one for one in parent.children if one is not child]
         if len(rest) == len(parent.children):
             tree.extra_roots.remove(child)
+        if parent.span.kind is not CONSUMER or parent.span.service != child.span.service:
+            sender = parent.span
         if child.start_ns > parent.end_ns:
-            child = waiting(parent.span, child, parent.end_ns, end_ns)
+            child = waiting(sender, child, parent.end_ns, end_ns)
             tree.nodes.append(child)
         parent.children = [*rest, child]
         parent.span = replace(parent.span, end_ns=end_ns)

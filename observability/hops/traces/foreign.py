@@ -121,21 +121,19 @@ def settle_times(tree: Tree) -> None:
     moments: set[str] = set()
     for node, start, end in zip(nodes, starts, ends, strict=True):
         span_id = node.span.span_id
-        if not earliest <= start < latest or start == end == 0:
-            without_start.add(span_id)
-            missing = start == 0
-        elif end == 0 or end >= latest or abs(end - start) > YEAR_NS:
+        if end == 0 < start < latest and start >= earliest:
             without_end.add(span_id)
-            missing = end == 0
+            tree.quality.unfinished += 1
             _place(node, start, start)
-        else:
-            if start == end and node.span.kind not in _MESSAGES:
-                moments.add(span_id)
-            continue
-        tree.quality.unfinished += missing
-        if not missing:
+        elif start == 0 and (end == 0 or (not from_zero and end <= YEAR_NS)):
+            without_start.add(span_id)
+            tree.quality.unfinished += 1
+        elif not earliest <= start < latest or end >= latest or abs(end - start) > YEAR_NS:
+            without_start.add(span_id)
             tree.quality.misdated += 1
             tree.undated.add(span_id)
+        elif start == end and node.span.kind not in _MESSAGES:
+            moments.add(span_id)
     if without_start or without_end or moments:
         _place_around_children(tree, without_start, without_end, moments)
 
@@ -146,7 +144,7 @@ def _place_around_children(tree: Tree, without_start: set[str], without_end: set
     Args:
         tree: Tree whose nodes have no children yet.
         without_start: Ids of spans without times.
-        without_end: Ids of spans that are known to begin only.
+        without_end: Ids of spans whose start alone is known.
         moments: Ids of spans that took no time. Where a child goes on, the duration was lost.
     """
     below: dict[str, list[Node]] = defaultdict(list)

@@ -1,0 +1,131 @@
+"""Traces to the end of their last span, over all that nobody waited for."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from hops.budget.any_system import budget_of_any, tree_of
+from hops.budget.retiming import Change, Scenario, retimed
+from hops.traces.span import FOLLOWS_FROM, REF_TYPE
+
+
+def both(spans):
+    """The budget of the root, how much lies after its end, and the budget to the last span's end."""
+    budget, to_the_end = (budget_of_any(tree_of(spans, end_to_end=one)) for one in (False, True))
+    assert to_the_end.total_ns == budget.total_ns + budget.after_ns
+    assert to_the_end.gap_ns == to_the_end.after_ns == 0
+    return dict(budget.parts), budget.after_ns, dict(to_the_end.parts)
+
+
+def test_a_root_that_sends_a_message(draw):
+    spans = draw("""
+front publish     PRODUCER 0..2
+`- worker process  CONSUMER 60..110
+""")
+    assert both(spans) == (
+        {"messaging:front": 2},
+        108,
+        {"messaging:front": 2, "messaging:front→worker": 58, "work:worker": 50},
+    )
+
+
+def test_nothing_lies_after_a_root_that_waits_for_all(draw):
+    spans = draw("""
+front get      SERVER 0..100
+`- front GET    CLIENT 10..90
+   `- stock get SERVER 20..80
+""")
+    parts = {"work:front": 20, "wire:front→stock": 20, "work:stock": 60}
+    assert both(spans) == (parts, 0, parts)
+
+
+def test_a_message_is_sent_deep_inside_of_a_call(draw):
+    """What the middle did before it sent the message is on the way to the last span; what it did later is not."""
+    spans = draw("""
+front get               SERVER 0..100
+`- front GET             CLIENT 10..90
+   `- middle get          SERVER 12..88
+      |- middle load       CLIENT 20..30 db.system=mysql
+      |- middle publish    PRODUCER 40..41
+      |  `- worker receive  CONSUMER 95..96
+      |     `- worker process CONSUMER 97..110
+      `- middle save       CLIENT 50..80 db.system=mysql
+""")
+    assert both(spans) == (
+        {"work:front": 20, "wire:front→middle": 4, "work:middle": 35, "db:middle": 40, "messaging:middle": 1},
+        10,
+        {
+            "work:front": 10, "wire:front→middle": 2, "work:middle": 18, "db:middle": 10, "messaging:middle": 1,
+            "messaging:middle→worker": 55, "work:worker": 14,
+        },
+    )  # fmt: skip
+
+
+def test_two_queues_one_after_the_other(draw):
+    spans = draw("""
+front publish         PRODUCER 0..2
+`- order process       CONSUMER 10..20
+   `- order publish     PRODUCER 15..16
+      `- mail process    CONSUMER 50..60
+""")
+    assert both(spans)[2] == {
+        "messaging:front": 2, "messaging:front→order": 8, "work:order": 5, "messaging:order": 1,
+        "messaging:order→mail": 34, "work:mail": 10,
+    }  # fmt: skip
+
+
+def test_work_that_waits_for_a_thread(draw):
+    spans = draw("""
+front get      SERVER 0..100
+`- front job    INTERNAL 150..200
+""")
+    assert both(spans) == ({"work:front": 100}, 100, {"work:front": 150, "queue:front": 50})
+
+
+def test_spans_that_follow_and_further_roots(draw):
+    get, job, other = draw("""
+front get      SERVER 0..100
+|- worker job   INTERNAL 50..130
+other run       SERVER 120..220
+""")
+    following = replace(job, attributes={REF_TYPE: FOLLOWS_FROM})
+    assert both([get, following]) == ({"work:front": 100}, 30, {"work:front": 50, "work:worker": 80})
+    assert both([get, replace(other, end_ns=other.end_ns - 30)])[1:] == (
+        90, {"work:front": 100, "queue:other": 20, "work:other": 70},
+    )  # fmt: skip
+
+
+def test_a_span_that_follows_and_is_over_first_is_on_no_path(draw):
+    get, job, send, receipt = draw("""
+front get         SERVER 0..100
+|- worker job      INTERNAL 10..90
+`- front publish   PRODUCER 95..96
+   `- mail process  CONSUMER 110..120
+""")
+    following = replace(job, attributes={REF_TYPE: FOLLOWS_FROM})
+    assert both([get, following, send, receipt])[2] == {
+        "work:front": 95, "messaging:front": 1, "messaging:front→mail": 14, "work:mail": 10,
+    }  # fmt: skip
+
+
+def test_a_callee_that_goes_on_after_its_call_gave_up(draw):
+    spans = draw("""
+front get      SERVER 0..100
+`- front GET    CLIENT 10..50
+   `- stock get  SERVER 20..400
+""")
+    assert both(spans)[1:] == (300, {"work:front": 10, "wire:front→stock": 10, "work:stock": 380})
+
+
+def test_what_comes_after_the_answer_may_be_predicted(draw):
+    tree = tree_of(
+        draw("""
+front publish     PRODUCER 0..2
+`- worker process  CONSUMER 60..110
+"""),
+        end_to_end=True,
+    )
+    faster = retimed(tree, Scenario(changes={"work:worker": Change(factor=0.5)}))
+    assert dict(budget_of_any(faster).parts) == {
+        "messaging:front": 2, "messaging:front→worker": 58, "work:worker": 25,
+    }  # fmt: skip

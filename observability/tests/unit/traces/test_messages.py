@@ -1,0 +1,238 @@
+"""Messages and other work that is handed on: who waited for it, and who did not."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from hops.budget.any_system import budget_of_any, tree_of
+from hops.traces.span import FOLLOWS_FROM, REF_TYPE
+
+NOBODY = {"work:front": 99, "messaging:front": 1}
+
+
+def parts(spans):
+    return dict(budget_of_any(tree_of(spans)).parts)
+
+
+@pytest.mark.parametrize(("began", "ended"), [(104, 110), (100, 100), (100, 104), (96, 110), (60, 500)])
+def test_nobody_waits_for_a_message_that_is_handled_after_the_answer(draw, began, ended):
+    spans = draw(f"""
+front get         SERVER 0..100
+`- front publish   PRODUCER 40..41
+   `- worker process CONSUMER {began}..{ended}
+""")
+    assert parts(spans) == NOBODY
+    assert budget_of_any(tree_of(spans)).quality.complete
+
+
+def test_the_answer_that_counts_is_that_of_the_span_which_sent_the_message(draw):
+    """The root goes on for other reasons: it calls stock."""
+    spans = draw("""
+front get               SERVER 0..300
+|- front GET             CLIENT 10..110
+|  `- middle get          SERVER 20..100
+|     `- middle publish    PRODUCER 40..41
+|        `- worker process  CONSUMER 104..180
+`- front GET             CLIENT 120..290
+   `- stock get           SERVER 130..280
+""")
+    assert parts(spans) == {
+        "work:front": 30, "wire:front→middle": 20, "work:middle": 79, "messaging:middle": 1,
+        "wire:front→stock": 20, "work:stock": 150,
+    }  # fmt: skip
+
+
+def test_nobody_waits_for_a_message_in_the_shadow_of_a_later_call(draw):
+    """Of the receipt most lay ahead when the call began, so its way is not on the path, either."""
+    spans = draw("""
+front get         SERVER 0..100
+|- front publish   PRODUCER 10..20
+|  `- worker process CONSUMER 50..90
+`- front GET       CLIENT 60..95
+   `- stock get     SERVER 65..90
+""")
+    assert parts(spans) == {
+        "work:front": 55, "messaging:front": 10, "wire:front→stock": 10, "work:stock": 25,
+    }  # fmt: skip
+
+
+def test_what_receives_a_message_may_have_any_kind(draw):
+    """A function that a queue starts has a SERVER span; others have no kind."""
+    for kind in ("SERVER", "UNSPECIFIED", "INTERNAL"):
+        spans = draw(f"""
+front get         SERVER 0..100
+`- front publish   PRODUCER 40..41
+   `- worker run    {kind} 50..70
+""")
+        assert parts(spans) == {
+            "work:front": 70, "messaging:front": 1, "messaging:front→worker": 9, "work:worker": 20,
+        }, kind  # fmt: skip
+
+
+WAITED = {"work:front": 70, "messaging:front": 1, "messaging:front→worker": 9, "work:worker": 20}
+
+
+def test_process_below_receive(draw):
+    spans = draw("""
+front get           SERVER 0..100
+`- front publish     PRODUCER 40..41
+   `- worker receive  CONSUMER 50..52
+      `- worker process CONSUMER 52..70
+""")
+    assert parts(spans) == WAITED
+
+
+def test_process_below_a_batch_below_receive(draw):
+    spans = draw("""
+front get             SERVER 0..100
+`- front publish       PRODUCER 40..41
+   `- worker receive    CONSUMER 50..52
+      `- worker batch    CONSUMER 52..54
+         `- worker poll   INTERNAL 53..54
+            `- worker handle CONSUMER 54..70
+""")
+    assert parts(spans) == WAITED
+
+
+def test_a_span_without_a_kind_handles_what_a_receipt_of_no_length_took(draw):
+    """As Brave has it."""
+    spans = draw("""
+front get           SERVER 0..100
+`- front publish     PRODUCER 40..41
+   `- worker poll     CONSUMER 50..51
+      `- worker handle UNSPECIFIED 51..70
+""")
+    assert parts(spans) == WAITED
+
+
+def test_messages_of_a_batch_wait_for_each_other(draw):
+    spans = draw("""
+front get            SERVER 0..100
+`- front publish      PRODUCER 40..41
+   `- worker receive   CONSUMER 50..52
+      |- worker process CONSUMER 53..60
+      `- worker process CONSUMER 62..75
+""")
+    assert parts(spans) == {
+        "work:front": 65, "messaging:front": 1, "messaging:front→worker": 12, "work:worker": 22,
+    }  # fmt: skip
+
+
+def test_a_receipt_is_handled_below_a_service_without_a_sending(draw):
+    spans = draw("""
+front get          SERVER 0..100
+`- worker receive   CONSUMER 50..52
+   `- worker process CONSUMER 52..70
+""")
+    assert parts(spans) == {"work:front": 80, "work:worker": 20}
+
+
+def test_nobody_waits_for_process_below_receive_after_the_answer(draw):
+    for ended in (150, 700):
+        spans = draw(f"""
+front get           SERVER 0..100
+`- front publish     PRODUCER 40..41
+   `- worker receive  CONSUMER 50..52
+      `- worker process CONSUMER 52..{ended}
+""")
+        assert parts(spans) == NOBODY
+
+
+def test_work_that_a_receipt_started_and_left_is_not_waited_for(draw):
+    """Something is done in the receipt, so what goes on after it is no handling of the message."""
+    spans = draw("""
+front get           SERVER 0..100
+`- front publish     PRODUCER 40..41
+   `- worker process  CONSUMER 50..60
+      |- worker parse  INTERNAL 51..55
+      `- worker clean  INTERNAL 61..90
+""")
+    assert parts(spans) == {
+        "work:front": 80, "messaging:front": 1, "messaging:front→worker": 9, "work:worker": 10,
+    }  # fmt: skip
+
+
+def following(span):
+    return replace(span, attributes={**span.attributes, REF_TYPE: FOLLOWS_FROM})
+
+
+@pytest.mark.parametrize(("began", "ended"), [(50, 90), (50, 900), (200, 300)])
+def test_nobody_waits_for_a_span_that_follows_its_parent(draw, began, ended):
+    get, job, query = draw(f"""
+front get        SERVER 0..100
+`- worker job     UNSPECIFIED {began}..{ended}
+   `- worker query CLIENT {began + 10}..{ended - 10} db.system=mysql
+""")
+    tree = tree_of([get, following(job), query])
+    budget = budget_of_any(tree)
+    assert dict(budget.parts) == {"work:front": 100}
+    assert budget.quality.complete
+    assert (budget.quality.followers, budget.quality.orphans, budget.quality.two_roots) == (1, 0, 0)
+    # Beside the path it is still counted, as a fan-out's spans in the shadow are.
+    assert dict(budget.crossings) == {"work:front": 1, "work:worker": 1, "db:worker": 1}
+
+
+def test_a_call_that_its_callee_follows_waits_for_no_answer(draw):
+    """One way: the request is written, and that is all."""
+    get, call, answer = draw("""
+front get      SERVER 0..100
+`- front notify CLIENT 40..50
+   `- stock notify SERVER 45..90
+""")
+    budget = budget_of_any(tree_of([get, call, following(answer)]))
+    assert dict(budget.parts) == {"work:front": 90, "wire:front→stock": 10}
+    assert budget.quality.complete
+
+
+def test_a_receipt_that_follows_its_sending(draw):
+    """As OpenTracing's messaging libraries have it."""
+    get, send, receipt = draw("""
+front get         SERVER 0..100
+`- front publish   PRODUCER 40..41
+   `- worker process CONSUMER 50..70
+""")
+    assert parts([get, send, following(receipt)]) == NOBODY
+
+
+def test_a_span_that_is_linked_to_an_earlier_one_follows_it(draw):
+    """It is no root, though it is the longest span without a parent."""
+    get, job = draw("""
+front get      SERVER 0..100
+worker job      INTERNAL 50..900
+""")
+    budget = budget_of_any(tree_of([get, replace(job, links=((get.trace_id, get.span_id),))]))
+    assert (dict(budget.parts), budget.journey) == ({"work:front": 100}, "front: get")
+    assert (budget.quality.followers, budget.quality.two_roots, budget.quality.complete) == (1, 0, True)
+
+
+def test_a_link_to_a_later_span_or_to_one_below_makes_no_follower(draw):
+    get, parse, job = draw("""
+front get      SERVER 0..100
+`- front parse  INTERNAL 0..10
+worker job      INTERNAL 50..90
+""")
+    for linked in (job, parse):
+        budget = budget_of_any(tree_of([replace(get, links=((get.trace_id, linked.span_id),)), parse, job]))
+        assert (dict(budget.parts), budget.quality.followers) == ({"work:front": 100}, 0)
+
+
+def test_a_span_that_follows_a_lost_one_is_waited_for_by_nobody(draw):
+    get, job = draw("""
+front get      SERVER 0..100
+worker job      INTERNAL 50..90 (parent lost)
+""")
+    budget = budget_of_any(tree_of([get, following(job)]))
+    assert dict(budget.parts) == {"work:front": 100}
+    assert (budget.quality.orphans, budget.quality.complete) == (1, False)
+
+
+def test_spans_that_follow_each_other(draw):
+    first, second = draw("""
+front get      SERVER 0..100
+worker job      INTERNAL 50..90
+""")
+    ring = [following(replace(first, parent_id=second.span_id)), following(replace(second, parent_id=first.span_id))]
+    for end_to_end in (False, True):
+        budget = budget_of_any(tree_of(ring, end_to_end=end_to_end))
+        assert dict(budget.parts) == {"work:front": 100}
