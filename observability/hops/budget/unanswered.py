@@ -97,7 +97,7 @@ def _name_relay(tree: Tree, node: Node, services: Services) -> None:
 
 
 def _as_one(tree: Tree, known: dict[Node, _Callee]) -> dict[Node, _Callee]:
-    """Makes calls one that a library and its client wrote, one above the other: of what is known best of them all."""
+    """Gives a library's call and the calls that it made the callee which is known best."""
     made_by = _outer_calls(tree, known)
     inner: dict[Node, list[Node]] = defaultdict(list)
     for call, outer in made_by.items():

@@ -259,10 +259,10 @@ def adopt_root(tree: Tree) -> None:
 
 
 def settle_kinds(tree: Tree) -> None:
-    """Names the roles of spans that do not say theirs, or not one that fits their place.
+    """Names the roles of spans that do not say theirs, or say a role that does not fit their place.
 
-    A span without a kind is INTERNAL below one of its own component, and SERVER below another's. What another component
-    did below a CLIENT span answered that call, whatever it calls itself; if that is CLIENT, it may make a call as well.
+    A span without a kind is INTERNAL below a span of the same component, and SERVER below another's. What another
+    component did below a CLIENT span answered that call, under any kind. If it is CLIENT, it may make a call as well.
     """
     answers: list[Node] = []
     for node in tree.nodes:

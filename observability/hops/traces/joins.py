@@ -72,9 +72,9 @@ def pair(answers: Iterable[Node], calls: Iterable[Node], services: Services) -> 
     """Finds the call of each answer by their times.
 
     An answer fits a call during which it began and ended; if there is none, `AHEAD_PERCENT` of it may lie after the
-    call, as where a callee closes its span late. First comes what fits one call only; then, for the longest answer, a
-    call that lies within all others which it fits; then answers of one component, in the order of their starts. All
-    else stays.
+    call, as where a callee closes its span late. First comes what fits one call only. Then the longest answer takes the
+    call that lies within all others which it fits. Then answers of one component are taken in the order of their
+    starts. All others stay.
 
     Args:
         answers: SERVER spans of other components.

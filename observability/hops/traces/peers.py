@@ -161,7 +161,7 @@ def _peer(name: str, value: str) -> str:
 
 @lru_cache(maxsize=4096)
 def cluster_host(cluster: str) -> str:
-    """The host in the name of an Envoy cluster, such as `outbound|443||pay.example.com`; empty if it has none."""
+    """The host in the name of an Envoy cluster, such as `outbound|443||pay.example.com`; empty without a host."""
     if cluster in NOWHERE or cluster in LOCAL_APPLICATIONS or cluster.startswith(INBOUND):
         return ""
     name = cluster.rpartition("|")[2] if "|" in cluster else cluster

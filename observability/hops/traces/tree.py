@@ -135,7 +135,7 @@ class Tree(msgspec.Struct, eq=False):
         by_id: The same nodes, by the ids of their spans.
         quality: What had to be repaired.
         root: The journey; none if no span is without a parent.
-        extra_roots: Further spans without a parent, and those that follow another one; their subtrees are off the path.
+        extra_roots: Further spans without a parent, and spans that follow another; their subtrees are off the path.
         calls: Nodes with a child that carries out a call.
         undated: Ids of spans whose times are unknown, and of which nothing below tells any.
         open_calls: Of a system that is not the shop's, calls that no span right below them answers or makes.

@@ -166,7 +166,7 @@ shop order              SERVER 0..100
 
 
 def test_a_proxy_in_front_of_all(draw):
-    """Its cluster is no application of its own: the call that it handed on is seen."""
+    """Its cluster is another component: the call that it handed on is seen."""
     spans = draw("""
 front-proxy ingress        SERVER 0..100 component=proxy upstream_cluster=service
 `- front-proxy router       CLIENT 10..95 component=proxy upstream_cluster=service
