@@ -20,6 +20,7 @@ import polars as pl
 
 from hops.budget.groups import GROUPS, group_of
 from hops.run.documents.difference import HopDifference, PartDifference
+from hops.run.rows import select_rows
 from hops.statistics.intervals import Floats
 from hops.statistics.over_blocks import NO_INTERVAL, refusal, spread_of
 from hops.units import ALL, NS_PER_MS
@@ -41,7 +42,7 @@ class TracedMeans:
         rows = {name: index for index, name in enumerate(journeys)}
         columns = {name: index for index, name in enumerate(blocks)}
         places = {name: index for index, name in enumerate(parts)}
-        inside = hops.filter(pl.col("block").is_in(list(blocks)) & pl.col("journey").is_in(list(journeys)))
+        inside = select_rows(hops, hops["block"].is_in(list(blocks)) & hops["journey"].is_in(list(journeys)))
         for journey, block, part, ns in inside.group_by("journey", "block", "part").agg(pl.col("ns").sum()).iter_rows():
             sums[rows[journey], columns[block], places[part]] = ns / NS_PER_MS
         for journey, block, count in inside.group_by("journey", "block").agg(pl.col("trace_id").n_unique()).iter_rows():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -29,8 +29,11 @@ from hops.run.documents.topology import TopologySummary, WireSummary
 from hops.run.documents.trial import TrialRecord
 from hops.run.files import RunFiles
 from hops.run.network import network_summary
+from hops.run.rows import select_rows
 from hops.run.switches import compares_edges, is_of_the_shop
 
+_MAX_STRETCHES = 10_000
+"""Stretches of rows of one topology up to which a run has them in order; it has one for each trial."""
 _WIRE = ("wire_bytes_in", "wire_bytes_out", "opening_bytes_in", "opening_bytes_out", "connections_dialed")
 
 
@@ -177,9 +180,23 @@ def of_ok(run: RunFiles, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
     ok = run.journeys.filter((pl.col("outcome") == "ok") & pl.col("sampled"))["trace_id"]
     # One topology after the other, by a mask: a join holds everything in memory several times.
     return {
-        topology: rows.filter((pl.col("topology") == topology) & pl.col("trace_id").is_in(ok.implode()))
-        for topology in run.topologies
+        topology: select_rows(own, own["trace_id"].is_in(ok.implode()))
+        for topology, own in _by_topology(rows, run.topologies).items()
     }
+
+
+def _by_topology(rows: pl.DataFrame, topologies: Sequence[str]) -> dict[str, pl.DataFrame]:
+    """The rows of each topology, without a copy where a run wrote its trials one after the other."""
+    stretches = rows["topology"].rle().struct.unnest()
+    if stretches.height > _MAX_STRETCHES:
+        return {topology: rows.filter(pl.col("topology") == topology) for topology in topologies}
+    slices: dict[str, list[pl.DataFrame]] = {topology: [] for topology in topologies}
+    start = 0
+    for length, topology in stretches.iter_rows():
+        if topology in slices:
+            slices[topology].append(rows.slice(start, length))
+        start += length
+    return {topology: pl.concat(own) if own else rows.clear() for topology, own in slices.items()}
 
 
 def _topology(

@@ -216,7 +216,9 @@ def read_document(path: Path, readable: int = SCHEMA, *, form: type = dict) -> d
 
 def _read_frame(path: Path, schema: pl.Schema) -> pl.DataFrame:
     try:
-        frame = pl.read_parquet(path)
+        # Rows have more columns than a report needs, and a column of millions takes tens of MB.
+        present = [name for name in pl.read_parquet_schema(path) if name in LABELS or name in schema]
+        frame = pl.read_parquet(path, columns=present)
     except FileNotFoundError as error:
         raise MalformedRunError(f"{path}: the file is missing; the run's folder is incomplete") from error
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:

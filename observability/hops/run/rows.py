@@ -197,6 +197,11 @@ def calls_frame(budgets: Iterable[Budget]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=_CALLS_MADE, orient="row")
 
 
+def select_rows(frame: pl.DataFrame, mask: pl.Series) -> pl.DataFrame:
+    """The rows that a mask keeps; the frame itself if it keeps all, as a copy of millions takes hundreds of MB."""
+    return frame if mask.all(ignore_nulls=False) else frame.filter(mask)
+
+
 def write_parquet(frame: pl.DataFrame, path: Path) -> None:
     """Writes a frame so that the file is whole or not there.
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+from hops.analysis.summary import of_ok
 from hops.conclusions.comparison import grouped_conclusions
 from hops.conclusions.notes import cache_sentences
 from hops.errors import MalformedRunError
@@ -16,6 +17,7 @@ from hops.kinds import analyse, shown
 from hops.run.documents.cache import CacheCounts
 from hops.run.documents.summary import Summary
 from hops.run.files import read_run
+from hops.run.rows import select_rows
 from hops.synthetic.run import write_generated_run
 from hops.tables.network import wire_table
 from hops.tables.view import SummaryView
@@ -155,6 +157,21 @@ def test_the_order_of_rows_changes_nothing(run, summary):
         assert one["difference"] == pytest.approx(other["difference"], rel=1e-9)
     for one, other in zip(again["hop_differences"], summary["hop_differences"], strict=True):
         assert one["difference_ms"] == pytest.approx(other["difference_ms"], rel=1e-9)
+
+
+def test_rows_of_a_topology_are_slices_of_the_runs_table_where_every_journey_ended_ok(run):
+    ok = replace(run, journeys=run.journeys.with_columns(outcome=pl.lit("ok")))
+    mixed = run.hops.sample(fraction=1, shuffle=True, seed=1)
+    one_failed = run.journeys.with_columns(
+        outcome=pl.when(pl.int_range(pl.len()) == 0).then(pl.lit("server")).otherwise(pl.lit("ok"))
+    )
+    for some, rows in ((ok, run.hops), (ok, mixed), (replace(run, journeys=one_failed), run.hops)):
+        sampled = some.journeys.filter((pl.col("outcome") == "ok") & pl.col("sampled"))["trace_id"]
+        for topology, own in of_ok(some, rows).items():
+            wanted = rows.filter((pl.col("topology") == topology) & pl.col("trace_id").is_in(sampled.implode()))
+            assert own.equals(wanted)
+    own = of_ok(ok, run.hops)[run.topologies[0]]
+    assert select_rows(own, own["block"] > 0) is own
 
 
 def test_failed_journeys_have_no_latency_and_no_hops(run):
