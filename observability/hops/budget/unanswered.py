@@ -40,7 +40,9 @@ _NOBODY = _Callee(_UNKNOWN, UNATTRIBUTED)
 def name_unanswered(tree: Tree) -> None:
     """Names the parts of calls that no span answers, of a tree of any system but the shop's."""
     calls = [node for node in tree.nodes if node.span.kind is CLIENT and node.callee is None and not node.part]
-    relays = [node for node in tree.relays if node.callee is None and not node.part and not node.children]
+    relays = [
+        node for node in dict.fromkeys(tree.relays) if node.callee is None and not node.part and not node.children
+    ]
     if not (calls or relays):
         return
     services: Services | None = None

@@ -126,7 +126,10 @@ def pair(answers: Iterable[Node], calls: Iterable[Node], services: Services) -> 
             pairs[answer] = fitting[answer][0]
             taken[fitting[answer][0]].append(answer)
     # Which of them answers which call makes no difference to any part.
-    if len({answer.span.service for answer in doubtful}) == 1:
+    doubtful = [answer for answer in doubtful if answer not in pairs]
+    open_calls = {call for answer in doubtful for call in fitting[answer] if call not in taken}
+    alike = len({(call.span.name, peer_of(call.span)) for call in open_calls}) == 1
+    if len({answer.span.service for answer in doubtful}) == 1 and (alike or len(open_calls) <= len(doubtful)):
         for answer in sorted(doubtful, key=lambda one: (one.start_ns, one.span.span_id)):
             if answer not in pairs and (free := [call for call in fitting[answer] if call not in taken]):
                 take(answer, free[0])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from ipaddress import IPv4Address
 from sys import intern
 
 from hops.traces.span import CLIENT, NO_ATTRIBUTES, AttributeValue, Kind, Span, shown_name
@@ -67,6 +68,7 @@ _OF_CLIENTS = _OF_CALLS - PROXY_MARKS - frozenset(SUBGRAPHS)
 _TARGET = re.compile(r"(?:ipv4|ipv6|dns|xds|passthrough):(?://[^/]*/)?(?P<target>[^/].*)", re.IGNORECASE)
 """A target of gRPC's, as `dns:///pay.example.com:443` or `ipv4:192.0.2.7:443`."""
 _SCHEME = re.compile(r"[a-z][a-z0-9+.:-]*://", re.IGNORECASE)
+_HOST_AND_PATH = re.compile(r"[\w-]+(\.[\w-]+)+(:\d+)?/|[\w.-]+:\d+")
 _PORT = re.compile(r":\d*$")
 
 
@@ -142,11 +144,17 @@ def ranked_peer_of(span: Span) -> tuple[int, str]:
         return len(PEERS), ""
     for name in OF_PROXIES if is_proxy(span) else PEERS:
         if value := attributes.get(name):
-            if peer := _peer(name, str(value)):
+            if peer := _peer(name, _dotted(value) if name == "peer.ipv4" else str(value)):
                 return PEERS.index(name), peer
             if name in CLUSTERS and is_inbound(span):
                 break
     return len(PEERS), ""
+
+
+def _dotted(address: AttributeValue) -> str:
+    """An IPv4 address as a text; Jaeger's older clients write it as one number."""
+    digits = str(address)
+    return str(IPv4Address(int(digits))) if digits.isdecimal() and int(digits) < 1 << 32 else digits
 
 
 def _peer(name: str, value: str) -> str:
@@ -154,7 +162,7 @@ def _peer(name: str, value: str) -> str:
         return cluster_host(value)
     if name in SERVICES:
         return shown_name(_PORT.sub("", value) if value.count(":") == 1 else value)
-    if name in URLS and not _SCHEME.match(value) and not value.startswith("//"):
+    if name in URLS and not (_SCHEME.match(value) or value.startswith("//") or _HOST_AND_PATH.match(value)):
         return ""  # relative: the host is not in it
     return shown_name(host_of(value))
 

@@ -17,6 +17,9 @@ APART = "\0proxy"
 ANSWERED_ITSELF = frozenset({"DPE", "FI", "IH", "LH", "NC", "NR", "OM", "RL", "RLSE", "UAEX", "UF", "UH", "UO"})
 """Envoy's response flags for requests that the proxy answered without the application."""
 
+OUTBOUND = ("outbound|", "outbound_.")
+"""How Istio's clusters of other services begin."""
+
 
 def separate_proxies(spans: list[Span]) -> list[Span]:
     """Makes the proxies' spans those of components apart."""
@@ -71,10 +74,15 @@ def wait_for_applications(tree: Tree) -> None:
         span = node.span
         if span.kind is not SERVER or node.callee is not None or not node.children:
             continue
-        answers = [child for child in node.children if child.span.kind is SERVER and child.span.service != span.service]
-        if answers and (is_apart(span) or (len(answers) == 1 and not _calls(node) and _fills(node, answers[0]))):
-            for answer in answers:
-                answer.is_try = True
+        answers = [child for child in node.children if child.span.kind is SERVER]
+        if not answers:
+            continue
+        if is_apart(span):
+            answers = [answer for answer in answers if answer.span.service != span.service]
+        elif len(answers) > 1 or _calls(node) or not _fills(node, answers[0]):
+            continue
+        for answer in answers:
+            answer.is_try = True
 
 
 def name_proxies(tree: Tree) -> None:
@@ -88,8 +96,10 @@ def name_proxies(tree: Tree) -> None:
             node.callee = reported_name(node.callee)
         if is_apart(node.span):
             node.part = _part(node)
-            if node.part and node.span.kind is CLIENT and is_missing(node):
-                tree.quality.missing_servers -= 1
+            if node.span.kind is CLIENT:
+                tree.quality.missing_servers -= bool(node.part) and is_missing(node)
+            elif not (node.part or node.children) and cluster_of(node.span).startswith(OUTBOUND):
+                tree.relays.append(node)
     for node in tree.nodes:
         if is_apart(node.span):
             node.span = replace(node.span, service=reported_name(node.span.service))

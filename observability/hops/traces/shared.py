@@ -17,9 +17,9 @@ from hops.traces.tree import Node, Quality, Tree, clip_children, is_missing, sor
 MAX_LEVELS = 6
 """How many spans below a gateway's span its call is looked for."""
 MAX_CANDIDATES = 8
-"""How many answered calls are looked at for each call: the last that began before it."""
+"""How many answered calls are looked at for each call: those around its start, half of them before it."""
 APART_PERCENT = 10
-"""How far apart the ends of two calls may be, of the length of the answered one, that one answer ended both."""
+"""How far apart the ends of two calls may be, of the answered call's length, for one answer to have ended both."""
 SHARED = "-shared"
 """Ends the id of an answer where a call that shares it waits for it."""
 
@@ -27,8 +27,9 @@ SHARED = "-shared"
 def find_shared(tree: Tree) -> None:
     """Finds calls that nothing answers which waited for the answer of another call.
 
-    That is a call of the same component, name and peer, which began earlier, got its answer while the other one waited,
-    and ended with it. Where several such calls had answers of several components, nobody knows.
+    That is a call of the same component, name and peer, which got its answer while the other one waited. It began
+    earlier or at about the same time, and both ended at about the same time. Where several such calls had answers of
+    several components, nobody knows.
     """
     waiting = [node for node in tree.open_calls if _may_share(node)]
     if not waiting:
@@ -43,7 +44,8 @@ def find_shared(tree: Tree) -> None:
     for node in waiting:
         calls = answered.get(_request(node), [])
         last = bisect_right(calls, node.start_ns, key=lambda one: one[0].start_ns)
-        sharing = [one for one in calls[max(0, last - MAX_CANDIDATES) : last] if _ended_with(node, *one)]
+        near = calls[max(0, last - MAX_CANDIDATES) : last + MAX_CANDIDATES]
+        sharing = [one for one in near if _waited_with(node, *one)]
         if sharing and len({call.callee for _, call in sharing}) == 1:
             tree.shared.append((node, *sharing[-1]))
     for node, _, call in tree.shared:
@@ -111,11 +113,12 @@ def _request(node: Node) -> tuple[str, str, str]:
     return node.span.service, node.span.name, peer_of(node.span)
 
 
-def _ended_with(node: Node, shared: Node, call: Node) -> bool:
+def _waited_with(node: Node, shared: Node, call: Node) -> bool:
     answered_ns = min(max(child.end_ns for child in call.children if child.is_try), call.end_ns)
     if not node.start_ns < answered_ns <= node.end_ns:
         return False
-    return abs(node.end_ns - shared.end_ns) * 100 <= APART_PERCENT * (shared.end_ns - shared.start_ns)
+    apart_ns = max(abs(node.end_ns - shared.end_ns), shared.start_ns - node.start_ns)
+    return apart_ns * 100 <= APART_PERCENT * (shared.end_ns - shared.start_ns)
 
 
 def _counterparts(holder: Node, source: Node) -> tuple[Node, Node] | None:

@@ -125,6 +125,29 @@ router request        SERVER 0..100
     assert tree_of(spans).quality.complete
 
 
+def test_one_answer_to_one_of_two_different_calls_stays_where_it_is(draw):
+    spans = draw("""
+router request        SERVER 0..100
+|- router accounts     CLIENT 10..90
+|- router prices       CLIENT 11..91
+`- accounts POST        SERVER 20..80
+""")
+    quality = tree_of(spans).quality
+    assert (quality.joined, quality.missing_servers) == (0, 2)
+
+
+def test_an_answer_next_to_two_calls_that_share_it(draw):
+    spans = draw("""
+router request        SERVER 0..100
+|- router fetch        CLIENT 10..60
+|- router fetch        CLIENT 12..61
+`- accounts POST        SERVER 15..55
+""")
+    quality = tree_of(spans).quality
+    assert parts(spans) == {"work:router": 51, "wire:router→accounts": 9, "work:accounts": 40}
+    assert (quality.joined, quality.shared, quality.complete) == (1, 1, True)
+
+
 def test_an_answer_that_began_before_the_call_is_none(draw):
     spans = draw("""
 router request        SERVER 0..100
@@ -194,7 +217,7 @@ router request                SERVER 0..100
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("times", ["40..95", "70..90", "5..60", "12..45"])
+@pytest.mark.parametrize("times", ["40..95", "70..90", "2..60", "12..45", "56..60"])
 def test_a_call_that_did_not_end_with_the_other_lost_its_own_answer(draw, times):
     spans = draw(f"""
 router request          SERVER 0..100

@@ -149,6 +149,26 @@ gateway get                SERVER 0..100
     }  # fmt: skip
 
 
+def test_an_application_of_its_proxys_name_that_closes_its_span_later(draw):
+    """Without marks both are one component; what the application did is on the path all the same."""
+    spans = draw("""
+page request             SERVER 0..100
+`- page get               SERVER 5..140
+   `- page select          CLIENT 20..60 db.system=mysql
+""")
+    assert parts(spans) == {"work:page": 60, "db:page": 40}
+
+
+def test_a_gateway_whose_callee_leaves_no_spans(draw):
+    """It may write SERVER: all of it is the call."""
+    spans = draw(f"""
+web get                      SERVER 0..100
+`- web GET                    CLIENT 10..90
+   `- egressgateway request     SERVER 20..80 component=proxy {OUT}
+""")
+    assert parts(spans)["external:egressgateway→reviews.default.svc.cluster.local"] == 60
+
+
 def test_an_application_that_hangs_is_waited_for_by_its_proxy(draw):
     spans = draw(f"""
 page request                SERVER 0..100 component=proxy {IN}
