@@ -189,3 +189,53 @@ def test_rows_of_a_file_that_is_not_there(tmp_path):
     assert result.exit_code == 2
     assert "none.jsonl" in result.stderr
     assert not (tmp_path / "rows").exists()
+
+
+def test_a_trace_that_goes_on_after_its_root_s_end(draw, tmp_path):
+    spans = draw("""
+front publish     PRODUCER 0..2000000
+`- worker process  CONSUMER 60000000..110000000
+""")
+    file, page = tmp_path / "traces.json", tmp_path / "page.html"
+    file.write_text(json.dumps(otlp_document(spans)))
+    said = "After the root's end: 1 of 1 trace goes on, for 108.000 ms in the mean and 108.000 ms at most"
+    printed = words_of(run("budget", file, "--html", page))
+    assert said in printed
+    assert "108.000000 ms of the trace are after its root's end, in no part." in printed
+    assert said in page.read_text().replace("&#39;", "'")
+    assert "after the root's end, mean" in page.read_text().replace("&#39;", "'")
+    found = json.loads(run("budget", file, "--json").stdout)
+    (one,) = found["traces"].values()
+    assert (one["total_ns"], one["after_ns"]) == (2_000_000, 108_000_000)
+    assert (found["operations"][0]["after_ms"], found["trust"]["going_on"], found["end_to_end"]) == (108, 1, False)
+
+    whole = json.loads(run("budget", file, "--end-to-end", "--json").stdout)
+    (one,) = whole["traces"].values()
+    assert one["parts_ns"] == {
+        "messaging:front→worker": 58_000_000, "work:worker": 50_000_000, "messaging:front": 2_000_000,
+    }  # fmt: skip
+    assert (one["total_ns"], one["after_ns"], whole["end_to_end"]) == (110_000_000, 0, True)
+    assert "Each budget reaches from the root's start to the end of the last span" in words_of(
+        run("budget", file, "--end-to-end")
+    )
+
+
+def test_a_trace_whose_root_is_of_1970_is_named_and_in_no_figure(draw, tmp_path):
+    file = tmp_path / "traces.jsonl"
+    lines = []
+    for number in range(21):
+        document = otlp_document(draw(f"shop get SERVER 0..{100 + number}"))
+        (span,) = document["resourceSpans"][0]["scopeSpans"][0]["spans"]
+        span["traceId"] = f"{number + 1:032x}"
+        if number == 20:
+            span["startTimeUnixNano"] = "17220185000"
+        lines.append(json.dumps(document))
+    file.write_text("\n".join(lines))
+    found = json.loads(run("budget", file, "--json").stdout)
+    (operation,) = found["operations"]
+    assert (operation["traces"], operation["latency_ms"]["mean"]) == (20, pytest.approx(109.5e-6))
+    assert (found["trust"]["complete"], found["trust"]["quality"]["left_out"]) == (20, 1)
+    assert found["trust"]["first"]["left_out"] == f"{21:032x}"
+    printed = words_of(run("budget", file))
+    assert "Traces left out of all figures, as their root has no times, times that cannot be, or ends before" in printed
+    assert f"The first is in trace {21:032x}" in printed

@@ -324,3 +324,39 @@ compare_traces({str(traces)!r}, {str(traces)!r})
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
+
+
+def test_all_three_read_traces_to_their_last_span_and_name_those_without_times(draw, tmp_path):
+    lines = []
+    for number in range(40):
+        spans = draw("""
+front publish     PRODUCER 0..2000000
+`- worker process  CONSUMER 60000000..110000000
+""")
+        began = number * 1_000_000_000
+        moved = [
+            Span(
+                f"{number + 1:032x}", one.span_id, one.parent_id, one.name, one.kind, one.service,
+                one.start_ns + began if number else 17_000_000_000, one.end_ns + began,
+            )
+            for one in spans
+        ]  # fmt: skip
+        lines.append(json.dumps(otlp_document(moved)))
+    file, budgets = tmp_path / "traces.jsonl", tmp_path / "budgets.yaml"
+    file.write_text("\n".join(lines))
+    budgets.write_text('"front: publish": {total: {mean: 111 ms}, "messaging:front→worker": {mean: 58 ms}}')
+    checked = run("check", budgets, file, "--end-to-end", "--json")
+    assert checked.exit_code == 0, checked.output
+    found = json.loads(checked.stdout)
+    assert [row["measured_ms"] for row in found["limits"]] == [110, 58]
+    named = f"Left out: 1 of 40 traces, as the root has no times, times that cannot be, or ends before it begins. The first is {1:032x}."
+    assert found["left_out"] == [named]
+    compared = json.loads(run("compare-traces", file, file, "--end-to-end", "--json").stdout)
+    assert {row["a_ms"] for row in compared["figures"]} == {110}
+    assert compared["left_out"] == [named, named]
+    asked = ["what-if", file, "--change", "work:worker -50%", "--end-to-end"]
+    (row,) = json.loads(run(*asked, "--json").stdout)["operations"]
+    assert [(one["measured_ms"], one["predicted_ms"]) for one in row["figures"]] == [(110, 85), (110, 85)]
+    assert named in " ".join(run(*asked).output.split())
+    (row,) = json.loads(run("what-if", file, "--change", "work:worker -50%", "--json").stdout)["operations"]
+    assert [one["measured_ms"] for one in row["figures"]] == [2, 2]
