@@ -304,8 +304,10 @@ def interval_ns(start_us: float, duration_us: float, what: str, span_id: str) ->
 
 
 def _above(span: _Span, trace_id: str) -> tuple[str, tuple[tuple[str, str], ...], bool]:
-    """The parent: the first span of this trace that it is a child of, else the first that it follows; the other spans
-    that it refers to; and whether the parent waits for it."""
+    """What a span refers to: its parent, the other spans, and whether the parent waits for it.
+
+    The parent is the first span of this trace that it is a child of, else the first that it follows.
+    """
     if not span.references:
         return (span_id_of(span.parentSpanID) if span.parentSpanID.strip("0") else ""), (), True
     if len(span.references) == 1 and trace_id_of(span.references[0].traceID or trace_id) == trace_id:

@@ -1,8 +1,8 @@
 """Traces from their root's start to the end of their last span, over all that nobody waited for.
 
-A root ends with its answer. Work that it handed on, to a queue or another thread, may go on long after that. To reach
-its end, each span between the root and the last one lasts as long as the last one does, and what it waited for to begin
-gets a node.
+A root ends with its answer. Work that it handed on, to a queue or another thread, may continue long after that. To
+reach its end, each span between the root and the last span lasts as long as the last span does. Where one of them began
+after the end of the span above, the wait gets a node.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def reach_the_end(tree: Tree) -> None:
     passed = {last}
     while way[-1] is not root:
         above = parents[way[-1]]
-        if above in passed or above not in parents:  # a span follows one that is below it, or that is lost
+        if above in passed or above not in parents:  # a span follows another below it, or a lost span
             while way[-1] not in tree.extra_roots:
                 way.pop()
             above = root

@@ -99,7 +99,7 @@ def separate_shared(spans: list[Span]) -> list[Span]:
 
 
 def settle_times(tree: Tree) -> None:
-    """Gives times to spans that have none, have no end, or have times that cannot be.
+    """Gives times to spans that lack them, lack an end, or have times that cannot be.
 
     Such a span lasts as long as what is below it; where nothing is, it is a moment at its parent's start. A span of
     another year than the rest would otherwise hide its parent, and what is below it would be cut away. Where all spans
@@ -145,7 +145,7 @@ def _place_around_children(tree: Tree, without_start: set[str], without_end: set
         tree: Tree whose nodes have no children yet.
         without_start: Ids of spans without times.
         without_end: Ids of spans whose start alone is known.
-        moments: Ids of spans that took no time. Where a child goes on, the duration was lost.
+        moments: Ids of spans that took no time. Where a child continues, the duration was lost.
     """
     below: dict[str, list[Node]] = defaultdict(list)
     for node in tree.nodes:
@@ -192,7 +192,7 @@ def _place(node: Node, start_ns: int, end_ns: int) -> None:
 
 
 def _waits_for(parent: Span, child: Span) -> bool:
-    """Whether a span goes on as long as one below it: not if that handles a message, or follows."""
+    """Whether a span lasts as long as one below it: not if that handles a message, or follows."""
     if child.kind is CONSUMER and parent.kind is not CONSUMER:
         return False
     return not (parent.kind is PRODUCER and parent.service != child.service) and not follows(child)
@@ -346,11 +346,11 @@ def leave_followers(tree: Tree) -> None:
 
 
 def hand_messages_over(tree: Tree) -> None:
-    """Puts a message's receipt beside its sending, below a node that stands for the message's way.
+    """Puts a message's receipt next to its sending, below a node that stands for the message's way.
 
-    A PRODUCER span ends when the message is sent, or acknowledged; what is done with the message goes on after that.
-    Below the PRODUCER span it would be cut away; beside it, it is on the path wherever somebody waited for it. Nobody
-    waited who had answered before the message was handled; the receipt then stays where it is, and costs nothing.
+    A PRODUCER span ends when the message is sent, or acknowledged; its handling continues after that. Below the
+    PRODUCER span it would be cut away; next to it, it is on the path wherever somebody waited for it. A sender that had
+    answered before the message was handled did not wait; the receipt then stays where it is, and costs nothing.
 
     What a receipt hands on when it has ended, as `process` below `receive`, belongs to the message like the receipt.
     """
@@ -398,7 +398,7 @@ def _is_receipt(sender: Span, receipt: Span) -> bool:
 
 
 def _handled_later(receipt: Node) -> list[tuple[Node, Node]]:
-    """What a receipt hands on within its component: the spans that go on after the one above, each behind that."""
+    """What a receipt hands on within its component: the spans that end after the one above, each behind that."""
     later: list[tuple[Node, Node]] = []
     passed = [receipt] if receipt.span.kind is CONSUMER else []
     for node in passed:
@@ -407,8 +407,8 @@ def _handled_later(receipt: Node) -> list[tuple[Node, Node]]:
             for child in node.children
             if child.span.service == receipt.span.service and child.span.kind in (CONSUMER, INTERNAL)
         ]
-        # Brave ends a receipt at once and handles the message in a span without a kind. Of a receipt in which anything
-        # is done, a span that goes on is work that nobody waits for.
+        # Brave ends a receipt at once and handles the message in a span without a kind. Where anything is done in the
+        # receipt itself, a later span is work that nobody waits for.
         at_once = all(child.start_ns + child.end_ns > 2 * node.end_ns for child in node.children)
         for child in own:
             if child.end_ns > node.end_ns and (child.span.kind is CONSUMER or (at_once and node.span.kind is CONSUMER)):

@@ -18,9 +18,9 @@ def traces_document(read: TraceSet, analysed: Analysed, operations: Sequence[Ope
     """Everything as plain values for JSON.
 
     Returns:
-        `end_to_end` (whether budgets reach the last span's end), `inputs` (name, format, spans, refused), `refused` and
-        `limited` (sentences, as `TraceSet` has them), `trust` (`quality` and the rest of `Trust`), `operations` (as
-        `Operation`, with `tail_ms` by part), and `traces`: to the nanosecond, each exemplar by its id.
+        `end_to_end`: whether budgets reach the last span's end. `inputs`: name, format, spans, refused. `refused` and
+        `limited`: sentences, as `TraceSet` has them. `trust`: `quality` and the rest of `Trust`. `operations`: as
+        `Operation`, with `tail_ms` by part. `traces`: to the nanosecond, each exemplar by its id.
     """
     wanted = {trace_id for one in operations for trace_id in one.exemplars.values()}
     trust = asdict(analysed.trust)

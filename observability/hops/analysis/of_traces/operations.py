@@ -73,10 +73,10 @@ class Trust(msgspec.Struct):
         corrected: By how much each service's spans were moved, ns; empty if none were.
         unused: Patterns of the file of names that fitted nothing.
         first: For each count of `quality` that is not 0, the first trace that has such a defect.
-        going_on: Traces that go on after their root's end.
-        after_ns: For how long, all together.
-        longest: Which of them does for longest; empty if none does.
-        longest_ns: For how long.
+        going_on: Traces that last longer than their root.
+        after_ns: By how much, all together.
+        longest: The trace that does by most; empty if none does.
+        longest_ns: By how much.
     """
 
     quality: Quality = msgspec.field(default_factory=Quality)

@@ -104,10 +104,10 @@ def _ends(trust: Trust, *, end_to_end: bool) -> Iterator[str]:
     if end_to_end:
         yield "Each budget reaches from the root's start to the end of the last span, over queues."
     elif trust.going_on:
-        goes = "goes" if trust.going_on == 1 else "go"
+        last = "lasts" if trust.going_on == 1 else "last"
         mean_ms, longest_ms = trust.after_ns / trust.going_on / NS_PER_MS, trust.longest_ns / NS_PER_MS
         yield (
-            f"After the root's end: {trust.going_on:,} of {plural(trust.quality.traces, 'trace')} {goes} on, for "
+            f"Beyond the root's end: {trust.going_on:,} of {plural(trust.quality.traces, 'trace')} {last} longer, by "
             f"{mean_ms:,.3f} ms in the mean and {longest_ms:,.3f} ms at most (trace {trust.longest}). That time is in "
             "no budget; --end-to-end includes it."
         )

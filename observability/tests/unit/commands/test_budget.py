@@ -191,14 +191,14 @@ def test_rows_of_a_file_that_is_not_there(tmp_path):
     assert not (tmp_path / "rows").exists()
 
 
-def test_a_trace_that_goes_on_after_its_root_s_end(draw, tmp_path):
+def test_a_trace_that_lasts_longer_than_its_root(draw, tmp_path):
     spans = draw("""
 front publish     PRODUCER 0..2000000
 `- worker process  CONSUMER 60000000..110000000
 """)
     file, page = tmp_path / "traces.json", tmp_path / "page.html"
     file.write_text(json.dumps(otlp_document(spans)))
-    said = "After the root's end: 1 of 1 trace goes on, for 108.000 ms in the mean and 108.000 ms at most"
+    said = "Beyond the root's end: 1 of 1 trace lasts longer, by 108.000 ms in the mean and 108.000 ms at most"
     printed = words_of(run("budget", file, "--html", page))
     assert said in printed
     assert "108.000000 ms of the trace are after its root's end, in no part." in printed

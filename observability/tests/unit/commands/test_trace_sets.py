@@ -349,7 +349,10 @@ front publish     PRODUCER 0..2000000
     assert checked.exit_code == 0, checked.output
     found = json.loads(checked.stdout)
     assert [row["measured_ms"] for row in found["limits"]] == [110, 58]
-    named = f"Left out: 1 of 40 traces, as the root has no times, times that cannot be, or ends before it begins. The first is {1:032x}."
+    named = (
+        "Left out: 1 of 40 traces, as the root has no times, times that cannot be, or ends before it begins. "
+        f"The first is {1:032x}."
+    )
     assert found["left_out"] == [named]
     compared = json.loads(run("compare-traces", file, file, "--end-to-end", "--json").stdout)
     assert {row["a_ms"] for row in compared["figures"]} == {110}

@@ -27,7 +27,7 @@ front get         SERVER 0..100
 
 
 def test_the_answer_that_counts_is_that_of_the_span_which_sent_the_message(draw):
-    """The root goes on for other reasons: it calls stock."""
+    """The root lasts longer for other reasons: it calls stock."""
     spans = draw("""
 front get               SERVER 0..300
 |- front GET             CLIENT 10..110
@@ -140,7 +140,7 @@ front get           SERVER 0..100
 
 
 def test_work_that_a_receipt_started_and_left_is_not_waited_for(draw):
-    """Something is done in the receipt, so what goes on after it is no handling of the message."""
+    """Something is done in the receipt, so a later span does not handle the message."""
     spans = draw("""
 front get           SERVER 0..100
 `- front publish     PRODUCER 40..41
@@ -169,7 +169,7 @@ front get        SERVER 0..100
     assert dict(budget.parts) == {"work:front": 100}
     assert budget.quality.complete
     assert (budget.quality.followers, budget.quality.orphans, budget.quality.two_roots) == (1, 0, 0)
-    # Beside the path it is still counted, as a fan-out's spans in the shadow are.
+    # Off the path it is still counted, as the spans of a fan-out in the shadow are.
     assert dict(budget.crossings) == {"work:front": 1, "work:worker": 1, "db:worker": 1}
 
 

@@ -43,7 +43,7 @@ shop get      SERVER 0..100
 
 @pytest.mark.parametrize("wrong", [name for name in IMPOSSIBLE if name not in ("is of 1970", "in microseconds")])
 def test_so_is_a_root_alone(draw, wrong):
-    """A whole trace of 1970 is one that a program made up: its times count from 0."""
+    """A program made up a trace that is of 1970 as a whole: its times count from 0."""
     (root,) = draw("shop get      SERVER 0..100")
     start_ns, end_ns = IMPOSSIBLE[wrong]
     assert budget([replace(root, start_ns=start_ns, end_ns=end_ns)]) is None
