@@ -20,10 +20,11 @@ from experiment.results.folder import ResultsFolder, check_room, read_json, writ
 from experiment.results.manifest import git_state, manifest_of, now
 from experiment.trial.files import TrialFiles
 from experiment.trial.outcome import VEGETA, Trial
+from hops.conclusions.wording import programs_text
 from hops.gates.limits import gate_name
 from hops.gates.verdict import failing_gates, verdict_of
 from hops.run.documents import SCHEMA
-from hops.run.documents.gate import VALID
+from hops.run.documents.gate import NOISY, VALID
 from hops.run.documents.trial import TrialRecord
 from mesh.components.shop_processes import Data
 from mesh.description.ports import Ports
@@ -37,6 +38,8 @@ WORKLOAD = "workload.yaml"
 """A copy, so that an experiment goes on with the workload that it began with."""
 RunTrial = Callable[..., Trial]
 """The type of `run_trial`."""
+LONG, FIRST_TRIALS = 4, 2
+"""A run of so many trials says early if its first ones are NOISY."""
 TRIAL_OVERHEAD_S = 6.0
 """Seconds of a trial that are neither warm-up nor load: starting, parity, collecting, stopping. A first guess."""
 
@@ -77,6 +80,7 @@ class Blocks:
         self._checked: set[str] = set()
         self._durations_s: list[float] = []
         self._decided: Decided | None = None
+        self._noisy: list[TrialRecord] | None = []
         self._files = TrialFiles(folder.path / "trials")
         again = self._files.recover()
         if again:
@@ -125,7 +129,23 @@ class Blocks:
                     left = (len(trials) - number) * self._trial_s
                     to_wait = f"; {minutes(left)} left{stage}" if left else ""
                     say(f"trial {number} of {len(trials)} finished: {_verdict(record)}{to_wait}")
+                    self._warn_of_noise(record, len(trials))
             self._checked.add(planned.arm.label)
+
+    def _warn_of_noise(self, record: TrialRecord, trials: int) -> None:
+        """Says once that the machine disturbs a long run, if all of its first trials are NOISY."""
+        if self._noisy is None or trials < LONG:
+            return
+        self._noisy = [*self._noisy, record] if verdict_of(record["gates"]) == NOISY else None
+        if self._noisy is None or len(self._noisy) < FIRST_TRIALS:
+            return
+        programs = {(one["name"], one["pid"]): one for trial in self._noisy for one in trial.get("programs", [])}
+        by = f" ({programs_text(programs.values())})" if programs else ""
+        self._noisy = None
+        self._say(
+            f"the first {FIRST_TRIALS} trials are NOISY because of the machine{by}. Ctrl-C keeps what is finished; "
+            "resume=latest retry=1 repeats trials that fail a gate"
+        )
 
     @property
     def _trial_s(self) -> float:

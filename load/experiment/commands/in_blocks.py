@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -15,6 +15,7 @@ import typer
 from experiment.arguments import checked_seed, number, whole_number
 from experiment.blocks import expected_s
 from experiment.commands import options
+from experiment.commands.preflight import Preflight
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import MOST_BLOCKS, Arm, Plan
 from experiment.plan.closed_loop import ClosedLoop
@@ -130,11 +131,16 @@ def experiment(
         ) -> None:
             with options.reported_errors():
                 repeats, is_strict = whole_number("retry", retry, 0, MOST_RETRIES), options.is_strict(strict)
+                look = Preflight()
                 if resume:
                     refuse_beside_resume(given)
+                    look.end()
                     folder, plan = take_up(RESULTS, resume, kind)
+                    for text in announcement(plan):
+                        typer.echo(text, err=True)
                 else:
                     plan = plan_of(common=Common(kind, **{name: chosen.pop(name) for name in common}), **chosen)
+                    look.end(announcement(plan))
                     folder = begin(plan, RESULTS)
                 _carry_out(plan, folder, retry=repeats, strict=is_strict, as_json=as_json)
 
@@ -156,7 +162,6 @@ def _parameters(of: dict[str, tuple[Any, Any]]) -> list[inspect.Parameter]:
 
 
 def _carry_out(plan: Plan, folder: ResultsFolder, *, retry: int, strict: bool, as_json: bool) -> None:
-    announce(plan)
     summary, path = run_plan(plan, folder, load_ports(os.environ), retry=retry)
     show(summary, path, strict=strict, as_json=as_json)
 
@@ -171,7 +176,9 @@ def show(summary: Summary, path: Path, *, strict: bool, as_json: bool) -> None:
         options.print_seconds(out, path)
         out.print(f"Load:    {load_line(read_document(path / MANIFEST))}, {plural(summary['blocks'], 'block')}")
         options.print_places(out, path)
-    options.end(summary["verdict"], strict=strict)
+    from hops.conclusions.notes import verdict_sentence
+
+    options.end(summary["verdict"], strict=strict, why=verdict_sentence(summary))
     if too_wide(summary):
         raise SystemExit(TOO_WIDE)
 
@@ -198,27 +205,24 @@ def foreseen(plan: Plan) -> Foreseen:
     return foresee(plan, RESULTS, expected_s(plan) / plan.blocks)
 
 
-def announce(plan: Plan) -> None:
+def announcement(plan: Plan) -> Iterator[str]:
     """Says which trials there will be, and how long they take."""
     names = ", ".join(arm.label for arm in plan.arms)
     of_first_stage = "" if plan.precision is None else " in a first stage"
-    typer.echo(
+    yield (
         f"{names}: {plural(plan.blocks, 'block')} of {plural(len(plan.arms), 'trial')} in random order"
         f"{of_first_stage}, {minutes(expected_s(plan))}. {_in_all(plan)}"
-        "Leave the machine idle until then; Ctrl-C keeps finished trials.",
-        err=True,
+        "Leave the machine idle until then; Ctrl-C keeps finished trials."
     )
     if plan.staying_on_http2:
-        typer.echo(
+        yield (
             f"Clients of {' and '.join(plan.staying_on_http2)} speak gRPC, which has no HTTP/3: they stay on HTTP/2, "
-            "with TLS as the others. The report says which arm speaks what.",
-            err=True,
+            "with TLS as the others. The report says which arm speaks what."
         )
     if plan.blocks < LEAST_BLOCKS:
-        typer.echo(
+        yield (
             f"Fewer than {LEAST_BLOCKS} blocks give figures but no intervals over blocks, no verdicts. "
-            f"Give {'blocks=5' if is_of_the_shop(plan.about) else '--blocks 5'} or more.",
-            err=True,
+            f"Give {'blocks=5' if is_of_the_shop(plan.about) else '--blocks 5'} or more."
         )
 
 

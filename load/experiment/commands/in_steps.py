@@ -11,6 +11,7 @@ from experiment.arguments import checked_seed, topologies_of
 from experiment.capacity.recorder import Recorder
 from experiment.capacity.rig import Rig, Setup
 from experiment.commands import options
+from experiment.commands.preflight import Preflight
 from experiment.plan.arms_in_blocks import DATA_SEED
 from experiment.plan.networks import refuse_networks
 from experiment.plan.workload import require_fitting, workload_file
@@ -68,7 +69,8 @@ def run(
         strict: What the user gave for `strict`.
         as_json: Whether the document is printed as it is, instead.
     """
-    is_strict = options.is_strict(strict)
+    look, is_strict = Preflight(), options.is_strict(strict)
+    look.end()
     folder = ResultsFolder.new(RESULTS, kind)
     topologies = {topology.name: topology for topology in setup.topologies}
     seeds = {"tape": setup.seed, "data": DATA_SEED}
@@ -106,7 +108,8 @@ def end(
         strict: What the user gave for `strict`.
         as_json: Whether the document is printed as it is, instead.
     """
-    is_strict = options.is_strict(strict)
+    look, is_strict = Preflight(), options.is_strict(strict)
+    look.end()
     folder = ResultsFolder.new(RESULTS, kind)
     try:
         document = measure(folder)

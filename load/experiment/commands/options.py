@@ -117,7 +117,15 @@ def is_doubtful(verdict: Verdict, *, strict: bool) -> bool:
     return verdict == WRONG or (strict and verdict == NOISY)
 
 
-def end(verdict: Verdict, *, strict: bool) -> None:
-    """Ends the program with an exit code if its run is WRONG, or NOISY where that is strict."""
+def end(verdict: Verdict, *, strict: bool, why: str = "") -> None:
+    """Says that the run is finished, and ends the program with 3 if it is WRONG, or NOISY where that is strict.
+
+    Args:
+        verdict: Verdict on the run.
+        strict: Whether NOISY runs end with an exit code.
+        why: Sentence that begins with the verdict.
+    """
+    because = " strict=on makes the exit code 3." if strict and verdict == NOISY else ""
+    typer.echo(f"Finished. {why or f'{verdict}.'}{because}", err=True)
     if is_doubtful(verdict, strict=strict):
         raise SystemExit(DOUBTFUL)

@@ -10,6 +10,7 @@ import typer
 
 from experiment.arguments import checked_seed, number
 from experiment.commands import options
+from experiment.commands.preflight import Preflight
 from experiment.plan.arms_in_blocks import Plan, arms_of
 from experiment.plan.closed_loop import parse_closed_loop
 from experiment.plan.networks import channel_networks
@@ -41,7 +42,7 @@ def command(
 ) -> None:
     """The command `bench`; `experiment.cli` has its help."""
     with options.reported_errors():
-        is_strict, file = options.is_strict(strict), workload_file(workload)
+        look, is_strict, file = Preflight(), options.is_strict(strict), workload_file(workload)
         chosen = parse_switches(channel_networks(file), **switches)
         measured = load_topology(topology, updates=chosen.updates)
         plan = Plan(
@@ -55,8 +56,11 @@ def command(
             closed=parse_closed_loop(vus=vus, think=think, rate=rate),
         )
         # What runs trials takes a second to import, which a wrong option should not have to wait for.
+        from experiment.blocks import expected_s
+        from experiment.progress import minutes
         from experiment.runner import begin, run_plan
 
+        look.end([f"One trial of {measured.name}, {minutes(expected_s(plan))}. Leave the machine idle until then."])
         summary, folder = run_plan(plan, begin(plan, RESULTS), load_ports(os.environ))
         if as_json:
             from hops.run.files import SUMMARY
@@ -64,7 +68,9 @@ def command(
             options.print_file(folder / SUMMARY)
         else:
             _show(summary, folder)
-        options.end(summary["verdict"], strict=is_strict)
+        from hops.conclusions.notes import verdict_sentence
+
+        options.end(summary["verdict"], strict=is_strict, why=verdict_sentence(summary))
 
 
 def _show(summary: Summary, folder: Path) -> None:

@@ -14,6 +14,7 @@ from experiment.arguments import topologies_of
 from experiment.blocks import expected_s
 from experiment.commands import in_blocks, options
 from experiment.commands.in_blocks import Common, refuse_beside_resume
+from experiment.commands.preflight import Preflight
 from experiment.errors import UsageError
 from experiment.faults.faults import FAULTS, Chosen, chosen, kinds, lacking
 from experiment.plan.arms_in_blocks import DATA_SEED, PLAN, Arm, Plan, in_comparison
@@ -63,10 +64,11 @@ def command(
 ) -> None:
     """The command `chaos`; `experiment.cli` has its help."""
     with options.reported_errors():
-        is_strict = options.is_strict(strict)
+        look, is_strict = Preflight(), options.is_strict(strict)
         elsewhere = [name for name in ("DATABASE_URL", "CACHE_URL") if os.environ.get(name)]
         if elsewhere:
             raise UsageError(f"{' and '.join(elsewhere)}: faults strike stores of the run's own; leave it out")
+        look.end()
         if resume:
             refuse_beside_resume(given)
             folder, plan = take_up(RESULTS, resume, KIND)

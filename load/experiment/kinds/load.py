@@ -12,6 +12,7 @@ import typer
 
 from experiment.arguments import checked_seed, duration_s, number, whole_number
 from experiment.commands import in_blocks, options
+from experiment.commands.preflight import Preflight
 from experiment.errors import UsageError
 from experiment.own_target.addresses import require_mine
 from experiment.own_target.file import TargetFile, read_target
@@ -61,13 +62,19 @@ def command(
         if from_har or from_openapi:
             _begin_file(from_har, from_openapi, Path(file or "target.yaml"))
             return
+        look = Preflight()
         repeats, is_strict = whole_number("retry", retry, 0, in_blocks.MOST_RETRIES), options.is_strict(strict)
         if resume:
             in_blocks.refuse_beside_resume(given)
+            look.end()
             folder, plan = take_up(RESULTS, resume, KIND)
+            for announced in in_blocks.announcement(plan):
+                typer.echo(announced, err=True)
         else:
             if not file:
                 raise UsageError("give a target file, such as docs/example/target/library.yaml")
+            from experiment.own_target.trial import require_steps  # it takes a second to import
+
             target = read_target(Path(file))
             length = Profile(
                 KIND,
@@ -84,7 +91,10 @@ def command(
                 _share(trace, target),
                 sorted(target_is_mine or []),
             )
-            folder = begin(plan, steps_of(target), target.path)
+            steps = steps_of(target)
+            require_steps(steps, target.path)
+            look.end(in_blocks.announcement(plan))
+            folder = begin(plan, steps)
         _carry_out(plan, folder, retry=repeats, strict=is_strict, as_json=as_json)
 
 
@@ -170,15 +180,8 @@ def plan_of(file: TargetFile, profile: Profile, blocks: int, seed: int, trace: f
 STEPS = "workload.yaml"
 
 
-def begin(plan: Plan, steps: dict[str, Any], source: Path) -> ResultsFolder:
-    """Makes the folder of a new run, with its plan and steps in it.
-
-    Raises:
-        UsageError: The generator refuses a step of the target file.
-    """
-    from experiment.own_target.trial import require_steps
-
-    require_steps(steps, source)
+def begin(plan: Plan, steps: dict[str, Any]) -> ResultsFolder:
+    """Makes the folder of a new run, with its plan and steps in it."""
     folder = ResultsFolder.new(RESULTS, plan.name)
     write_json(folder.path / STEPS, steps)
     folder.write_json(PLAN, {**plan.as_document(), "began": now()})
@@ -191,7 +194,6 @@ def _carry_out(plan: Plan, folder: ResultsFolder, *, retry: int, strict: bool, a
     from experiment.own_target.trial import OwnTarget, leaving_nothing, make_tapes, make_target, run_own_trial
     from experiment.runner import run_plan
 
-    in_blocks.announce(plan)
     interrupts = Interrupts()
     steps, targets = folder.path / STEPS, folder.path / "targets"
     by_label = {arm.label: arm for arm in plan.arms}

@@ -217,6 +217,7 @@ def run_own_trial(
         memory_mb=resources.peak_memory_of_all_mb(),
         phases_s=clock.phases_s,
         machine_speed=speed,
+        programs=resources.other_programs(),
     )
 
 

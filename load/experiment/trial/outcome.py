@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hops.gates.trial import Evidence
     from hops.run.documents.cache import CacheCounts
     from hops.run.documents.tracing import TracingRecord
+    from hops.run.documents.trial import Program
 
 FRAMES = ("journeys", "hops", "resources", "calls")
 """Tables of a trial, each a parquet file in its folder."""
@@ -46,6 +47,7 @@ class Trial:
             step, since its system runs on.
         origin: Where CPU seconds and memory come from; None for this machine's kernel.
         cache: What was asked of the cache during the load, by component; empty without one.
+        programs: The busiest programs that were no part of the run.
         tracing: What the spans were, and what each cost; None if nothing was traced.
     """
 
@@ -64,6 +66,7 @@ class Trial:
     origin: Origin | None = None
     cache: Mapping[str, CacheCounts] = field(default_factory=dict)
     tracing: TracingRecord | None = None
+    programs: Sequence[Program] = ()
 
 
 @dataclass(slots=True)

@@ -195,6 +195,10 @@ class PodResources:
         nodes_s = self._of_machines(lambda times: times.at_ns / 1e9)
         return max(0.0, self._of_machines(lambda times: times.busy_s) - sum(cpu_s)) / nodes_s if nodes_s > 0 else 0.0
 
+    def other_programs(self) -> tuple[()]:
+        """Returns nothing: a pod does not see the programs of its node."""
+        return ()
+
     def disk_stall_share(self) -> None:
         """Returns None: kubelets do not say how long was waited for disks."""
 

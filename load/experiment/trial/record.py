@@ -52,6 +52,8 @@ def record_of(
         record["machine_speed"] = round(trial.machine_speed, 3)
     if trial.cache:
         record["cache"] = dict(trial.cache)
+    if trial.programs:
+        record["programs"] = list(trial.programs)
     if trial.tracing is not None:
         record["tracing"] = trial.tracing
     if trial.origin is not None:

@@ -229,6 +229,7 @@ class Replay:
                 name: CacheCounts(asked=one.asked, hits=one.hits, unanswered=one.unanswered)
                 for name, one in self._system.cache_counts(*self._load_s).items()
             },
+            programs=resources.other_programs(),
             tracing=tracing_record(self._spans, accounts, generator) if self._spans else None,
         )
 

@@ -14,6 +14,9 @@ from typing import Protocol
 
 import psutil
 
+from experiment.trial.programs import Programs
+from hops.run.documents.trial import Program
+
 CLIENT = "client"
 """The load generator among the components."""
 MEMORY_EVERY = 5
@@ -85,6 +88,9 @@ class Resources(Protocol):
     def other_cores(self, cpu_s: Iterable[float]) -> float:
         """Returns the cores that programs which are no part of the run used meanwhile."""
 
+    def other_programs(self) -> Sequence[Program]:
+        """Returns the busiest programs that are no part of the run; none where they cannot be seen."""
+
     def disk_stall_share(self) -> float | None:
         """Returns the share of looks before which the disk stalled, 0 to 1; None if nobody keeps account of it."""
 
@@ -153,6 +159,8 @@ class ResourceSampler:
         self._cpu_by_pid: dict[str, dict[tuple[int, float], float]] = {}
         self._cpu_at_start: dict[str, float] = {}
         self._machine = (_machine(), _machine())
+        self._programs = Programs()
+        self._others: list[Program] = []
         self._waited_s: float | None = None
         self._disk_waits_s: list[float] = []
         self._stop = threading.Event()
@@ -161,6 +169,7 @@ class ResourceSampler:
     def __enter__(self) -> ResourceSampler:
         self._machine = (_machine(), _machine())
         self._look()
+        self._programs = Programs()
         self._thread.start()
         return self
 
@@ -171,6 +180,7 @@ class ResourceSampler:
         self._thread.join(timeout=10)
         self._look(memory=True)
         self._machine = (self._machine[0], _machine())
+        self._others = self._programs.name_busy({pid for of in self._cpu_by_pid.values() for pid, _ in of})
 
     def cpu_seconds(self) -> dict[str, float]:
         """Returns the CPU seconds that each component used between the first look and the last."""
@@ -199,6 +209,10 @@ class ResourceSampler:
         first, last = self._machine
         wall_s = last.at_s - first.at_s
         return max(0.0, last.busy_s - first.busy_s - sum(cpu_s)) / wall_s if wall_s > 0 else 0.0
+
+    def other_programs(self) -> Sequence[Program]:
+        """Returns the busiest programs that are no part of the run, this one left out."""
+        return self._others
 
     def disk_stall_share(self) -> float | None:
         """Returns the share of looks before which the disk stalled, 0 to 1; None if the kernel keeps no account."""

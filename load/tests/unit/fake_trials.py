@@ -12,12 +12,18 @@ import polars as pl
 from experiment.trial.outcome import Trial
 from experiment.trial.resources import Origin
 from hops.gates.trial import Evidence
+from hops.run.documents.trial import Program
 from hops.run.rows import CALLS, HOPS, RESOURCES
 from hops.units import NS_PER_MS
 
 
 def fake_trial(
-    *, failures: int = 0, rows: int = 1, origin: Origin | None = None, latency_ms: float | None = None
+    *,
+    failures: int = 0,
+    rows: int = 1,
+    origin: Origin | None = None,
+    latency_ms: float | None = None,
+    other_cores: float = 0.0,
 ) -> Trial:
     """A trial of so many journeys; one that failed makes it WRONG.
 
@@ -26,6 +32,7 @@ def fake_trial(
         rows: How many journeys there are.
         origin: Source of CPU seconds and memory.
         latency_ms: Latency of all journeys; None for journeys without latencies.
+        other_cores: Cores that another program used.
     """
     evidence = Evidence(
         parity_mismatches=0,
@@ -41,7 +48,7 @@ def fake_trial(
         generator_cores=0.1,
         failures=failures,
         steal_share=0.0,
-        other_cores=0.0,
+        other_cores=other_cores,
         disk_stall_share=0.0,
         traced=False,
     )
@@ -66,6 +73,7 @@ def fake_trial(
         phases_s={"replay": 20.0},
         machine_speed=20.0,
         origin=origin,
+        programs=[Program(name="cc1", pid=12, cores=other_cores)] if other_cores else [],
     )
 
 
@@ -77,15 +85,19 @@ class FakeRuns:
             Others succeed.
         latency_ms: Latency of the journeys of `<block>-<topology>`'s given attempt; None for journeys without
             latencies.
+        other_cores: Cores that another program uses during the Nth trial.
     """
 
     def __init__(
         self,
         outcomes: dict[str, list[int | BaseException]] | None = None,
         latency_ms: Callable[[str, int], float] | None = None,
+        *,
+        other_cores: Callable[[int], float] = lambda number: 0.0,
     ) -> None:
         self.outcomes = outcomes or {}
         self.latency_ms = latency_ms
+        self.other_cores = other_cores
         self.ran: list[str] = []
         self.in_full: list[bool] = []
         self.meanwhile: list[Callable[[], object]] = []
@@ -105,5 +117,5 @@ class FakeRuns:
         if isinstance(outcome, BaseException):
             raise outcome
         if self.latency_ms is None:
-            return fake_trial(failures=outcome)
+            return fake_trial(failures=outcome, other_cores=self.other_cores(len(self.ran)))
         return fake_trial(failures=outcome, rows=20, latency_ms=self.latency_ms(name, self.ran.count(name)))

@@ -127,6 +127,18 @@ def test_a_topology_that_fails_parity_ends_it_and_keeps_what_was_finished(tmp_pa
     assert records(tmp_path) == [(names_of_plan[0], 1, True, True)]
 
 
+@pytest.mark.parametrize(("noisy", "said"), [((1, 2), 1), ((1, 2, 3, 4), 1), ((1,), 0), ((2, 3), 0)])
+def test_a_run_whose_first_trials_are_noisy_says_so_then(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], noisy: tuple[int, ...], said: int
+) -> None:
+    with pytest.raises(AtTheEndError):
+        run(tmp_path, FakeRuns(other_cores=lambda number: 0.5 if number in noisy else 0.0))
+    told = capsys.readouterr().err
+    assert told.count("the first 2 trials are NOISY because of the machine (cc1 (pid 12) 0.50 cores)") == said
+    if said:
+        assert told.index("the first 2 trials") < told.index("trial 3 of 4")
+
+
 def test_a_failing_trial_is_kept_and_counts(tmp_path: Path) -> None:
     one = names(plan())[1]
     with pytest.raises(AtTheEndError):

@@ -26,7 +26,7 @@ from hops.gates.verdict import failing_gates, verdict_of, with_verdicts
 from hops.run.documents import SCHEMA
 from hops.run.documents.summary import Summary
 from hops.run.documents.topology import TopologySummary, WireSummary
-from hops.run.documents.trial import TrialRecord
+from hops.run.documents.trial import Program, TrialRecord
 from hops.run.files import RunFiles
 from hops.run.network import network_summary
 from hops.run.rows import select_rows
@@ -60,6 +60,8 @@ class Measured:
     blocks: Mapping[str, set[int]]
 
 
+MAX_PROGRAMS = 5
+"""Programs that a summary names."""
 #: The pairs of topologies or arms that are compared; None for each with each other.
 PairsOf = Callable[[RunFiles], list[tuple[str, str]] | None]
 #: What a summary has beside the figures of every run.
@@ -125,6 +127,8 @@ def summarise(run: RunFiles, *, name: str, pairs_of: PairsOf, figures_of: Figure
         comparisons=comparisons,
         hop_differences=hop_differences(hops, load, blocks, pairs, run.first_stage),
     )
+    if programs := _programs(run):
+        summary["programs"] = programs
     in_use = in_use_of(run)
     if in_use:
         summary["in_use"] = in_use
@@ -248,6 +252,18 @@ def _wire(trials: list[TrialRecord], journeys: int, requests: int) -> WireSummar
     if len(unchanged) == len(trials):
         wire["not_modified"] = sum(unchanged) / requests
     return wire
+
+
+def _programs(run: RunFiles) -> list[Program]:
+    """The programs of the trials that fail the gate on other programs."""
+    worst: dict[tuple[str, int], Program] = {}
+    for trial in run.used:
+        if "other_cores" in failing_gates(trial["gates"]):
+            for program in trial.get("programs", []):
+                known = worst.setdefault((program["name"], program["pid"]), program)
+                if program["cores"] > known["cores"]:
+                    worst[program["name"], program["pid"]] = program
+    return sorted(worst.values(), key=lambda program: -program["cores"])[:MAX_PROGRAMS]
 
 
 def _tape(run: RunFiles) -> dict[str, object]:

@@ -8,6 +8,7 @@ from typing import Any
 from hops.elements.numbers import figure
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.gate import VALID, Verdict
+from hops.run.documents.trial import Program
 
 
 def turned(ends: Sequence[float | None]) -> list[float | None]:
@@ -48,6 +49,11 @@ def shown(ends: Sequence[float | None]) -> bool:
 def mark_lines(verdict: Verdict, lines: Iterable[str]) -> list[str]:
     """The lines as they are in a VALID run; behind the verdict in any other."""
     return [line if verdict == VALID else f"{verdict}: {line}" for line in lines]
+
+
+def programs_text(programs: Iterable[Program]) -> str:
+    """`python (pid 12) 0.49 cores and cc1 (pid 34) 0.20 cores`."""
+    return listed([f"{one['name']} (pid {one['pid']}) {one['cores']:.2f} cores" for one in programs])
 
 
 def sentence(text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hops.conclusions.notes import failing_trials, verdict_sentence
-from hops.conclusions.wording import listed, plural
+from hops.conclusions.wording import listed, plural, programs_text
 from hops.elements.element import Element, Heading, Points, Terms, Text
 from hops.elements.table import Cell, Column, Table, words
 from hops.gates.limits import gate_name, kind_of
@@ -26,6 +26,7 @@ def validity_elements(view: SummaryView) -> list[Element]:
     return [
         *elements,
         *gate_elements(view.summary["gates"], _trials(view)),
+        *programs_elements(view),
         *journeys_elements(view),
         *left_out_elements(view),
     ]
@@ -39,9 +40,15 @@ def failing_elements(view: SummaryView) -> list[Element]:
         replace(one, key="gates_failed", caption="Gates that fail") if isinstance(one, Table) else one
         for one in (gate_elements(failing, _trials(view)) if failing else ())
     ]
-    elements += journeys_elements(view)
+    elements += [*programs_elements(view), *journeys_elements(view)]
     trials = failing_trials(view.summary) if failing else []
     return [*elements, Heading("In which trials"), Points(trials, tone="sentences")] if trials else elements
+
+
+def programs_elements(view: SummaryView) -> list[Element]:
+    """Which programs disturbed the run."""
+    programs = view.summary.get("programs")
+    return [Text(f"Programs that used the processors: {programs_text(programs)}.")] if programs else []
 
 
 def journeys_elements(view: SummaryView) -> list[Element]:

@@ -22,6 +22,8 @@ from typer.testing import CliRunner
 
 from experiment.cli import app
 from experiment.kinds import load
+from experiment.trial import programs
+from hops.analysis import summary
 from hops.run.files import read_run
 from mesh.paths import ROOT
 from mesh.supervisor.processes import guarded
@@ -123,6 +125,47 @@ def test_a_network_lies_between_customers_and_target(loaded: Loaded, text: str) 
     summary = json.loads(done.stdout)
     assert summary["network"]["channels"]["web"]["rtt_ms"] == 20
     assert summary["topologies"]["here"]["journeys"]["look"]["latency_ms"]["p50"] > 20
+
+
+HALF_A_CORE = """
+import time
+while True:
+    until = time.process_time() + 0.05
+    while time.process_time() < until: pass
+    time.sleep(0.03)
+"""
+
+
+@pytest.fixture
+def busy() -> Iterator[int]:
+    """The process id of a program that uses half a core, and is no child of the tests: children belong to a run."""
+    start = [
+        sys.executable,
+        "-c",
+        "from subprocess import *; import sys; print(Popen(sys.argv[1:], stdout=DEVNULL).pid)",
+    ]
+    program = [sys.executable, "-c", HALF_A_CORE]
+    done = subprocess.run([*start, *program], stdout=subprocess.PIPE, text=True, check=True, timeout=LIMIT_S)
+    pid = int(done.stdout)
+    try:
+        yield pid
+    finally:
+        os.kill(pid, signal.SIGKILL)
+
+
+def test_a_run_next_to_a_busy_program_is_noisy_and_names_it(
+    loaded: Loaded, text: str, busy: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CI", raising=False)  # in CI nothing is said beforehand
+    for module in (programs, summary):  # other tests may run programs that use more
+        monkeypatch.setattr(module, "MAX_PROGRAMS", 99)
+    done = loaded(text)
+    assert done.exit_code == 0, done.stderr
+    beforehand, _, afterwards = done.stderr.partition("check answered as expected")
+    assert f"(pid {busy})" in beforehand
+    assert "Finished. NOISY: " in afterwards
+    assert "CPU of other programs" in afterwards
+    assert f"(pid {busy})" in done.stdout
 
 
 def test_a_journey_has_the_time_that_its_file_says(loaded: Loaded, text: str) -> None:

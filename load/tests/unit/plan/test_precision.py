@@ -185,19 +185,17 @@ def test_a_run_with_a_precision_of_its_own_says_its_scatter(tmp_path: Path) -> N
 
 
 def test_beforehand_it_says_what_the_first_stage_is_and_what_all_is_likely_to_take(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("experiment.commands.in_blocks.RESULTS", tmp_path)
-    in_blocks.announce(plan())
-    told = capsys.readouterr().err
+    told = "\n".join(in_blocks.announcement(plan()))
     likely = in_blocks.foreseen(plan())
     assert "rest, grpc: 10 blocks of 2 trials in random order in a first stage, about" in told
     assert (
         f"It decides how many blocks precision=5% takes: about {likely.blocks} in all, {minutes(likely.seconds)}, "
         "if trials scatter by 5 %. Leave the machine idle until then"
     ) in told
-    in_blocks.announce(replace(plan(), precision=None))
-    assert "It decides" not in capsys.readouterr().err
+    assert "It decides" not in "\n".join(in_blocks.announcement(replace(plan(), precision=None)))
 
 
 def test_only_a_precision_that_was_not_reached_is_too_wide() -> None:

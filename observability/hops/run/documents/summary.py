@@ -14,7 +14,7 @@ from hops.run.documents.network import NetworkSummary
 from hops.run.documents.precision import Precision
 from hops.run.documents.topology import TopologySummary
 from hops.run.documents.tracing import ObserverEffect
-from hops.run.documents.trial import OfCluster
+from hops.run.documents.trial import OfCluster, Program
 
 Mode = Literal["open", "closed"]
 """What decides when a journey starts: the tape, or virtual users, each once it has its last answer."""
@@ -37,7 +37,7 @@ class Summary(OfCluster):
     `distance` only where the model of distance was computed, and `network` only if one was emulated, the same one
     for all topologies. `compared` says what its topologies are where that is something else: `target`, or `edge` for
     one topology behind several edges. `failures` and `differing` are there only where journeys failed or were answered
-    differently.
+    differently, `programs` only where others used the processors: the busiest, each in its worst trial.
     """
 
     schema: int
@@ -61,6 +61,7 @@ class Summary(OfCluster):
     compared: NotRequired[str]
     failures: NotRequired[list[FailureReason]]
     differing: NotRequired[list[Differing]]
+    programs: NotRequired[list[Program]]
     meetings: NotRequired[list[Meeting]]
     queues: NotRequired[list[Queue]]
     precision: NotRequired[Precision]

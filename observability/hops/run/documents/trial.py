@@ -43,7 +43,21 @@ class _Cached(TypedDict, total=False):
     cache: dict[str, CacheCounts]
 
 
-class TrialRecord(_Speed, OfCluster, _Traced, _Cached):
+class Program(TypedDict):
+    """A program that used the processors and is no part of the run, and how many cores it used."""
+
+    name: str
+    pid: int
+    cores: float
+
+
+class _Disturbed(TypedDict, total=False):
+    """What records lack if no other program used the processors, or nobody looked: the busiest ones."""
+
+    programs: list[Program]
+
+
+class TrialRecord(_Speed, OfCluster, _Traced, _Cached, _Disturbed):
     """One trial, as `trials.json` keeps it. `used` is false for one that a later attempt replaces."""
 
     block: int
