@@ -15,7 +15,7 @@ from hops.analysis.latencies import Latencies
 from hops.proofs.experiments import DEFAULT, NOISES, SAME, SHIFTED, Progress, over_experiments
 from hops.run.documents.difference import Comparison
 from hops.statistics.intervals import Floats
-from hops.synthetic.experiment import Setting, Simulation
+from hops.synthetic.experiment import Noise, Setting, Simulation
 from hops.units import ALL
 
 STEPS = (0.05, 0.1, 0.2, 0.3)
@@ -30,7 +30,8 @@ CALMER_AND_ROUGHER = {
     "trials shift by 10 %": replace(SHIFTED, trial=0.1),
 }
 """Other shifts of blocks and trials."""
-CELLS = [
+Cell = tuple[str, int, Noise, str, float]
+CELLS: Sequence[Cell] = [
     *(("step", DEFAULT[0], SHIFTED, "", step) for step in STEPS),
     *(("blocks", blocks, SHIFTED, "", MIX_STEP) for blocks in POWER_BLOCKS),
     *(("noise", DEFAULT[0], noise, name, MIX_STEP) for name, noise in NOISES.items()),
@@ -73,16 +74,19 @@ class PowerProof(TypedDict):
     cells: list[Power]
 
 
-def measure_power(experiments: int, seed: int, progress: Progress = lambda _: None) -> PowerProof:
+def measure_power(
+    experiments: int, seed: int, progress: Progress = lambda _: None, chosen: Sequence[Cell] = CELLS
+) -> PowerProof:
     """Counts how often true differences are shown, in experiments of four topologies.
 
     Args:
         experiments: How many experiments to run for each cell.
         seed: Seed; the same one gives the same result.
         progress: Called with the number of cells that are done.
+        chosen: Cells to measure, of `CELLS`.
     """
     cells: list[Power] = []
-    for about, blocks, noise, name, step in CELLS:
+    for about, blocks, noise, name, step in chosen:
         journey_step = JOURNEY_STEP if about != "step" else step
         setting = Setting(blocks, DEFAULT[1], noise)
         one = partial(_power, setting=setting, step=step, journey_step=journey_step)

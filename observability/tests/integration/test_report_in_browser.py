@@ -26,6 +26,7 @@ from hops.synthetic.formats import foreign_trace, jaeger_trace
 from hops.synthetic.run import write_generated_run
 
 pytestmark = pytest.mark.integration
+DRAWN = True
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = [

@@ -76,7 +76,6 @@ def text(ports: list[int], tmp_path: Path) -> str:
 def loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Loaded:
     """Loads what a target file says; nothing is left running."""
     monkeypatch.setattr(load, "RESULTS", tmp_path / "results")
-    monkeypatch.setattr("vl_convert.vegalite_to_svg", lambda *_, **__: "<svg></svg>")  # charts take long
 
     def run(text: str, *options: str) -> Result:
         file = tmp_path / "library.yaml"

@@ -54,7 +54,6 @@ def test_a_target_with_tls(
     shop: System, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str, steps: list[str]
 ) -> None:
     monkeypatch.setattr(load, "RESULTS", tmp_path / "results")
-    monkeypatch.setattr("vl_convert.vegalite_to_svg", lambda *_, **__: "<svg></svg>")  # charts take long
     (tmp_path / "product.pb").write_bytes(descriptors())
     assert shop.ca_certificate is not None
     address = shop.url.partition("://")[2]
