@@ -77,9 +77,9 @@ def grow_any(spans: Iterable[Span], *, end_to_end: bool = False) -> Tree:
 
 
 def separate_shared(spans: list[Span]) -> list[Span]:
-    """Gives the callee's half of a call an id of its own where both halves have one, as Zipkin's tracers do.
+    """Gives the callee's half of a call a separate id where both halves have one, as Zipkin's tracers do.
 
-    What the callee did then hangs below its half.
+    What others than the caller did then hangs below that half: the callee, or the application behind a proxy.
     """
     if len({span.span_id for span in spans}) == len(spans):
         return spans
@@ -91,7 +91,7 @@ def separate_shared(spans: list[Span]) -> list[Span]:
         if span.kind is SERVER and span.span_id in callees:
             return replace(span, span_id=f"{span.span_id}{CALLEE}", parent_id=span.span_id)
         callee = callees.get(span.parent_id)
-        if callee is not None and span.service == callee and callers[span.parent_id] != callee:
+        if callee is not None and callers[span.parent_id] not in (span.service, callee):
             return replace(span, parent_id=f"{span.parent_id}{CALLEE}")
         return span
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from hops.budget.any_system import budget_of_any, tree_of
 
@@ -106,6 +107,23 @@ gateway get                  SERVER 0..100
     assert parts(spans) == {
         "work:gateway": 10, "wire:gateway→reviews": 10, "proxy:reviews": 5, "wire:reviews→reviews": 10,
         "work:reviews": 65,
+    }  # fmt: skip
+
+
+def test_sidecars_that_share_the_id_of_a_call(draw):
+    """As with `shared_span_context` of Zipkin's tracer in Envoy; the application's span names the id of both halves."""
+    spans = draw(f"""
+page.default out              CLIENT 0..100 component=proxy {OUT}
+`- reviews.default in          SERVER 18..82 component=proxy {IN}
+   `- reviews get                SERVER 21..80
+""")
+    shared = [
+        spans[0],
+        replace(spans[1], span_id=spans[0].span_id, parent_id=""),
+        replace(spans[2], parent_id=spans[0].span_id),
+    ]
+    assert parts(shared) == parts(spans) == {
+        "wire:page.default→reviews.default": 36, "proxy:reviews.default": 5, "work:reviews": 59,
     }  # fmt: skip
 
 
