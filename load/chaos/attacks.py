@@ -22,7 +22,7 @@ from yarl import URL
 
 from mesh.resting import cpu_seconds
 
-CLIENTS, EAGER, PROBES = 16, 8, 8
+CLIENTS, EAGER, PROBES = 16, 8, 16
 """Hostile or valid clients; eager clients, which send without a pause; customers of the probe."""
 ADDRESS = "127.0.{}.{}"
 """Each client sends from an address that nobody else has."""
@@ -122,7 +122,9 @@ class Client:
                 method, self.target.url + path, headers=headers, timeout=limit(), **options
             ) as answer:
                 body = await answer.json(content_type=None) if "json" in answer.content_type else await answer.read()
-                self.retry_after_s = float(answer.headers.get("retry-after", 0))
+                errors = (body.get("errors") if isinstance(body, dict) else None) or [{}]
+                in_seconds = errors[0].get("extensions", {}).get("retryAfter", 0)
+                self.retry_after_s = float(answer.headers.get("retry-after", in_seconds))
                 return outcome_of(answer.status, body), body
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
             self.retry_after_s = 0.0

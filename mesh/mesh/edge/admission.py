@@ -48,7 +48,7 @@ class Share:
     burst: int
 
 
-OF_TOKEN, OF_ADDRESS = Share(2, 10), Share(10, 40)
+OF_TOKEN, OF_ADDRESS = Share(1, 5), Share(10, 40)
 """The shares of a token, and of an address for requests without one: more customers than one may be behind it."""
 
 

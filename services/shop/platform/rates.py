@@ -20,10 +20,14 @@ class Rates:
         # When a key's burst is whole again; a key that was counted moves to the end.
         self._whole_at: dict[str, float] = {}
 
+    def count_spent(self, key: str, burst: int) -> float:
+        """Returns how many events a key has had and not regained."""
+        now = time.monotonic()
+        return max(0.0, self._whole_at.get(key, now) - now) / self._window_s * burst
+
     def wait_s(self, key: str, burst: int) -> float:
         """Returns how long a key has to wait for its next event, in seconds; 0 if it need not."""
-        now = time.monotonic()
-        return max(0.0, self._whole_at.get(key, now) - now - self._window_s + self._window_s / burst)
+        return max(0.0, self.count_spent(key, burst) - burst + 1) * self._window_s / burst
 
     def count(self, key: str, burst: int) -> None:
         """Counts an event of a key."""

@@ -156,7 +156,7 @@ async def test_callers_who_send_many_requests_leave_places_to_others(edge: EdgeR
     async with gateway(edge, SLOW_S):
         many, few = await asyncio.gather(
             statuses(edge, "/v1/products", busy, awaited=(200, 503)),
-            statuses(edge, "/v1/products", others, 1, pause_s=0.5),
+            statuses(edge, "/v1/products", others, 1, pause_s=1.0, awaited=(200,)),
         )
     assert many[503] > many[200] > 0
     assert set(few) == {200}

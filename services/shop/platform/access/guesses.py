@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from shop.errors import TooManyRequests, Unauthenticated
+from shop.platform.admission import Slots
 from shop.platform.rates import Rates
 
 MAX_FAILURES, WINDOW_S = 10, 60.0
 """Logins that may fail from one address at once, and in the course of each minute after that."""
+MAX_SUSPECT = 1
+"""Logins that a process lets through at a time from all addresses with a failure that they have not regained."""
 _FAILURES = Rates(WINDOW_S)
+_SUSPECTS = Slots(MAX_SUSPECT, "logins from this address have failed, and others are being checked; try again in 1 s")
 
 
 @contextmanager
@@ -22,7 +26,8 @@ def count_failure(address: str | None) -> Iterator[None]:
         address: The client's address, as the edge gives it; None for a call from inside, which is not limited.
 
     Raises:
-        TooManyRequests: Too many logins from the address have failed. No password was hashed.
+        TooManyRequests: Too many logins from the address have failed, or some, and another suspect's is under way. No
+            password was hashed.
     """
     if address is None:
         yield
@@ -30,8 +35,10 @@ def count_failure(address: str | None) -> Iterator[None]:
     if wait_s := math.ceil(_FAILURES.wait_s(address, MAX_FAILURES)):
         message = f"too many logins from this address have failed; try again in {wait_s} s"
         raise TooManyRequests(message, retry_after_s=wait_s)
+    is_suspect = _FAILURES.count_spent(address, MAX_FAILURES) > 0
     try:
-        yield
+        with _SUSPECTS.hold() if is_suspect else nullcontext():
+            yield
     except Unauthenticated:
         _FAILURES.count(address, MAX_FAILURES)
         raise

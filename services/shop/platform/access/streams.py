@@ -23,7 +23,7 @@ MAX_PER_PROCESS = 8_000
 """How many all callers may hold open; fewer than a proxy holds to a component, so that the client gets our answer."""
 BURSTS, REOPEN_S = 2, 20.0
 """A caller may open twice as many at once as it may hold, and after that as many again every 20 seconds."""
-MAX_OPENING = 16
+MAX_OPENING = 4
 """Streams that a process opens at a time: reads of other clients do not wait behind thousands of openings."""
 MAX_WAIT_S = 3.0
 """How long a stream waits until the process opens it, in seconds; then its client has to try again."""

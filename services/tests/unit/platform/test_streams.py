@@ -60,7 +60,7 @@ async def test_of_many_openings_at_once_some_wait_and_all_succeed() -> None:
             stream = await opened.enter_async_context(aclosing(held.hold(numbers(), customer(number))))
             assert await anext(stream) == 1
 
-        await asyncio.gather(*(open_one(number) for number in range(1, 10 * MAX_OPENING)))
+        await asyncio.gather(*(open_one(number) for number in range(1, 40 * MAX_OPENING)))
 
 
 async def test_an_opening_that_would_wait_for_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

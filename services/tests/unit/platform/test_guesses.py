@@ -1,0 +1,37 @@
+"""Logins from addresses where some have failed leave room for others."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from shop.errors import TooManyRequests, Unauthenticated
+from shop.platform.access.guesses import MAX_SUSPECT, count_failure
+
+
+def fail(address: str) -> None:
+    with pytest.raises(Unauthenticated), count_failure(address):
+        raise Unauthenticated("e-mail and password do not match")
+
+
+async def test_suspect_addresses_share_a_place_and_others_do_not_wait_for_it() -> None:
+    """The addresses are of no other test: failures are counted for the whole process."""
+    suspects = [f"198.51.100.{number}" for number in range(1, MAX_SUSPECT + 2)]
+    for address in suspects:
+        fail(address)
+    checked = asyncio.Event()
+
+    async def log_in(address: str | None) -> None:
+        with count_failure(address):
+            await checked.wait()
+
+    under_way = [asyncio.ensure_future(log_in(address)) for address in suspects[:MAX_SUSPECT]]
+    others = [asyncio.ensure_future(log_in(address)) for address in ("198.51.100.200", "198.51.100.200", None)]
+    await asyncio.sleep(0)
+    with pytest.raises(TooManyRequests) as refused:
+        await log_in(suspects[-1])
+    assert refused.value.retry_after_s == 1
+    checked.set()
+    await asyncio.gather(*under_way, *others)
+    await log_in(suspects[-1])
