@@ -117,6 +117,16 @@ front get      SERVER 0..100
     assert both(spans)[1:] == (300, {"work:front": 10, "wire:front→stock": 10, "work:stock": 380})
 
 
+def test_a_try_that_was_given_up_and_ended_last(draw):
+    spans = draw("""
+front get      SERVER 0..100
+`- front GET    CLIENT 10..90
+   |- stock get  SERVER 20..400
+   `- stock get  SERVER 50..80
+""")
+    assert both(spans)[1:] == (300, {"work:front": 10, "wire:front→stock": 10, "work:stock": 380})
+
+
 def test_what_comes_after_the_answer_may_be_predicted(draw):
     tree = tree_of(
         draw("""

@@ -217,6 +217,16 @@ worker job      INTERNAL 50..90
         assert (dict(budget.parts), budget.quality.followers) == ({"work:front": 100}, 0)
 
 
+def test_a_root_does_not_follow_what_is_below_it(draw):
+    get, parse, job = draw("""
+front get      SERVER 0..100
+`- front parse  INTERNAL -5..10
+worker job      INTERNAL 50..90
+""")
+    budget = budget_of_any(tree_of([replace(get, links=((get.trace_id, parse.span_id),)), parse, job]))
+    assert (budget.journey, budget.quality.followers, budget.quality.orphans) == ("front: get", 0, 0)
+
+
 def test_a_span_that_follows_a_lost_one_is_waited_for_by_nobody(draw):
     get, job = draw("""
 front get      SERVER 0..100
