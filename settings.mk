@@ -352,7 +352,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? report run latest Run: latest, the name of a folder in results/, or a path.
 #? trace run latest Run: latest, the name of a folder in results/, or a path.
 #? trace journey - Journey whose exemplars to print as trees (default: list all exemplars).
-#? trace topology - Topology whose exemplars to show, for a comparison (default: its first).
+#? trace topology - Topology whose exemplars to print, for a comparison (default: the first that it names).
 #? audit run - Run to audit: latest, a name or a path (default: the topology that is up, else latest).
 #? prove-meetings experiments 1000 Number of synthetic experiments.
 #? prove-meetings seed 1 Seed of the synthetic data, an integer ≥ 0.
@@ -387,7 +387,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? prove-cache kills 20 Number of times that the cache is killed, and frozen.
 #? prove-cache seed 1 Seed of who reads when, an integer ≥ 0.
 #? prove-fairness topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
-#? prove-fairness attacks recursive,wide,head,pings,idle,logins,sign-ups,bulk,streams Attacks, comma-separated: recursive, wide, head, pings, idle, logins, sign-ups, bulk, streams.
+#? prove-fairness attacks recursive,wide,head,pings,idle,logins,guesses,sign-ups,bulk,streams,eager,eager-customer Attacks, comma-separated: recursive, wide, head, pings, idle, logins, guesses, sign-ups, bulk, streams, eager, eager-customer.
 #? prove-fairness seconds 10 Length of a window, in seconds.
 #? prove-fairness rounds 3 Windows of each kind for each attack.
 #? prove-fairness edge envoy Edge proxy in front of the topology: envoy or kong or none.

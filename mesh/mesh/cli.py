@@ -260,7 +260,7 @@ def _show(state: State, as_json: bool, how_to_stop: str) -> None:
     typer.echo(f"{state.topology} is ready at {state.edge}")
     lines = dict(state.urls)
     if "Jaeger" in lines and not (jaeger_pages(os.environ) or jaeger_has_pages(jaeger(os.environ), os.environ)):
-        lines["Jaeger"] += "  (API only; make JAEGER=release setup fetches a Jaeger with its UI)"
+        lines["Jaeger"] += "  (a list of its last traces; make JAEGER=release setup fetches a Jaeger with its UI)"
     lines |= {"CA certificate": state.ca_certificate} if state.ca_certificate else {}
     lines |= {switch: "\n".join(added) for switch, added in state.additions.items()}
     lines |= {**state.commands, "Logs": state.logs, **_faults(state)}

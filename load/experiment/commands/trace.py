@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -24,8 +25,8 @@ from hops.budget.parts import budget_of_tree
 from hops.conclusions.wording import plural
 from hops.elements.table import Cell, Column, Table, number, words
 from hops.report.exemplar_page import exemplar_page
-from hops.run.documents.trial import TrialRecord
-from hops.run.files import TRIALS, Trials, read_document, trial_folder
+from hops.run.documents.manifest import Manifest
+from hops.run.files import MANIFEST, TRIALS, Trials, read_document, trial_folder
 from hops.tables.of_traces.trace import trace_table
 from hops.terminal.render import rendered
 from hops.terminal.trace import Uncut, trace_tree
@@ -47,12 +48,14 @@ class Loaded:
         trees: Their trees, by trace id.
         stands_for: By trace id, the journeys and percentiles of a trace, such as `checkout p50`.
         chosen: The trace of each journey and percentile.
+        file: The saved traces.
         traced: Number of journeys that were traced; 0 if it is not known.
     """
 
     trees: Mapping[str, Tree]
     stands_for: Mapping[str, Sequence[str]]
     chosen: Exemplars
+    file: Path
     traced: int = 0
 
     @property
@@ -76,7 +79,7 @@ def read_exemplars(file: Path, chosen: Exemplars, traced: int = 0) -> Loaded:
         for percentile, trace_id in sorted(of.items()):
             stands_for.setdefault(trace_id, []).append(f"{journey} {percentile}")
     trees = {trace_id: grow(spans[trace_id]) for trace_id in stands_for}
-    return Loaded(trees, stands_for, chosen, traced)
+    return Loaded(trees, stands_for, chosen, file, traced)
 
 
 def print_exemplars(loaded: Loaded, query_url: str, console: Console, *, journey: str = "") -> None:
@@ -121,58 +124,81 @@ def trace_command(
         str, typer.Option(help="Journey whose exemplars to print as trees (default: list all exemplars).")
     ] = "",
     topology: Annotated[
-        str, typer.Option(help="Topology whose exemplars to show, for a comparison (default: its first).")
+        str,
+        typer.Option(help="Topology whose exemplars to print, for a comparison (default: the first that it names)."),
     ] = "",
     wait: Annotated[bool, typer.Option(help="Keep Jaeger running until Ctrl-C.")] = True,
 ) -> None:
     """The command `trace`; `experiment.cli` has its help."""
     with reported_errors():
         folder = find_run(RESULTS, run)
-        trial = _trial_of(read_document(folder / TRIALS, form=Trials)["trials"], topology)
-        chosen, saved = trial["exemplars"], folder / trial_folder(trial["topology"], trial["block"]) / EXEMPLARS
+        shown = _by_topology(folder)
+        topology = topology or next(iter(shown))
+        if topology not in shown:
+            raise UsageError(f"topology={topology} is not in this run; available: {', '.join(shown)}")
+        chosen = shown[topology].chosen
         if journey and journey not in chosen:
             raise UsageError(f"journey={journey} has no exemplar in this run; available: {', '.join(sorted(chosen))}")
         ports = load_ports(os.environ)
-        loaded = read_exemplars(saved, chosen, int(trial["generator"].get("sampled", 0)))
         with open_trace_store(ports) as started:
-            show_in_jaeger(saved, loaded, trial, folder.name, ports)
-            print_exemplars(loaded, ports.url("jaeger-query-http"), console(), journey=journey)
+            page = show_in_jaeger(shown, folder.name, ports)
+            out = console()
+            others = [name for name in shown if name != topology]
+            if others:
+                out.print(f"Topology {topology}. For {' or '.join(others)}: make trace topology={others[0]}")
+            print_exemplars(shown[topology], ports.url("jaeger-query-http"), out, journey=journey)
+            out.print(f"All of them{' side by side' if others else ''}: {page}", soft_wrap=True)
             if started and wait:
                 print("Jaeger runs until Ctrl-C.", file=sys.stderr)
                 while True:
                     time.sleep(WATCH_S)
 
 
-def show_in_jaeger(saved: Path, loaded: Loaded, trial: TrialRecord, run: str, ports: Ports) -> None:
-    """Gives the exemplars to Jaeger, and writes the page of them that its port shows if it has no pages itself.
+def show_in_jaeger(shown: Mapping[str, Loaded], run: str, ports: Ports) -> str:
+    """Gives the exemplars to Jaeger, and writes a page of them.
 
     Args:
-        saved: The saved traces.
-        loaded: The same, read.
-        trial: The trial that they are of.
+        shown: The exemplars by topology.
         run: Name of the run.
         ports: Ports of the Jaeger.
+
+    Returns:
+        The page's URL: at Jaeger's port if it has no UI, otherwise of its file.
 
     Raises:
         JaegerError: It did not take one.
     """
-    topology, stands_for = trial["topology"], loaded.stands_for
-    everywhere = {"shop.topology": topology, "shop.run": run}
-
-    def of_root(trace_id: str) -> Mapping[str, str]:
-        return {"hop.exemplar": ", ".join(stands_for.get(trace_id, ())), "hop.loaded": loaded.in_words}
-
-    exemplars.load(saved, ports.url("jaeger-otlp-http"), lambda line: for_jaeger(line, everywhere, of_root))
+    for topology, loaded in shown.items():
+        copied = partial(_copy_for_people, loaded=loaded, everywhere={"shop.topology": topology, "shop.run": run})
+        exemplars.load(loaded.file, ports.url("jaeger-otlp-http"), copied)
     page = RunFolder.of(ports.base).jaeger_page / "static" / "exemplars.html"
-    if page.parent.is_dir():
-        shown = {trace_id: (stands_for[trace_id], tree) for trace_id, tree in loaded.trees.items()}
-        page.write_text(exemplar_page(topology, run, loaded.in_words, shown), encoding="utf-8")
+    has_ui = not page.parent.is_dir()
+    page.parent.mkdir(parents=True, exist_ok=True)
+    traces = {
+        topology: {trace_id: (loaded.stands_for[trace_id], tree) for trace_id, tree in loaded.trees.items()}
+        for topology, loaded in shown.items()
+    }
+    said = "; ".join(f"{topology}: {loaded.in_words}" for topology, loaded in shown.items())
+    page.write_text(exemplar_page(run, said, traces), encoding="utf-8")
+    return page.as_uri() if has_ui else f"{ports.url('jaeger-query-http')}/static/{page.name}"
 
 
-def _trial_of(trials: Sequence[TrialRecord], topology: str) -> TrialRecord:
-    used = [trial for trial in trials if trial["used"]]
-    for trial in used:
-        if topology in ("", trial["topology"]):
-            return trial
-    there = ", ".join(dict.fromkeys(trial["topology"] for trial in used))
-    raise UsageError(f"topology={topology} is not in this run; available: {there}")
+def _copy_for_people(line: bytes, loaded: Loaded, everywhere: Mapping[str, str]) -> bytes:
+    def of_root(trace_id: str) -> Mapping[str, str]:
+        return {"hop.exemplar": ", ".join(loaded.stands_for.get(trace_id, ())), "hop.loaded": loaded.in_words}
+
+    return for_jaeger(line, everywhere, of_root)
+
+
+def _by_topology(folder: Path) -> dict[str, Loaded]:
+    """Reads the exemplars of a run's first trial of each topology, in the order in which the run names them."""
+    shown: dict[str, Loaded] = {}
+    used = [trial for trial in read_document(folder / TRIALS, form=Trials)["trials"] if trial["used"]]
+    for topology in read_document(folder / MANIFEST, form=Manifest)["topologies"]:
+        for trial in used:
+            if trial["topology"] == topology:
+                saved = folder / trial_folder(topology, trial["block"]) / EXEMPLARS
+                sampled = int(trial["generator"].get("sampled", 0))
+                shown[topology] = read_exemplars(saved, trial["exemplars"], sampled)
+                break
+    return shown

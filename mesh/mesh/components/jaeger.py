@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from mesh.description.places import Places
 from mesh.description.ports import HOST, Ports
 from mesh.errors import StartError
-from mesh.paths import JAEGER_CONFIG, JAEGER_PAGE, RunFolder, jaeger, jaeger_has_pages, jaeger_pages
+from mesh.paths import JAEGER_CONFIG, JAEGER_PAGE, REPORT_STYLE, RunFolder, jaeger, jaeger_has_pages, jaeger_pages
 from mesh.supervisor.processes import STORE_RANK, Component
 from mesh.supervisor.readiness import http_ok
 
@@ -53,9 +53,12 @@ def jaeger_component(ports: Ports, environ: Mapping[str, str], folder: RunFolder
     """
     program = jaeger(environ)
     pages = jaeger_pages(environ)
+    # An earlier run may have left its exemplars there.
+    shutil.rmtree(folder.jaeger_page, ignore_errors=True)
     if pages is None and not jaeger_has_pages(program, environ):
         pages = folder.jaeger_page
-        shutil.copytree(JAEGER_PAGE, pages, dirs_exist_ok=True)
+        shutil.copytree(JAEGER_PAGE, pages)
+        shutil.copy(REPORT_STYLE, pages / "static")
     return Component(
         JAEGER,
         argv=lambda: [str(program), f"--config=file:{JAEGER_CONFIG}"],

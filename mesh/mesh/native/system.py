@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from mesh.istio.mesh import IstioMesh
     from mesh.sidecars.certificates import Certificate
 
+LAST_TRACES = 20
+"""How many traces Jaeger lists."""
 PAGES = {Protocol.GRAPHQL: ("GraphiQL", "/graphql"), Protocol.REST: ("Swagger UI", "/docs")}
 """The page that a component has for each protocol that it serves, and its path."""
 
@@ -152,7 +154,8 @@ class System(Run):
         for gateway in self._own(self.topology.gateways):
             title, path = PAGES[GATEWAYS[gateway]]
             urls[title] = entrance(self.switches, self.ports, gateway) + path
-        urls["Jaeger"] = self.ports.url("jaeger-query-http")
+        root = EDGE if self.switches.has_edge else self.topology.components[-1]
+        urls["Jaeger"] = f"{self.ports.url('jaeger-query-http')}/search?service={root}&limit={LAST_TRACES}"
         if self._prometheus:
             urls["Prometheus"] = self.ports.url(PROMETHEUS)
         return urls

@@ -1,47 +1,79 @@
-"""A page of a run's exemplars alone, for where Jaeger has no pages of its own."""
+"""A page of a run's exemplars alone: the topologies of a comparison side by side, whatever Jaeger shows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from hops.budget.groups import group_of
 from hops.budget.parts import budget_of_tree
 from hops.elements import numbers
-from hops.report.palette import looks
+from hops.report.palette import Look, looks
 from hops.report.sections.exemplar import group_key, waterfall
 from hops.report.templates import render, source
-from hops.traces.tree import Tree
+from hops.traces.tree import Node, Tree
+
+Exemplars = Mapping[str, tuple[Sequence[str], Tree]]
+"""By trace id, what a trace is the exemplar of, such as `checkout p50`, and its tree."""
 
 
-def exemplar_page(topology: str, run: str, loaded: str, exemplars: Mapping[str, tuple[Sequence[str], Tree]]) -> str:
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """A trace that can be drawn."""
+
+    look: Look
+    journey: str
+    tree: Tree
+    root: Node
+    parts: Mapping[str, int]
+    total_ns: int
+
+
+def exemplar_page(run: str, loaded: str, exemplars: Mapping[str, Exemplars]) -> str:
     """Writes the page.
 
     Args:
-        topology: Name of the topology.
         run: Name of the run.
         loaded: How many of the run's traces these are, in a sentence without its full stop.
-        exemplars: By trace id, what a trace is the exemplar of, such as `checkout p50`, and its tree.
+        exemplars: The exemplars by topology.
     """
-    (look,) = looks([topology])
-    rows, groups = [], set()
-    for trace_id, (stands_for, tree) in exemplars.items():
-        root, budget = tree.root, budget_of_tree(tree)
-        if root is None or budget is None:
-            continue
-        groups |= {group_of(part) for part in budget.parts}
-        largest = max(budget.parts, key=lambda part: budget.parts[part])
-        rows.append(
+    by_title: dict[str, list[_Drawn]] = {}
+    groups = set()
+    for look, traces in zip(looks(list(exemplars)), exemplars.values(), strict=True):
+        for stands_for, tree in traces.values():
+            root, budget = tree.root, budget_of_tree(tree)
+            if root is None or budget is None:
+                continue
+            groups |= {group_of(part) for part in budget.parts}
+            for title in stands_for:
+                drawn = _Drawn(look, budget.journey, tree, root, budget.parts, budget.total_ns)
+                by_title.setdefault(title, []).append(drawn)
+    first: dict[str, str] = {}
+    sections = [_section(title, by_title[title], first) for title in sorted(by_title)]
+    style = source("style.css")
+    topologies = ", ".join(exemplars)
+    key = group_key(groups)
+    return str(
+        render("exemplars.html", topologies=topologies, run=run, loaded=loaded, sections=sections, key=key, style=style)
+    )
+
+
+def _section(title: str, drawn: Sequence[_Drawn], first: dict[str, str]) -> dict[str, object]:
+    """What the template shows of one percentile of one journey; a trace is drawn where it occurs first."""
+    scale = max(one.total_ns for one in drawn)
+    traces = []
+    for one in drawn:
+        trace_id = one.root.span.trace_id
+        largest = max(one.parts, key=lambda part: one.parts[part])
+        traces.append(
             {
                 "trace_id": trace_id,
-                "title": ", ".join(stands_for),
-                "total": numbers.plain(budget.total_ns / 1e6),
-                "largest": f"{largest}, {numbers.plain(budget.parts[largest] / 1e6)} ms",
-                "waterfall": waterfall(look, budget.journey, tree, root, budget.total_ns),
+                "topology": one.look.name,
+                "total": numbers.plain(one.total_ns / 1e6),
+                "largest": f"{largest}, {numbers.plain(one.parts[largest] / 1e6)} ms",
+                "first": first.get(trace_id, ""),
+                "waterfall": "" if trace_id in first else waterfall(one.look, one.journey, one.tree, one.root, scale),
             }
         )
-    style = source("style.css")
-    return str(
-        render(
-            "exemplars.html", topology=topology, run=run, loaded=loaded, rows=rows, key=group_key(groups), style=style
-        )
-    )
+        first.setdefault(trace_id, title)
+    return {"title": title, "traces": traces}

@@ -1,4 +1,4 @@
-"""The page of exemplars that stands in for Jaeger's own."""
+"""The page of exemplars: every topology of a comparison, and where each trace is."""
 
 from __future__ import annotations
 
@@ -7,21 +7,26 @@ from hops.synthetic.traces import shop_trace
 from hops.traces.tree import grow
 
 
-def test_each_exemplar_has_an_address_and_a_waterfall() -> None:
-    traces = {spans[0].trace_id: grow(spans) for spans in (shop_trace(seed, 30) for seed in (1, 2))}
-    exemplars = {trace_id: (["checkout p50", "all <p50>"], tree) for trace_id, tree in traces.items()}
-    page = exemplar_page("hybrid", "a-run", "2 exemplars of 9 traces are loaded", exemplars)
-    for trace_id in traces:
-        assert f'<section id="{trace_id}"' in page
-        assert f'href="#{trace_id}"' in page
-        assert f"/api/v3/traces/{trace_id}" in page
+def test_topologies_are_side_by_side_and_each_trace_is_drawn_once() -> None:
+    shown = {}
+    for seed, topology in enumerate(("hybrid", "<rest>"), 1):
+        tree = grow(shop_trace(seed, 30))
+        assert tree.root is not None
+        shown[topology] = {tree.root.span.trace_id: (["checkout p50", "all <p50>"], tree)}
+    page = exemplar_page("a-run", "hybrid: 1 exemplar of 9 traces is loaded", shown)
+    _, *sections = page.split("<section")
+    assert ["all &lt;p50&gt;" in sections[0], "checkout p50" in sections[1]] == [True, True]
+    for traces in shown.values():
+        (trace_id,) = traces
+        assert page.count(f'id="{trace_id}"') == 1
+        assert f'<div id="{trace_id}">' in sections[0]
+        assert f'href="#{trace_id}"' in sections[1]
     assert page.count('<table class="waterfall"') == 2
-    assert "2 exemplars of 9 traces are loaded" in page
-    assert "all &lt;p50&gt;" in page
-    assert "make JAEGER=release setup" in page
+    assert "hybrid: 1 exemplar of 9 traces is loaded" in page
+    assert "&lt;rest&gt;: the same trace as for all &lt;p50&gt;" in sections[1]
 
 
 def test_a_trace_without_a_root_is_left_out() -> None:
     (first, *rest) = shop_trace(1, 30)
-    page = exemplar_page("hybrid", "a-run", "1 exemplar is loaded", {first.trace_id: (["all p50"], grow(rest))})
-    assert "<section" not in page
+    shown = {"hybrid": {first.trace_id: (["all p50"], grow(rest))}}
+    assert "<section" not in exemplar_page("a-run", "1 exemplar is loaded", shown)
