@@ -144,14 +144,14 @@ def ranked_peer_of(span: Span) -> tuple[int, str]:
         return len(PEERS), ""
     for name in OF_PROXIES if is_proxy(span) else PEERS:
         if value := attributes.get(name):
-            if peer := _peer(name, _dotted(value) if name == "peer.ipv4" else str(value)):
+            if peer := _peer(name, _ipv4_of(value) if name == "peer.ipv4" else str(value)):
                 return PEERS.index(name), peer
             if name in CLUSTERS and is_inbound(span):
                 break
     return len(PEERS), ""
 
 
-def _dotted(address: AttributeValue) -> str:
+def _ipv4_of(address: AttributeValue) -> str:
     """An IPv4 address as a text; Jaeger's older clients write it as one number."""
     digits = str(address)
     return str(IPv4Address(int(digits))) if digits.isdecimal() and int(digits) < 1 << 32 else digits
