@@ -21,6 +21,7 @@ def test_the_parts_of_each_budget_add_up(tmp_path: Path) -> None:
     assert [one.topology for one in read_budgets(folder, "grpc")] == ["hybrid", "rest"]
     (shown,) = read_budgets(folder, "rest")
     mix = summary["topologies"]["rest"]["journeys"]["all"]
+    assert shown.verdict == summary["verdict"]
     assert shown.p50 == mix["latency_ms"]["p50"]
     assert sum(ms for _, ms, _ in shown.parts) == pytest.approx(sum(mix["budget_ms"]["mean"].values()))
     page = start_page(load_topology("rest"), "http://127.0.0.1:1", {}, None, folder, "")

@@ -48,6 +48,7 @@ class Budget:
 
     Attributes:
         run: Name of the run's folder.
+        verdict: VALID, NOISY or WRONG.
         topology: Name of its topology.
         p50: Median latency, ms.
         parts: The largest parts, in ms, and their share of the largest one in percent.
@@ -55,6 +56,7 @@ class Budget:
     """
 
     run: str
+    verdict: str
     topology: str
     p50: float
     parts: Sequence[tuple[str, float, float]]
@@ -97,21 +99,22 @@ def start_page(
 def read_budgets(latest: Path, topology: str) -> list[Budget]:
     """Reads the budgets of the last run: the topology's if the run has it, otherwise those of all its topologies."""
     try:
-        of = json.loads((latest / "summary.json").read_text(encoding="utf-8"))["topologies"]
+        summary = json.loads((latest / "summary.json").read_text(encoding="utf-8"))
+        of, run = summary["topologies"], (latest.resolve().name, summary["verdict"])
         shown = {topology: of[topology]} if topology in of else of
-        return [_budget(latest.resolve().name, name, one["journeys"]["all"]) for name, one in shown.items()]
+        return [_budget(*run, name, one["journeys"]["all"]) for name, one in shown.items()]
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         # No run, or one without budgets, or of another version: the shop starts all the same.
         return []
 
 
-def _budget(run: str, topology: str, mix: Mapping[str, Any]) -> Budget:
+def _budget(run: str, verdict: str, topology: str, mix: Mapping[str, Any]) -> Budget:
     parts = sorted(mix["budget_ms"]["mean"].items(), key=lambda part: -part[1])
     shown, rest = parts[:MAX_PARTS], sum(ms for _, ms in parts[MAX_PARTS:])
     shown += [(f"{len(parts) - MAX_PARTS} other parts", rest)] if rest else []
     largest = max((ms for _, ms in shown), default=1.0) or 1.0
     rows = [(name, ms, 100 * ms / largest) for name, ms in shown]
-    return Budget(run, topology, mix["latency_ms"]["p50"] or 0.0, rows, sum(ms for _, ms in parts))
+    return Budget(run, verdict, topology, mix["latency_ms"]["p50"] or 0.0, rows, sum(ms for _, ms in parts))
 
 
 def _protocols(topology: Topology, url: str, trusted: Path | None) -> Iterator[tuple[str, list[Request]]]:
@@ -144,15 +147,15 @@ def _over_graphql(curl: str) -> Iterator[Request]:
 def _over_rest(curl: str) -> Iterator[Request]:
     body = shlex.quote(json.dumps(_LOGIN))
     login = f"{curl}/v1/sessions -H 'content-type: application/json' -d {body}"
-    yield Request("Products", f"{curl}/v1/products?page_size=3")
+    yield Request("Products", f"{curl}'/v1/products?page_size=3'")
     yield Request("Log in, and keep the token", f"TOKEN=$({login} | {_KEEP})")
-    yield Request("The customer's orders", f"{curl}/v1/users/1/orders?page_size=3{_AS_CUSTOMER}")
+    yield Request("The customer's orders", f"{curl}'/v1/users/1/orders?page_size=3'{_AS_CUSTOMER}")
 
 
 def _over_transcoder(curl: str) -> Iterator[Request]:
     yield Request("A document", f"{curl}/v1/documents/1")
     yield Request("An order, with the token of a login by another protocol", f"{curl}/v1/orders/1{_AS_CUSTOMER}")
-    yield Request("Its payment, with the same", f"{curl}/v1/payments:batchGetByOrder?order_ids=1{_AS_CUSTOMER}")
+    yield Request("Its payment, with the same", f"{curl}'/v1/payments:batchGetByOrder?order_ids=1'{_AS_CUSTOMER}")
 
 
 def _over_grpc(grpcurl: str, place: str) -> Iterator[Request]:
