@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from operator import eq
 
 from msgspec.structs import replace
 
@@ -106,14 +105,13 @@ def settle_times(tree: Tree) -> None:
     are of 1970, as in traces that a program made up, times count from 0.
     """
     nodes = tree.nodes
-    starts, ends = [node.start_ns for node in nodes], [node.end_ns for node in nodes]
-    if not nodes or (
-        min(starts) >= EARLIEST_NS <= min(ends)
-        and max(ends) < LATEST_NS
-        and max(ends) - min(starts) <= YEAR_NS
-        and not any(map(eq, starts, ends))
-    ):
+    for node in nodes:
+        start, end = node.start_ns, node.end_ns
+        if not EARLIEST_NS <= start < end < LATEST_NS or end - start > YEAR_NS:
+            break
+    else:
         return
+    starts, ends = [node.start_ns for node in nodes], [node.end_ns for node in nodes]
     from_zero = max(starts) < EARLIEST_NS
     earliest, latest = (-EARLIEST_NS, EARLIEST_NS) if from_zero else (EARLIEST_NS, LATEST_NS)
     without_start: set[str] = set()
@@ -334,7 +332,7 @@ def leave_followers(tree: Tree) -> None:
     """Takes spans off the path that follow another one: nobody waits for them."""
     left: dict[Node, set[Node]] = defaultdict(set)
     for node in tree.nodes:
-        if not node.span.attributes or not node.span.parent_id or not follows(node.span):
+        if REF_TYPE not in node.span.attributes or not node.span.parent_id or not follows(node.span):
             continue
         above = tree.by_id.get(node.span.parent_id, tree.root)
         if above is not None and above is not node:
@@ -355,7 +353,10 @@ def hand_messages_over(tree: Tree) -> None:
     What a receipt hands on when it has ended, as `process` below `receive`, belongs to the message like the receipt.
     """
     # Children are moved all at once: one sending may have many receipts.
-    if not any(node.span.kind in _MESSAGES for node in tree.nodes):
+    for node in tree.nodes:
+        if node.span.kind in _MESSAGES:
+            break
+    else:
         return
     moved: dict[Node, set[Node]] = defaultdict(set)
     added: dict[Node, list[Node]] = defaultdict(list)
