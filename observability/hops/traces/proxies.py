@@ -55,13 +55,17 @@ def take_requests_in(tree: Tree) -> None:
 def settle_relays(tree: Tree) -> None:
     """Finds whom spans call that answer a call and make one themselves, as a proxy's only span of a request does.
 
-    What such a span takes outside of the next one's is the wire to it, as with any CLIENT span.
+    What such a span takes outside of the next one's is the wire to it, as with any CLIENT span. Only where the next
+    span is of the same component, and neither says that it is a proxy, the first is that component's proxy.
     """
     for relay in tree.relays:
         answers = [child for child in relay.children if child.span.kind is SERVER]
         if answers and not _calls(relay):
             settle_tries(relay, answers, answers)
-            tree.calls.append(relay)
+            if is_apart(relay.span) or any(answer.span.service != relay.span.service for answer in answers):
+                tree.calls.append(relay)
+            else:
+                relay.callee, relay.part = None, f"proxy:{relay.span.service}"
 
 
 def wait_for_applications(tree: Tree) -> None:

@@ -42,6 +42,15 @@ gateway request     CLIENT 0..100
     }  # fmt: skip
 
 
+def test_a_client_span_above_its_own_applications_is_a_proxys(draw):
+    spans = draw("""
+gateway request     CLIENT 0..100
+`- page in           CLIENT 4..96
+   `- page get         SERVER 6..120
+""")
+    assert parts(spans) == {"wire:gateway→page": 8, "proxy:page": 2, "work:page": 90}
+
+
 def test_a_client_below_a_client_that_calls_somebody_outside(draw):
     spans = draw("""
 shop order          SERVER 0..100
