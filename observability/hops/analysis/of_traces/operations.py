@@ -14,6 +14,7 @@ from hops.budget.bands import banded_traces, nearest_trace, quantile
 from hops.budget.mapping import NameMap
 from hops.budget.parts import UNATTRIBUTED, Budget
 from hops.traces.clocks import Clock, Clocks, corrected, offsets_ns
+from hops.traces.foreign import EARLIEST_NS
 from hops.traces.span import UNKNOWN_SERVICE, Span
 from hops.traces.tree import Quality, Tree
 from hops.units import NS_PER_MS
@@ -73,6 +74,7 @@ class Trust(msgspec.Struct):
         corrected: By how much each service's spans were moved, ns; empty if none were.
         unused: Patterns of the file of names that fitted nothing.
         first: For each count of `quality` that is not 0, the first trace that has such a defect.
+        early: Traces of 1970: their times count from 0, or are in another unit.
         going_on: Traces that last longer than their root.
         after_ns: By how much, all together.
         longest: The trace that does by most; empty if none does.
@@ -90,6 +92,7 @@ class Trust(msgspec.Struct):
     corrected: Mapping[str, int] = {}
     unused: Sequence[str] = ()
     first: dict[str, str] = {}
+    early: int = 0
     going_on: int = 0
     after_ns: int = 0
     longest: str = ""
@@ -198,6 +201,7 @@ def _note(trust: Trust, tree: Tree) -> None:
     trust.complete += tree.quality.complete
     trust.nameless += sum(node.span.service == UNKNOWN_SERVICE for node in tree.nodes)
     if tree.root is not None:
+        trust.early += tree.root.span.start_ns < EARLIEST_NS
         trust.linked += any(trace_id != tree.root.span.trace_id for trace_id, _ in tree.root.span.links)
 
 

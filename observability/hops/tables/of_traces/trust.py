@@ -75,6 +75,11 @@ def _sentences(trust: Trust) -> Iterator[str]:
             yield f"{what}: {count:,}. The first is in trace {trust.first[name]}."
     if trust.nameless:
         yield f"Spans that name no service and count as unknown_service: {trust.nameless:,}."
+    if trust.early:
+        yield (
+            f"Traces of 1970: {trust.early:,}. Their times count from 0, or are in another unit than their format's, and "
+            "then so are these figures."
+        )
     if trust.linked:
         yield (
             f"Traces whose root is linked to another trace: {trust.linked:,}. What came before, such as a queue, is in "

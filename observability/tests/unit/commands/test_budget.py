@@ -239,3 +239,14 @@ def test_a_trace_whose_root_is_of_1970_is_named_and_in_no_figure(draw, tmp_path)
     printed = words_of(run("budget", file))
     assert "Traces left out of all figures, as their root has no times, times that cannot be, or ends before" in printed
     assert f"The first is in trace {21:032x}" in printed
+
+
+def test_traces_whose_times_may_be_in_another_unit_are_counted(draw, tmp_path):
+    document = otlp_document(draw("shop get SERVER 0..100000000"))
+    (span,) = document["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    for name in ("startTimeUnixNano", "endTimeUnixNano"):
+        span[name] = str(int(span[name]) // 1_000_000)
+    file = tmp_path / "milliseconds.json"
+    file.write_text(json.dumps(document))
+    assert "Traces of 1970: 1. Their times count from 0, or are in another unit" in words_of(run("budget", file))
+    assert json.loads(run("budget", file, "--json").stdout)["trust"]["early"] == 1
