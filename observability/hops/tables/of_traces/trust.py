@@ -77,8 +77,8 @@ def _sentences(trust: Trust) -> Iterator[str]:
         yield f"Spans that name no service and count as unknown_service: {trust.nameless:,}."
     if trust.early:
         yield (
-            f"Traces of 1970: {trust.early:,}. Their times count from 0, or are in another unit than their format's, and "
-            "then so are these figures."
+            f"Traces of 1970: {trust.early:,}. Their times count from 0, or are in another unit than their format's, "
+            "and then so are these figures."
         )
     if trust.linked:
         yield (
