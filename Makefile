@@ -57,7 +57,7 @@ compare: setup ## Compare topologies under identical load, in randomized blocks,
 # Without steps, Istio on this machine is one of them.
 .PHONY: ladder
 comma := ,
-ladder: setup $(if $(or $(if $(steps),,all),$(filter istio,$(subst $(comma), ,$(steps)))),.tools/istio.stamp) ## Add edge, sidecars, mTLS and Istio to a topology one by one, take tracing and database away, measure each step twice
+ladder: setup $(if $(or $(if $(steps),,all),$(filter istio,$(subst $(comma), ,$(steps)))),.tools/istio.stamp) ## Measure what edge, sidecars, mTLS, Istio, tracing and database add, one by one, each twice
 	@$(RUN) -m experiment ladder $(options)
 
 .PHONY: rtt
@@ -69,7 +69,7 @@ rates: setup ## Compare topologies at rates=10,20,30,40,60 journeys a second, or
 	@$(RUN) -m experiment rates $(options)
 
 .PHONY: isolate
-isolate: setup ## Take journey=bulk_lines away from beside the others, and give it components of its own; measured gain beside predicted
+isolate: setup ## Measure how much faster others get without journey=bulk_lines, and compare it with the prediction
 	@$(RUN) -m experiment isolate $(options)
 
 .PHONY: studies
@@ -85,23 +85,23 @@ stress: setup ## Load topologies with 100 to 10,000 users in a closed loop and c
 	@$(RUN) -m experiment stress $(options)
 
 .PHONY: watch
-watch: setup ## Let customers wait for news of their orders, by streams and by polling: how late it is, what waiting costs
+watch: setup ## Send customers news of their orders, by streams and polling: how late it arrives, what it costs
 	@$(RUN) -m experiment watch $(options)
 
 .PHONY: overload
-overload: setup ## Load topologies with factors=1,2,5,10 times what they hold: what still works, how late, how soon it is over
+overload: setup ## Load topologies with factors=1,2,5,10 times what they hold: what still works, how late, how soon they recover
 	@$(RUN) -m experiment overload $(options)
 
 .PHONY: chaos
-chaos: setup .tools/toxiproxy.stamp ## Kill, stop, cut off and restart components under load: what fails, how soon it is over, what the data say; faults=kill,cut
+chaos: setup .tools/toxiproxy.stamp ## Kill, stop, cut off and restart components under load: what fails, how soon it recovers, whether data are lost; faults=kill,cut
 	@$(RUN) -m experiment chaos $(options)
 
 .PHONY: soak
-soak: setup ## Keep a topology under load for minutes=60 and say what grows: memory, descriptors, threads, connections, latency
+soak: setup ## Load a topology for minutes=60 and report what grows: memory, descriptors, threads, connections, latency
 	@$(RUN) -m experiment soak $(options)
 
 .PHONY: connections
-connections: setup ## Hold 0, 10, 100 and 1,000 open connections and print the memory of each component
+connections: setup ## Hold 0, 10, 100 and 1,000 open connections and print each component's memory
 	@$(RUN) -m experiment connections $(options)
 
 .PHONY: compare-runs
@@ -109,15 +109,15 @@ compare-runs: setup ## Compare run b with run a, such as before and after a chan
 	@$(RUN) -m experiment compare-runs $(options)
 
 .PHONY: decide
-decide: setup ## Say which topology a comparison speaks for, by channel: the fastest, the cheapest, the fewest bytes; run=...
+decide: setup ## Say which topology to choose, by channel: the fastest, the cheapest, the fewest bytes; run=...
 	@$(RUN) -m experiment decide $(options)
 
 .PHONY: parity
-parity: setup ## Check topologies' answers against the data, and that their writes have the same effect; topologies=a,b
+parity: setup ## Check that topologies give the right answers and write the same data; topologies=a,b
 	@$(RUN) -m experiment parity $(options)
 
 .PHONY: conformance
-conformance: setup ## Check that a component in another language does what ours does: component=product command=./product, or implementation=product:go
+conformance: setup ## Check that a component in another language behaves like ours: component=product command=./product, or implementation=product:go
 	@$(RUN) -m experiment conformance $(options)
 
 .PHONY: report
@@ -143,11 +143,11 @@ prove-statistics: setup ## Check coverage, false positives and power of the stat
 	@$(RUN) -m experiment prove trace-sets $(options)
 
 .PHONY: prove-meetings
-prove-meetings: setup ## Look for who waits behind whom on synthetic experiments where it is known
+prove-meetings: setup ## Find which journeys wait for which others in synthetic experiments with a known answer
 	@$(RUN) -m experiment prove meetings $(options)
 
 .PHONY: prove-observer
-prove-observer: setup ## Call untraced journeys of run=latest sampled, and count how often tracing seems to cost something
+prove-observer: setup ## Treat untraced journeys of run=latest as traced, and count how often tracing seems to cost something
 	@$(RUN) -m experiment prove observer $(options)
 
 .PHONY: prove-siblings
@@ -159,15 +159,15 @@ prove-delays: setup ## Inject delays of sizes=500us,1ms,... into hops=payment,..
 	@$(RUN) -m experiment prove delays $(options)
 
 .PHONY: prove-what-if
-prove-what-if: setup ## Predict from traces what delays do to p50 and p99, then inject them and measure, about 50 min
+prove-what-if: setup ## Predict from traces how delays change p50 and p99, then inject them and measure, about 50 min
 	@$(RUN) -m experiment prove what-if $(options)
 
 .PHONY: prove-queues
-prove-queues: setup ## Hold event loops for known times and check that the budgets of those who waited show it, about 11 min
+prove-queues: setup ## Block event loops for known times and check that budgets show the wait, about 11 min
 	@$(RUN) -m experiment prove queues $(options)
 
 .PHONY: prove-account
-prove-account: setup ## Turn the event loops' account on and off in a running shop, and show what it costs, about 45 min
+prove-account: setup ## Measure what recording event loops costs in a running shop, about 45 min
 	@$(RUN) -m experiment prove account $(options)
 
 .PHONY: prove-conformance
@@ -183,15 +183,15 @@ prove-sagas: setup ## Kill order and notification kills=200 times during checkou
 	@$(RUN) -m chaos.prove_sagas $(options)
 
 .PHONY: fuzz
-fuzz: setup ## Send bad inputs to REST, GraphQL, gRPC, the edge and the harness for minutes=10: no crash, no 5xx, nothing of the inside
+fuzz: setup ## Send bad inputs to REST, GraphQL, gRPC, the edge and the harness for minutes=10: no crash, no 5xx, no leaked internals
 	@$(RUN) -m fuzz $(options)
 
 .PHONY: prove-cache
-prove-cache: setup ## Let races=10000 changes of products race their readers while the cache is killed kills=20 times
+prove-cache: setup ## Race races=10000 product changes against readers while the cache is killed kills=20 times
 	@$(RUN) -m chaos.prove_cache $(options)
 
 .PHONY: prove-fairness
-prove-fairness: setup ## Attack a shop with 16 hostile clients and count which requests of others are served, about 25 min; attacks=pings,logins
+prove-fairness: setup ## Attack a shop with 16 hostile clients and count which requests of others succeed, about 25 min; attacks=pings,logins
 	@$(RUN) -m chaos.prove_fairness $(options)
 
 .PHONY: bench-budgets
@@ -227,11 +227,11 @@ manifests: $(ENVIRONMENT) ## Write a topology's Kubernetes manifests: a Kustomiz
 ##@ Compose
 
 .PHONY: compose
-compose: $(ENVIRONMENT) ## Write compose.yaml and compose/, or with topology=NAME those of another topology
+compose: $(ENVIRONMENT) ## Write compose.yaml and compose/; topology=NAME for another topology
 	@$(RUN) -m mesh compose $(options)
 
 .PHONY: gateway
-gateway: $(ENVIRONMENT) ## Write gateway/: both edges' configuration for hybrid, as a run has it
+gateway: $(ENVIRONMENT) ## Write gateway/: the configuration of both edges for hybrid
 	@$(RUN) -m mesh.edge.rendered
 
 .PHONY: lint-compose
@@ -253,7 +253,7 @@ lint-host: $(ENVIRONMENT) .tools/bin/shopload
 SIDE_BY_SIDE := --numprocesses=4 --dist=loadfile --no-loadscope-reorder --timeout=300
 PYTEST_FLAGS ?=
 .PHONY: test
-test: setup test-go test-istio ## All tests but the end-to-end ones: unit, integration, Go
+test: setup test-go test-istio ## All tests except the end-to-end ones: unit, integration, Go
 	@$(VENV)/pytest -q $(SIDE_BY_SIDE) $(PYTEST_FLAGS) -m 'not e2e'
 
 .PHONY: test-unit
@@ -305,8 +305,8 @@ help: ## Show this help
 	@echo "Compare REST, GraphQL, gRPC and hybrids on one shop, and see where the time goes, hop by hop."
 	@printf '\nFirst steps\n'
 	@printf '  %-28s %s\n' 'make bench' 'one topology: latencies and hop budget' 'make trace' 'its traces nearest to p50 and p99, in Jaeger' \
-	  'make compare' 'topologies under identical load, with a report' 'make decide' 'which topology that speaks for, by channel' \
-	  'make up' 'a topology to look at in a browser' 'make status' 'what runs' 'make down' 'stop it' \
+	  'make compare' 'topologies under identical load, with a report' 'make decide' 'which topology to choose, by channel' \
+	  'make up' 'a running topology to explore in a browser' 'make status' 'what is running' 'make down' 'stop it' \
 	  'make help-bench' 'the settings of a target, such as bench'
 	@awk 'BEGIN {FS = ":.*?## "} \
 	  /^##@/ {printf "\n%s\n", substr($$0, 5)} \

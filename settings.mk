@@ -64,7 +64,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? bench load_nodes 1 Load generators in the cluster that share the tape, 1 to 32.
 #? bench trace 0.2 Share of journeys to trace, 0 to 1.
 #? bench tracing lean What records the components' spans: the instrument, or OpenTelemetry's SDK: lean or sdk.
-#? bench metrics off Whether the components measure what they do, and show it to whoever asks at a port: off or on.
+#? bench metrics off Whether the components expose metrics on a port: off or on.
 #? bench scale 1 Scale of the generated data, in units of 10,000 users, products and orders, 1 to 100.
 #? bench payload 1KB Size of what the journey document reads: 100B or 1KB or 10KB or 100KB or 1MB.
 #? bench http 2 HTTP version between client and edge: 1 or 2 or 3.
@@ -107,7 +107,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? compare load_nodes 1 Load generators in the cluster that share the tape, 1 to 32.
 #? compare trace 0.2 Share of journeys to trace, 0 to 1.
 #? compare tracing lean What records the components' spans: the instrument, or OpenTelemetry's SDK: lean or sdk.
-#? compare metrics off Whether the components measure what they do, and show it to whoever asks at a port: off or on.
+#? compare metrics off Whether the components expose metrics on a port: off or on.
 #? compare scale 1 Scale of the generated data, in units of 10,000 users, products and orders, 1 to 100.
 #? compare payload 1KB Size of what the journey document reads: 100B or 1KB or 10KB or 100KB or 1MB.
 #? compare http 2 HTTP version between client and edge: 1 or 2 or 3.
@@ -416,7 +416,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? up updates off Whether customers are told of changes of their orders, by a notification service: off or on.
 #? up cache none What products and users are read from before the database: none or valkey.
 #? up tracing lean What records the components' spans: the instrument, or OpenTelemetry's SDK: lean or sdk.
-#? up metrics off Whether the components measure what they do, and show it to whoever asks at a port: off or on.
+#? up metrics off Whether the components expose metrics on a port: off or on.
 #? up scale 1 Scale of the generated data, in units of 10,000 users, products and orders, 1 to 100.
 #? up http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? up delay - Delay to inject per component, such as payment:2ms,user:500us.
@@ -434,7 +434,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? manifests admission off Whether edge, gateways and services refuse requests that they cannot answer in time: off or on.
 #? manifests replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? manifests updates off Whether customers are told of changes of their orders, by a notification service: off or on.
-#? manifests metrics off Whether the components measure what they do, and show it to whoever asks at a port: off or on.
+#? manifests metrics off Whether the components expose metrics on a port: off or on.
 #? manifests scale 1 Scale of the generated data, in units of 10,000 users, products and orders, 1 to 100.
 #? manifests delay - Delay to inject per component, such as payment:2ms,user:500us.
 #? manifests hold - Component to keep busy at every Nth request, such as order:20ms/10.
@@ -448,7 +448,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? manifests out - Folder to write into; by default, one in .run/manifests/.
 #? compose topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? compose updates off Whether customers are told of changes of their orders, by a notification service: off or on.
-#? compose metrics off Whether the components measure what they do, and show it to whoever asks at a port: off or on.
+#? compose metrics off Whether the components expose metrics on a port: off or on.
 #? compose scale 1 Scale of the generated data, in units of 10,000 users, products and orders, 1 to 100.
 #? compose seed 1 Seed of the generated data, an integer ≥ 0.
 #? compose out - Folder to write into; by default, the checkout for hybrid, else .run/compose/.

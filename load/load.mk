@@ -28,7 +28,7 @@ bench-generator: .tools/bin/shopload ## Compare the generator's maximum rate wit
 	@cd load && PATH="$$(dirname "$$(command -v $(GO))"):$$PATH" $(GO) run ./bench
 
 .PHONY: bench-link
-bench-link: .tools/bin/shopload ## Measure the emulated network: asked against measured, over each protocol
+bench-link: .tools/bin/shopload ## Measure the emulated network: requested and actual, over each protocol
 	@cd load && $(GO) run ./bench/link
 
 .PHONY: bench-serialisation

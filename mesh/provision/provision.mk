@@ -36,7 +36,7 @@ jaeger_in_place = $(if $(findstring /jaeger-release-,$(realpath .tools/bin/jaege
 	@$(call provide,graphiql)
 
 .PHONY: istio
-istio: .tools/istio.stamp ## Build Istio's programs, which mesh=istio does by itself
+istio: .tools/istio.stamp ## Build Istio's programs, as mesh=istio does
 
 ISTIO_PROGRAMS := $(realpath .tools/bin/istiod .tools/bin/pilot-agent .tools/bin/istioctl)
 .tools/istio.stamp: $(ISTIO_SOURCES) $(if $(filter 3,$(words $(ISTIO_PROGRAMS))),,missing)
@@ -62,17 +62,17 @@ images: ## Build the images with podman or docker, as IMAGE_PREFIX/shop:IMAGE_TA
 	@$(PROVISION) images
 
 .PHONY: audit-dependencies
-audit-dependencies: setup ## Look for known vulnerabilities, licences, leaked secrets; exits with 4 (make: 2) if not all could be asked
+audit-dependencies: setup ## Look for known vulnerabilities, licences, leaked secrets; exits with 4 (make: 2) if a source did not answer
 	@$(PROVISION) audit-dependencies
 
 .PHONY: kube-score
-kube-score: .tools/kube-score.stamp ## Build kube-score, with which make lint then looks at the manifests
+kube-score: .tools/kube-score.stamp ## Build kube-score, which make lint then runs on the manifests
 
 .tools/kube-score.stamp: mesh/kube-score/go.mod mesh/kube-score/go.sum $(if $(realpath .tools/bin/kube-score),,missing)
 	@$(call provide,kube-score)
 
 .PHONY: toxiproxy
-toxiproxy: .tools/toxiproxy.stamp ## Build Toxiproxy, with which make chaos disturbs what passes between components
+toxiproxy: .tools/toxiproxy.stamp ## Build Toxiproxy, which make chaos needs to disturb connections
 
 .tools/toxiproxy.stamp: load/toxiproxy/go.mod load/toxiproxy/go.sum $(if $(realpath .tools/bin/toxiproxy-server),,missing)
 	@$(call provide,toxiproxy)
@@ -86,7 +86,7 @@ lint-prose:
 	@$(PROVISION) prose
 
 .PHONY: prose-baseline
-prose-baseline: ## Lower the number of findings that make lint allows in the project's English, after mending some
+prose-baseline: ## Lower the count of English findings that make lint allows, after fixing some
 	@$(PROVISION) prose-baseline
 
 # It names no index and no address: packages are identified by their hashes, wherever they come from.

@@ -15,17 +15,17 @@ KINDS = {
     ),
     "rtt": (
         "rtt",
-        "Compare topologies at several round-trip times from their customers, and hold the predicted break-even "
-        "distances against the measured ones. Exit code 3 if WRONG.",
+        "Compare topologies at several round-trip times from their customers, and compare the predicted break-even "
+        "distances with the measured ones. Exit code 3 if WRONG.",
     ),
     "rates": (
         "rates",
-        "Compare topologies at several rates: latency and CPU over load, at which rate their order turns round, and "
+        "Compare topologies at several rates: latency and CPU over load, at which rate their ranking flips, and "
         "what is full first. Exit code 3 if WRONG.",
     ),
     "isolate": (
         "isolate",
-        "Take one kind of journey away from beside the others, and hold what they gain against what was predicted. "
+        "Measure how much faster other journeys get without one kind, and compare that with the prediction. "
         "Exit code 3 if WRONG.",
     ),
     "studies": (
@@ -42,18 +42,18 @@ KINDS = {
     ),
     "overload": (
         "overload",
-        "Load topologies with several times what they hold, and say what still works and how soon it is over. "
+        "Load topologies with several times what they hold, and say what still works and how soon they recover. "
         "Exit code 3 if WRONG.",
     ),
-    "connections": ("connections", "Hold open connections, and say how much memory each component has with them."),
+    "connections": ("connections", "Hold open connections, and say how much memory each component uses."),
     "watch": (
         "watch",
-        "Let customers wait for news of their orders, by streams and by polling: how late it is, what waiting costs. "
-        "Exit code 3 if WRONG.",
+        "Let customers wait for news of their orders, by streams and by polling: how late it arrives, what it "
+        "costs. Exit code 3 if WRONG.",
     ),
     "chaos": (
         "chaos",
-        "Put topologies under faults: what fails meanwhile, how soon all is right again, and what the data say. Exit "
+        "Put topologies under faults: what fails, how soon they recover, and whether data were lost. Exit "
         "code 1 if something was lost or doubled, 3 if WRONG.",
     ),
     "soak": (
@@ -67,6 +67,6 @@ KINDS = {
     ),
     "decide": (
         "decide",
-        "Say which topology a comparison speaks for, by channel, network and mix. Exit code 3 if WRONG.",
+        "Say which topology to choose, by channel, network and mix. Exit code 3 if WRONG.",
     ),
 }

@@ -1,4 +1,4 @@
-"""`make isolate topology=graphql`: what others gain if one kind of journey is taken away from beside them."""
+"""`make isolate topology=graphql`: how much faster others get without one kind of journey."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`make rates`: topologies at several rates, and at which of them their order turns round."""
+"""`make rates`: topologies at several rates, and at which of them their ranking flips."""
 
 from __future__ import annotations
 

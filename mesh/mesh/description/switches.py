@@ -190,7 +190,7 @@ class Switches:
     )
     metrics: str = entry(
         "off",
-        choice("Whether the components measure what they do, and show it to whoever asks at a port", "off", "on"),
+        choice("Whether the components expose metrics on a port", "off", "on"),
         layer="components",
         commands=(UP, MANIFESTS, COMPOSE),
     )

@@ -1,4 +1,4 @@
-"""At which distance between customer and edge, or at which rate, the order of two topologies turns round."""
+"""At which distance between customer and edge, or at which rate, the ranking of two topologies flips."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _row(test: Test, grid: Floats, p_corrected: list[float | None]) -> BreakEven
 def _shown(test: Test, grid: Floats, shown: list[bool]) -> list[Stretch]:
     """Distances at which one topology is shown to be faster, as far as the ends of the range that they reach are shown.
 
-    A stretch that reaches neither end counts if it lies between two others of the other topology: the order turns round
+    A stretch that reaches neither end counts if it lies between two others of the other topology: the ranking flips
     twice. Next to one of the same topology it only says that the two curves are close there.
     """
     every = [

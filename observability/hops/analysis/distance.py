@@ -21,7 +21,7 @@ from hops.units import ALL
 _GRID = np.arange(0.0, 201.0)
 """Round-trip times at which medians are compared, ms. Break-evens between two of them are interpolated."""
 _SHOWN = [*range(11), *range(15, 50, 5), *range(50, 201, 10)]
-"""Which of them documents and charts have: more near the edge, where orders turn round and curves are bent."""
+"""Which of them documents and charts have: more near the edge, where rankings flip and curves are bent."""
 _DECIMALS = 3
 """Figures are kept to the microsecond, as files hold many of them."""
 

@@ -28,7 +28,7 @@ from hops.units import ALL
 HEADLINE_METRICS = ("p50", "p99")
 """What a customer usually gets, and what the unlucky one in a hundred gets."""
 MOST_TURNS = 2
-"""Sentences on where the order turns round that stand in front; all others are among those on the whole mix."""
+"""Sentences on where the ranking flips that stand in front; all others are among those on the whole mix."""
 BIG_RATIO = 1.5
 """Least ratio at which a difference is easier to grasp as "so many times as long"."""
 

@@ -1,4 +1,4 @@
-"""At which distance the order of topologies turns round, in sentences."""
+"""At which distance the ranking of topologies flips, in sentences."""
 
 from __future__ import annotations
 

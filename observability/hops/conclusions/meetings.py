@@ -26,8 +26,8 @@ def meeting_sentences(summary: Summary) -> list[str]:
             continue
         of_mean = row["mean_ms"] / mean_ms
         text = (
-            f"In {name}, {share(row['share'])} of all journeys arrived while a {row['met']} was under way and took "
-            f"{figure(row['more']['value'], row['more']['ci95'], 'ms')} longer for it, which makes up "
+            f"In {name}, {share(row['share'])} of all journeys arrived during a {row['met']} request and took "
+            f"{figure(row['more']['value'], row['more']['ci95'], 'ms')} longer, which accounts for "
             f"{share(of_mean, 0)} of the mean."
         )
         sentences.append((of_mean, text))

@@ -22,8 +22,8 @@ def conclusion_elements(view: SummaryView) -> list[Element]:
     if not view.is_alone and refused(view.summary) is None:
         elements.append(
             Text(
-                "Between several names in a cell no difference was shown, and “ahead” is the lead over the nearest "
-                "topology that is shown to be slower.",
+                "Names that share a cell are not distinguishable. “Ahead” is the lead over the nearest topology "
+                "that is shown to be slower.",
                 tone="note",
             )
         )

@@ -27,7 +27,7 @@ _TURNS = frozenset({"from", "up_to", "several"})
 
 
 def break_even_elements(view: SummaryView, distance: Distance) -> list[Element]:
-    """The pairs whose order turns round, and behind a fold all the others."""
+    """The pairs whose ranking flips, and behind a fold all the others."""
     rows = [
         (journey, row)
         for journey in (ALL, *view.journeys)
@@ -45,7 +45,7 @@ def break_even_elements(view: SummaryView, distance: Distance) -> list[Element]:
         else:
             text = f"No pair is shown to change its order{but_untested(pairs)}."
         return [Text(text), Fold("Every pair", [every])]
-    caption = "Where the order turns round: which topology is faster at p50, by round-trip time"
+    caption = "Where the ranking flips: which topology is faster at p50, by round-trip time"
     return [
         break_even_table(view, distance, turning, "break_even_turns", caption),
         Text(
@@ -59,7 +59,7 @@ def break_even_elements(view: SummaryView, distance: Distance) -> list[Element]:
 
 
 def distance_lines(view: SummaryView) -> list[Element]:
-    """The pairs whose order turns round, for a terminal; the report has the rest."""
+    """The pairs whose ranking flips, for a terminal; the report has the rest."""
     if "distance" not in view.summary:
         return []
     return [one for one in break_even_elements(view, view.summary["distance"]) if not isinstance(one, Fold)]

@@ -1,1 +1,1 @@
-"""What other journeys gain if one kind of journey is taken away from beside them."""
+"""How much faster other journeys get without one kind of journey."""

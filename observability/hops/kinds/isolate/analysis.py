@@ -1,4 +1,4 @@
-"""What others gain without a kind of journey beside them: measured by taking it away, predicted from who met it.
+"""How much faster others get without a kind of journey: measured by taking it away, predicted from who met it.
 
 **Measured** is the mean latency as it is minus that in the arm, of the same journeys of the tape in the same block.
 **Predicted** comes from the arm as it is alone: how much longer journeys take that arrive while one of that kind is

@@ -1,4 +1,4 @@
-"""What others gain without a kind of journey beside them, in sentences."""
+"""How much faster others get without a kind of journey, in sentences."""
 
 from __future__ import annotations
 

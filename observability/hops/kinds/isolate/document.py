@@ -1,4 +1,4 @@
-"""What other journeys gain without a kind of journey beside them, in `summary.json`."""
+"""How much faster other journeys get without a kind of journey, in `summary.json`."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def figures_of(measured: Measured) -> Mapping[str, Isolation]:
 
 
 KIND = Kind(
-    "What do other journeys gain without this one beside them, and was it foreseen?",
+    "How much faster do other journeys get without this one, and was that predicted?",
     pairs_of=pairs_of,
     figures_of=figures_of,
     conclusions=section,

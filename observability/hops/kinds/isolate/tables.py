@@ -1,4 +1,4 @@
-"""What others gain without a kind of journey beside them: measured beside predicted."""
+"""How much faster others get without a kind of journey: measured and predicted."""
 
 from __future__ import annotations
 

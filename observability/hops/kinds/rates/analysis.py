@@ -1,6 +1,6 @@
 """What load does to latency and to processors, as measured.
 
-**Where does the order turn round?** The p50 and the mean of each topology, interpolated between the equal rates block
+**Where does the ranking flip?** The p50 and the mean of each topology, interpolated between the equal rates block
 by block, are held against each other as curves over the rate (`hops.analysis.break_even`): with the correction over all
 pairs and journeys, and an interval for the rate at which they cross.
 
@@ -59,7 +59,7 @@ def crossings(
     latencies: Mapping[str, Latencies],
     load: Mapping[str, int],
 ) -> list[Crossing]:
-    """At which rate the order of each pair turns round, for all journeys and for each of them.
+    """At which rate the ranking of each pair flips, for all journeys and for each of them.
 
     Args:
         arms: Of each topology, in the user's order.

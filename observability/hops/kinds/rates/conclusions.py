@@ -15,7 +15,7 @@ _A_SECOND = "journeys a second"
 
 
 def rates_sentences(summary: Summary) -> list[str]:
-    """Who is the fastest at which rate, where the order turns round, and what is full first."""
+    """Who is the fastest at which rate, where the ranking flips, and what is full first."""
     rates = rates_of(summary)
     told = [_fastest(summary), *_turns(rates), _first_full(rates)]
     return [sentence(text) for text in told if text]
@@ -73,11 +73,11 @@ def _turns(rates: Rates) -> list[str]:
     rows = [row for row in rates["crossings"] if row["journey"] == ALL]
     tested = [row for row in rows if row["verdict"] != "unknown"]
     if not tested:
-        return [f"Where the order turns round was {not_tested(row['reason'] for row in rows)}"] if rows else []
+        return [f"Where the ranking flips was {not_tested(row['reason'] for row in rows)}"] if rows else []
     turns = [row for row in tested if row["verdict"] in ("from", "several")]
     if not turns:
         reach = f"up to {rates['equal'][-1]:g} {_A_SECOND}"
-        return [f"No order of two topologies is shown to turn round {reach}{but_untested(rows)}"]
+        return [f"No ranking of two topologies is shown to flip {reach}{but_untested(rows)}"]
     return [f"{row['left']} and {row['right']}, {row['metric']}: {crossing_words(row)}" for row in turns]
 
 

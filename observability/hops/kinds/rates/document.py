@@ -1,4 +1,4 @@
-"""What load did to topologies: where their order turns round, and what is full first."""
+"""What load did to topologies: where their ranking flips, and what is full first."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RateArm(TypedDict):
 
 
 class Crossing(TypedDict):
-    """At which rate the order of two topologies turns round, in one metric of one journey or of `all`.
+    """At which rate the ranking of two topologies flips, in one metric of one journey or of `all`.
 
     `verdict` is as for distances: `from` says that `faster` is shown to be so from the rate `at` on, and the other one
     below it; `up_to` that it is shown up to `ci95[0]`, and nothing beyond; `always` that it is at every rate.

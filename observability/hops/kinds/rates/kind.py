@@ -24,7 +24,7 @@ def pairs_of(run: RunFiles) -> list[tuple[str, str]]:
 
 
 KIND = Kind(
-    "How do latency and cost change with the load, and at which rate does the order of topologies turn round?",
+    "How do latency and cost change with the load, and at which rate does the ranking of topologies flip?",
     pairs_of=pairs_of,
     figures_of=rates_figures,
     conclusions=section,

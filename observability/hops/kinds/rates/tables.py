@@ -23,7 +23,7 @@ def section(view: SummaryView) -> Section:
     elements: list[Element] = [
         Points(rates_sentences(view.summary), tone="conclusions"),
         points_table(view),
-        Heading("At which rate the order turns round"),
+        Heading("At which rate the ranking flips"),
         Text(
             "p50 and mean of all journeys, interpolated between the equal rates in each block. A rate is where two "
             "topologies cross, with its 95 % interval, corrected for all pairs and journeys; an end is open (…) where "
@@ -37,7 +37,7 @@ def section(view: SummaryView) -> Section:
             "Queues are long before that: at 80 % of it, a journey often waits longer than it works."
         ),
         fillings_table(rates),
-        Fold("At which rate the order turns round, by journey", [crossings_table(rates, journeys)]),
+        Fold("At which rate the ranking flips, by journey", [crossings_table(rates, journeys)]),
     ]
     return Section("rates", "What load does", elements)
 

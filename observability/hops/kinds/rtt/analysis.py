@@ -9,7 +9,7 @@ them, does not grow by their mean.
 **Does the model predict what was measured?** It sees the arms at the shortest round-trip time only, and predicts p50 of
 the others. What a block does to measured and predicted alike cancels in their difference.
 
-**Does it predict where the order turns round?** `hops.kinds.rtt.break_even` has that.
+**Does it predict where the ranking flips?** `hops.kinds.rtt.break_even` has that.
 """
 
 from __future__ import annotations

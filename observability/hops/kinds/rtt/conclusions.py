@@ -29,7 +29,7 @@ def rtt_sentences(summary: Summary) -> list[str]:
 
 
 def break_even_sentences(check: DistanceCheck) -> list[str]:
-    """A sentence for each pair and journey whose order turns round, measured or predicted; one if there is none."""
+    """A sentence for each pair and journey whose ranking flips, measured or predicted; one if there is none."""
     rows = check["break_evens"]
     told = [_break_even(row) for row in rows if {"from", "up_to", "several"} & _verdicts(row)]
     if told:
@@ -37,7 +37,7 @@ def break_even_sentences(check: DistanceCheck) -> list[str]:
     if all(_verdicts(row) == {"unknown"} for row in rows):
         return [f"Orders were {not_tested(row['reason'] for row in rows)}."]
     untested = but_untested([row["measured"] for row in rows])
-    return [f"No order is shown to turn round within the measured distances{untested}."]
+    return [f"No ranking is shown to flip within the measured distances{untested}."]
 
 
 def _verdicts(row: BreakEvenCheck) -> set[Turning]:

@@ -1,4 +1,4 @@
-"""How far away the customers are: medians over the round-trip time, and where the order of topologies turns round."""
+"""How far away the customers are: medians over the round-trip time, and where the ranking of topologies flips."""
 
 from __future__ import annotations
 

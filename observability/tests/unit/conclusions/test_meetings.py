@@ -108,7 +108,7 @@ def test_over_the_whole_mix_a_topology_is_told_once():
 @pytest.mark.parametrize(
     ("low", "mean_ms", "told"),
     [
-        (28.0, 3.5, ["In graphql, 11.3 % of all journeys arrived while a bulk_lines was under way and took 31.0 ms "]),
+        (28.0, 3.5, ["In graphql, 11.3 % of all journeys arrived during a bulk_lines request and took 31.0 ms "]),
         (-1.0, 3.5, []),
         (28.0, 0.2, []),
     ],

@@ -1,4 +1,4 @@
-"""Which topology a run speaks for, on made-up runs whose truth is known."""
+"""Which topology to choose after a run, on made-up runs whose truth is known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What others gain without a kind of journey beside them, on made-up experiments whose interference is known."""
+"""How much faster others get without a kind of journey, on made-up experiments whose interference is known."""
 
 from __future__ import annotations
 
