@@ -72,7 +72,7 @@ def up(
         if detach:
             options = ["--topology", topology, "--seed", str(seed), "--monitor", monitor]
             options += [f"--{name}={value}" for name, value in switches.items() if value is not None]
-            _show(start_detached(options, folder), as_json, how_to_stop="make down")
+            show(start_detached(options, folder), as_json, how_to_stop="make down")
             return
         trial = f"up-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}"
         data = Data(chosen.scale, seed)
@@ -92,7 +92,7 @@ def up(
             write_state(folder, state)
             restarts = Restarts(system, say=lambda what: print(what, file=sys.stderr, flush=True))
             try:
-                _show(state, as_json, how_to_stop="Ctrl-C")
+                show(state, as_json, how_to_stop="Ctrl-C")
                 while True:
                     if restarts.look():
                         write_state(folder, replace(state, restarts=dict(restarts.counts)))
@@ -253,14 +253,15 @@ def topologies(as_json: Json = False) -> None:
         typer.echo(json.dumps(about) if as_json else "\n".join(f"{name:17} {about[name]}" for name in about))
 
 
-def _show(state: State, as_json: bool, how_to_stop: str) -> None:
+def show(state: State, as_json: bool, how_to_stop: str) -> None:
+    """Prints what a run that is ready has, and how to stop it."""
     if as_json:
         typer.echo(json.dumps(asdict(state)))
         return
     typer.echo(f"{state.topology} is ready at {state.edge}")
     lines = dict(state.urls)
     if "Jaeger" in lines and not (jaeger_pages(os.environ) or jaeger_has_pages(jaeger(os.environ), os.environ)):
-        lines["Jaeger"] += "  (a list of its last traces; make JAEGER=release setup fetches a Jaeger with its UI)"
+        lines["Jaeger"] += "\n(the last traces; make JAEGER=release setup has Jaeger's UI too)"
     lines |= {"CA certificate": state.ca_certificate} if state.ca_certificate else {}
     lines |= {switch: "\n".join(added) for switch, added in state.additions.items()}
     lines |= {**state.commands, "Logs": state.logs, **_faults(state)}

@@ -55,11 +55,11 @@ PAGES = {Protocol.GRAPHQL: ("GraphiQL", "/graphql"), Protocol.REST: ("Swagger UI
 
 
 UPDATES = {
-    Protocol.GRAPHQL: "subscriptions over WebSockets at /graphql/stream",
-    Protocol.REST: "server-sent events at /v1/orders/ID/events and /v1/users/ID/notifications/events",
-    Protocol.GRPC: "WatchOrder and WatchNotifications of shop.notification.v1.NotificationService",
+    Protocol.GRAPHQL: ["subscriptions over WebSockets at /graphql/stream"],
+    Protocol.REST: ["server-sent events at /v1/orders/ID/events", "and /v1/users/ID/notifications/events"],
+    Protocol.GRPC: ["WatchOrder and WatchNotifications of", "shop.notification.v1.NotificationService"],
 }
-"""How customers watch their orders, by the protocol that they speak."""
+"""How customers watch their orders, in lines, by the protocol that they speak."""
 
 
 class System(Run):
@@ -186,13 +186,13 @@ class System(Run):
         added: dict[str, list[str]] = {}
         if self.topology.has_updates:
             spoken = [name for name in LASTING if name in self.topology.behind_edge]
-            ways = [UPDATES[self.topology.behind_edge[name]] for name in spoken]
+            ways = [line for name in spoken for line in UPDATES[self.topology.behind_edge[name]]]
             added["updates=on"] = ["the notification service; customers watch their orders by", *ways]
         if metrics := self.metrics_urls:
             added["metrics=on"] = [f"{url} ({name})" for name, url in metrics.items()]
         if self._prometheus:
-            rules = f"its alert rules are in {ALERT_RULES.relative_to(ROOT)}"
-            added["monitor=on"] = [f"Prometheus at {self.ports.url(PROMETHEUS)}; {rules}"]
+            rules = f"with the alert rules of {ALERT_RULES.relative_to(ROOT)}"
+            added["monitor=on"] = [f"Prometheus at {self.ports.url(PROMETHEUS)},", rules]
         return added
 
     @property

@@ -17,13 +17,14 @@ import httpx
 import pytest
 import yaml
 
-from mesh.cli import monitored
+from mesh.cli import monitored, show
 from mesh.description.ports import Ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
 from mesh.errors import NotInstalledError, SwitchError
 from mesh.native.system import System
 from mesh.paths import ALERT_RULES, ROOT
+from mesh.supervisor.running_state import State
 
 pytestmark = pytest.mark.integration
 LIMIT_S = 60.0
@@ -243,6 +244,20 @@ def test_without_prometheus_nothing_starts(free_ports: Callable[[], Ports]) -> N
         start({"PATH": "/nowhere"})
     with pytest.raises(NotInstalledError, match="PROMETHEUS_BIN=/nowhere/prometheus is not a program"):
         start({"PROMETHEUS_BIN": "/nowhere/prometheus"})
+
+
+def test_the_banner_says_what_switches_added(free_ports: Callable[[], Ports], capsys: pytest.CaptureFixture) -> None:
+    topology, switches = load_topology("hybrid", updates="on"), parse_switches(metrics="on", updates="on")
+    ports, environ = free_ports(), {"PROMETHEUS_BIN": sys.executable}
+    system = System(topology, switches, ports, "x", environ=environ, monitor=True, interactive=True)
+    state = State("hybrid", {"delay_ms": {}, "abort_share": {}}, {}, {}, "", "", 0.0, additions=system.additions)
+    show(state, as_json=False, how_to_stop="make down")
+    said = capsys.readouterr().out
+    assert re.search(r"updates=on +the notification service", said)
+    assert "/graphql/stream" in said
+    assert f"{ports.url('order-metrics')}/metrics (order)" in said
+    assert re.search(rf"monitor=on +Prometheus at {ports.url('prometheus')}", said)
+    assert System(load_topology("hybrid"), parse_switches(), ports, "x", interactive=True).additions == {}
 
 
 def test_monitoring_means_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
