@@ -1,7 +1,7 @@
 # Made by `make settings` from the options of the commands: do not edit.
 
-SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls istiod canary admission replicas implementation apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think strict
-SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls istiod canary admission replicas implementation apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort edges vus think resume retry strict
+SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls istiod canary admission replicas implementation apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think strict verbose
+SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls istiod canary admission replicas implementation apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort edges vus think resume retry strict verbose
 SETTINGS_ladder := topology steps blocks profile rate seed workload trace payload http resume retry strict
 SETTINGS_rtt := topologies rtts blocks profile rate seed workload edge implementation trace payload http bandwidth resume retry strict
 SETTINGS_rates := topologies rates blocks profile seed workload edge mesh mtls replicas implementation cache trace payload http reuse persisted client_cache resume retry strict
@@ -39,7 +39,7 @@ SETTINGS_up := topology edge plugins tls mesh mtls istiod canary admission repli
 SETTINGS_manifests := topology edge plugins mesh mtls istiod canary admission replicas updates metrics scale delay hold abort namespace storage host collector sampling seed out
 SETTINGS_compose := topology updates metrics scale seed out
 
-SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istiod canary admission replicas implementation apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think strict topologies blocks precision edges resume retry steps rtts rates journey study objective start max users factors capacity ways watchers channel interval duration faults minutes a b threshold allow-wrong out run lateness samples component command protocols experiments draws traces hops sizes pairs kills races attacks seconds rounds surfaces again customers monitor namespace storage host collector sampling
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istiod canary admission replicas implementation apart store updates cache runtime load_nodes trace tracing metrics scale payload http network rtt bandwidth visit connections reuse persisted client_cache delay hold abort vus think strict verbose topologies blocks precision edges resume retry steps rtts rates journey study objective start max users factors capacity ways watchers channel interval duration faults minutes a b threshold allow-wrong out run lateness samples component command protocols experiments draws traces hops sizes pairs kills races attacks seconds rounds surfaces again customers monitor namespace storage host collector sampling
 
 #? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, chaos, rtt.
@@ -82,6 +82,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? bench vus - Run a closed loop with this many virtual users instead of an open loop at a rate.
 #? bench think - Think time between journeys, such as 100ms or 2s; needs vus.
 #? bench strict - Whether exit code 3 is for NOISY runs as well: on, off (default: off, and on where CI=true).
+#? bench verbose off Whether to print every table of the report and each phase: on, off.
 #? compare topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
 #? compare blocks 12 Number of blocks, 1 to 100; each runs every arm once.
 #? compare precision - Run as many blocks as it takes until the 95 % interval of the ratio of any two topologies' p50, over all journeys, reaches no farther than this from the ratio, such as 5%; the first `blocks` decide how many. Exit code 4 if that is more than can be run.
@@ -128,6 +129,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls istio
 #? compare resume - Interrupted experiment to resume: latest, or its name.
 #? compare retry 0 Times to repeat a trial in which a gate fails, 0 to 5.
 #? compare strict - Whether exit code 3 is for NOISY runs as well: on, off (default: off, and on where CI=true).
+#? compare verbose off Whether to print every table of the report and each phase: on, off.
 #? ladder topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? ladder steps - Arms to run, comma-separated: no-edge, edge, sidecars, mtls, istio, untraced, sdk, memory, metrics, updates, cluster, cluster-istio; by default, all that need no cluster.
 #? ladder blocks 8 Number of blocks, 1 to 100; each runs every arm once.

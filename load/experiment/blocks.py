@@ -69,14 +69,21 @@ class Blocks:
     """
 
     def __init__(
-        self, plan: Plan, folder: ResultsFolder, ports: Ports, run: RunTrial, makers: Makers = THE_SHOP
+        self,
+        plan: Plan,
+        folder: ResultsFolder,
+        ports: Ports,
+        run: RunTrial,
+        makers: Makers = THE_SHOP,
+        *,
+        brief: bool = False,
     ) -> None:
         self.plan = plan
         self._folder = folder
         self._ports = ports
         self._run = run
         self._makers = makers
-        self._say = Progress()
+        self._say = Progress(brief=brief)
         self._checked: set[str] = set()
         self._durations_s: list[float] = []
         self._decided: Decided | None = None
@@ -128,7 +135,7 @@ class Blocks:
                 if several:
                     left = (len(trials) - number) * self._trial_s
                     to_wait = f"; {minutes(left)} left{stage}" if left else ""
-                    say(f"trial {number} of {len(trials)} finished: {_verdict(record)}{to_wait}")
+                    say(f"trial {number} of {len(trials)} finished: {_verdict(record)}{to_wait}", keep=True)
                     self._warn_of_noise(record, len(trials))
             self._checked.add(planned.arm.label)
 
@@ -144,7 +151,8 @@ class Blocks:
         self._noisy = None
         self._say(
             f"the first {FIRST_TRIALS} trials are NOISY because of the machine{by}. Ctrl-C keeps what is finished; "
-            "resume=latest retry=1 repeats trials that fail a gate"
+            "resume=latest retry=1 repeats trials that fail a gate",
+            keep=True,
         )
 
     @property
@@ -168,7 +176,11 @@ class Blocks:
         decided = decide({name: latencies_of(side, first) for name, side in sides.items()}, precision, plan.blocks)
         self.plan, self._decided = replace(plan, blocks=decided.blocks(MOST_BLOCKS)), decided
         left_s = (self.plan.blocks - plan.blocks) * len(plan.arms) * self._trial_s
-        self._say(decision_sentence(decided) + (f", {minutes(left_s)} left" if left_s else ""))
+        self._say(decision_sentence(decided) + (f", {minutes(left_s)} left" if left_s else ""), keep=True)
+
+    def clear_line(self) -> None:
+        """Clears the line of a terminal that says what is going on."""
+        self._say.clear()
 
     def gather(self) -> None:
         """Puts the rows of all trials together, and writes what the run was made of."""

@@ -53,6 +53,7 @@ def run_plan(
     retry: int = 0,
     run: RunTrial = run_trial,
     makers: Makers = THE_SHOP,
+    brief: bool = False,
 ) -> tuple[Summary, Path]:
     """Runs every trial of a plan that is not finished yet, then computes and publishes the results.
 
@@ -71,7 +72,7 @@ def run_plan(
         path = folder.publish()
         return cast("Summary", read_document(path / SUMMARY)), path
 
-    return run_trials(plan, folder, ports, conclude=conclude, retry=retry, run=run, makers=makers)
+    return run_trials(plan, folder, ports, conclude=conclude, retry=retry, run=run, makers=makers, brief=brief)
 
 
 def run_trials(
@@ -83,6 +84,7 @@ def run_trials(
     retry: int = 0,
     run: RunTrial = run_trial,
     makers: Makers = THE_SHOP,
+    brief: bool = False,
 ) -> T:
     """Runs every trial of a plan that is not finished yet, puts their rows together, and draws a conclusion from them.
 
@@ -94,6 +96,7 @@ def run_trials(
         retry: How often a trial in which a gate fails is repeated; every attempt is kept, the last one counts.
         run: Runs one trial.
         makers: What makes that which the trials need.
+        brief: Whether to say little of what is going on.
 
     Returns:
         The conclusion.
@@ -104,11 +107,15 @@ def run_trials(
     """
     blocks = None
     try:
-        blocks = Blocks(plan, folder, ports, run, makers)
+        blocks = Blocks(plan, folder, ports, run, makers, brief=brief)
         blocks.run_all(retry)
         blocks.gather()
-        return conclude()
+        concluded = conclude()
+        blocks.clear_line()
+        return concluded
     except BaseException:
+        if blocks:
+            blocks.clear_line()
         kept = folder.set_aside()
         if kept is not None:
             print(_what_is_left(blocks.plan if blocks else plan, kept), file=sys.stderr)

@@ -39,7 +39,7 @@ MOST_RETRIES = 5
 #: Exit code of a run that ended well, without the precision that it was asked for.
 TOO_WIDE = 4
 #: What may stand beside `resume`: everything else is as the experiment began.
-_BESIDE_RESUME = ("resume", "retry", "strict", "as_json")
+_BESIDE_RESUME = ("resume", "retry", "strict", "verbose", "as_json")
 
 Blocks = Annotated[str, typer.Option(help=f"Number of blocks, 1 to {MOST_BLOCKS}; each runs every arm once.")]
 Precision = Annotated[
@@ -100,7 +100,7 @@ class Common:
 
 
 def experiment(
-    kind: str, *, blocks: str, profile: str = "compare", some: Sequence[str] = ("rate",)
+    kind: str, *, blocks: str, profile: str = "compare", some: Sequence[str] = ("rate",), brief: bool = False
 ) -> Callable[[Callable[..., Plan]], Callable[..., None]]:
     """Makes the command of a kind of experiment from the function that makes its plan.
 
@@ -112,6 +112,7 @@ def experiment(
         blocks: Number of blocks unless the user gives one.
         profile: Profile unless the user gives one.
         some: Which it has of the options that only some have: `rate`, `precision`.
+        brief: Whether it shows the main figures only, unless `verbose` is on.
     """
     every = {
         "blocks": (Blocks, blocks),
@@ -122,16 +123,29 @@ def experiment(
         "workload": (options.Workload, "default"),
     }
     common = {name: of for name, of in every.items() if name not in ("precision", "rate") or name in some}
-    last = {"resume": (Resume, ""), "retry": (Retry, "0"), "strict": (options.Strict, None), "as_json": (Json, False)}
+    brief_option = {"verbose": (options.Verbose, "off")} if brief else {}
+    last = {
+        "resume": (Resume, ""),
+        "retry": (Retry, "0"),
+        "strict": (options.Strict, None),
+        **brief_option,
+        "as_json": (Json, False),
+    }
 
     def decorate(plan_of: Callable[..., Plan]) -> Callable[..., None]:
         @wraps(plan_of)
         def command(
-            given: typer.Context, resume: str, retry: str, strict: str | None, as_json: bool, **chosen: Any
+            given: typer.Context,
+            resume: str,
+            retry: str,
+            strict: str | None,
+            as_json: bool,
+            verbose: str = "on",
+            **chosen: Any,
         ) -> None:
             with options.reported_errors():
                 repeats, is_strict = whole_number("retry", retry, 0, MOST_RETRIES), options.is_strict(strict)
-                look = Preflight()
+                look, in_brief = Preflight(), not options.is_on("verbose", verbose)
                 if resume:
                     refuse_beside_resume(given)
                     look.end()
@@ -142,7 +156,7 @@ def experiment(
                     plan = plan_of(common=Common(kind, **{name: chosen.pop(name) for name in common}), **chosen)
                     look.end(announcement(plan))
                     folder = begin(plan, RESULTS)
-                _carry_out(plan, folder, retry=repeats, strict=is_strict, as_json=as_json)
+                _carry_out(plan, folder, retry=repeats, strict=is_strict, as_json=as_json, brief=in_brief)
 
         own = inspect.signature(plan_of, eval_str=True).parameters.values()
         parameters = [inspect.Parameter("given", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
@@ -161,15 +175,22 @@ def _parameters(of: dict[str, tuple[Any, Any]]) -> list[inspect.Parameter]:
     ]
 
 
-def _carry_out(plan: Plan, folder: ResultsFolder, *, retry: int, strict: bool, as_json: bool) -> None:
-    summary, path = run_plan(plan, folder, load_ports(os.environ), retry=retry)
-    show(summary, path, strict=strict, as_json=as_json)
+def _carry_out(plan: Plan, folder: ResultsFolder, *, retry: int, strict: bool, as_json: bool, brief: bool) -> None:
+    summary, path = run_plan(plan, folder, load_ports(os.environ), retry=retry, brief=brief)
+    show(summary, path, strict=strict, as_json=as_json, brief=brief)
 
 
-def show(summary: Summary, path: Path, *, strict: bool, as_json: bool) -> None:
+def show(summary: Summary, path: Path, *, strict: bool, as_json: bool, brief: bool = False) -> None:
     """Shows what a run found, or its summary as it is, and ends the program by its verdict, or if it is too wide."""
     if as_json:
         options.print_file(path / SUMMARY)
+    elif brief:
+        from hops.terminal.brief import brief as main_figures
+
+        out = options.console()
+        out.print(main_figures(summary))
+        options.print_links(out, path)
+        out.print("Decide:  make decide   (verbose=on prints all tables of the report)")
     else:
         out = options.console()
         out.print(shown(summary))
@@ -178,7 +199,7 @@ def show(summary: Summary, path: Path, *, strict: bool, as_json: bool) -> None:
         options.print_places(out, path)
     from hops.conclusions.notes import verdict_sentence
 
-    options.end(summary["verdict"], strict=strict, why=verdict_sentence(summary))
+    options.end(summary["verdict"], strict=strict, why="" if brief else verdict_sentence(summary))
     if too_wide(summary):
         raise SystemExit(TOO_WIDE)
 

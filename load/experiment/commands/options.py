@@ -11,6 +11,8 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.style import Style
+from rich.text import Text
 
 from experiment.errors import UsageError
 from experiment.progress import shown
@@ -46,6 +48,7 @@ Strict = Annotated[
     str | None,
     typer.Option(help="Whether exit code 3 is for NOISY runs as well: on, off (default: off, and on where CI=true)."),
 ]
+Verbose = Annotated[str, typer.Option(help="Whether to print every table of the report and each phase: on, off.")]
 RunName = Annotated[str, typer.Option(help="Run: latest, the name of a folder in results/, or a path.")]
 
 
@@ -82,6 +85,13 @@ def print_seconds(out: Console, folder: Path) -> None:
     trials, manifest = read_document(folder / TRIALS)["trials"], read_document(folder / MANIFEST)
     table = seconds_table(trials, manifest["profile"])
     out.print(rendered(elements_of_compared([table], "topology" if is_of_the_shop(manifest) else TARGET)))
+
+
+def print_links(out: Console, folder: Path) -> None:
+    """Says where a run's report is: a link on a terminal, and its address elsewhere."""
+    page = (folder / "report.html").resolve()
+    place = Text(shown(page), Style(link=page.as_uri())) if out.is_terminal else Text(page.as_uri())
+    out.print(Text.assemble("Report:  ", place), soft_wrap=True)
 
 
 def print_places(out: Console, folder: Path) -> None:

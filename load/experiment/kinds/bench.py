@@ -38,10 +38,12 @@ def command(
     vus: options.Vus = None,
     think: options.Think = None,
     strict: options.Strict = None,
+    verbose: options.Verbose = "off",
     as_json: Json = False,
 ) -> None:
     """The command `bench`; `experiment.cli` has its help."""
     with options.reported_errors():
+        is_verbose = options.is_on("verbose", verbose)
         look, is_strict, file = Preflight(), options.is_strict(strict), workload_file(workload)
         chosen = parse_switches(channel_networks(file), **switches)
         measured = load_topology(topology, updates=chosen.updates)
@@ -61,16 +63,27 @@ def command(
         from experiment.runner import begin, run_plan
 
         look.end([f"One trial of {measured.name}, {minutes(expected_s(plan))}. Leave the machine idle until then."])
-        summary, folder = run_plan(plan, begin(plan, RESULTS), load_ports(os.environ))
+        summary, folder = run_plan(plan, begin(plan, RESULTS), load_ports(os.environ), brief=not is_verbose)
         if as_json:
             from hops.run.files import SUMMARY
 
             options.print_file(folder / SUMMARY)
-        else:
+        elif is_verbose:
             _show(summary, folder)
+        else:
+            _show_brief(summary, folder)
         from hops.conclusions.notes import verdict_sentence
 
-        options.end(summary["verdict"], strict=is_strict, why=verdict_sentence(summary))
+        options.end(summary["verdict"], strict=is_strict, why=verdict_sentence(summary) if is_verbose else "")
+
+
+def _show_brief(summary: Summary, folder: Path) -> None:
+    from hops.terminal.brief import brief
+
+    out = options.console()
+    out.print(brief(summary))
+    options.print_links(out, folder)
+    out.print("Traces:  make trace    (verbose=on prints all tables of the report)")
 
 
 def _show(summary: Summary, folder: Path) -> None:

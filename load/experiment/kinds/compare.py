@@ -22,7 +22,7 @@ KIND = "compare"
 NO_EDGE = "none"
 
 
-@in_blocks.experiment(KIND, blocks="12", some=("precision", "rate"))
+@in_blocks.experiment(KIND, blocks="12", some=("precision", "rate"), brief=True)
 def command(
     *,
     topologies: options.Topologies = options.COMPARED,

@@ -14,7 +14,7 @@ import (
 
 const (
 	terminalInterval = time.Second
-	logInterval      = 5 * time.Second
+	logInterval      = 20 * time.Second
 )
 
 // Line prints a line of progress now and then: in place on a terminal, as lines of a log elsewhere.
@@ -73,13 +73,13 @@ func (l *Line) Set(sent, failed int64) {
 	l.failed.Store(failed)
 }
 
-// Stop prints the last state and ends.
+// Stop prints the last state, or clears the line of a terminal, and ends.
 func (l *Line) Stop() {
 	close(l.quit)
 	l.done.Wait()
 	l.print()
 	if l.terminal {
-		fmt.Fprintln(l.out)
+		fmt.Fprint(l.out, "\r\x1b[K") // what ran says what came of it
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A log gets whole lines; a terminal gets one line that is written over and ended once.
+// A log gets whole lines; a terminal gets one line that is renewed, and cleared at the end.
 func TestLines(t *testing.T) {
 	for _, terminal := range []bool{false, true} {
 		var out bytes.Buffer
@@ -19,8 +19,11 @@ func TestLines(t *testing.T) {
 		if !strings.Contains(text, "replay: 50 of 200 journeys sent, 3 failed, 1m0s left") {
 			t.Errorf("terminal %v: %q", terminal, text)
 		}
-		if lines := strings.Count(text, "\n"); (lines == 1) != terminal {
+		if lines := strings.Count(text, "\n"); (lines == 0) != terminal {
 			t.Errorf("terminal %v: %d lines", terminal, lines)
+		}
+		if strings.HasSuffix(text, "\r\x1b[K") != terminal {
+			t.Errorf("terminal %v: ends with %q", terminal, text)
 		}
 	}
 }

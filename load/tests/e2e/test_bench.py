@@ -17,7 +17,7 @@ def two_runs(terminal) -> list[Path]:
     """Two benches of the same tape."""
     folders = []
     for _ in range(2):
-        done = terminal.make("topology=hybrid", "profile=smoke", "seed=7", "bench")
+        done = terminal.make("topology=hybrid", "profile=smoke", "seed=7", "verbose=on", "bench")
         assert "hop budgets of checkout" in done.stdout, done.stderr
         assert any(verdict in done.stdout for verdict in ("VALID", "NOISY", "WRONG"))
         folder = terminal.latest()

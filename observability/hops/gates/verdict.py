@@ -11,8 +11,7 @@ from hops.run.documents.gate import NOISY, VALID, WRONG, Gate, SummaryGate, Verd
 _FROM_GOOD_TO_BAD: tuple[Verdict, ...] = (VALID, NOISY, WRONG)
 MEANING = {
     VALID: "every gate holds",
-    NOISY: "only gates about the machine fail: answers and budgets are right, but latencies may be too high and small "
-    "differences may be chance",
+    NOISY: "answers and budgets are right, but latencies may be too high, and small differences may be chance",
     WRONG: "do not rely on these figures",
 }
 """What a verdict says about the figures."""

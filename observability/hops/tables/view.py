@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from hops.conclusions.wording import mark_lines
 from hops.elements.table import Cell, Column, words
 from hops.run.documents.difference import HopDifference
 from hops.run.documents.summary import Summary
@@ -83,5 +84,9 @@ class SummaryView:
         return sorted(rows, key=lambda row: (row["journey"] == ALL, row["journey"]))
 
     def titled(self, caption: str) -> str:
-        """A caption, marked if the figures below it are of a closed loop."""
-        return caption if self.summary["mode"] == "open" else f"Closed loop: {caption[0].lower()}{caption[1:]}"
+        """A caption, behind the verdict unless it is VALID, and marked if the figures are of a closed loop."""
+        closed = self.summary["mode"] != "open"
+        (text,) = mark_lines(
+            self.summary["verdict"], [f"Closed loop: {caption[0].lower()}{caption[1:]}" if closed else caption]
+        )
+        return text

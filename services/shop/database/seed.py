@@ -82,12 +82,10 @@ def _build(admin: psycopg.Connection, admin_url: str, name: str, *, building: st
         ).format(temporary)
     )
     url = make_conninfo(admin_url, dbname=building)
-    for migration in migrate(url):
-        _say(f"  applied {migration}")
+    migrate(url)
     with closing(psycopg.connect(url, autocommit=True)) as connection:
         for table in [*SeededShop(seed, scale).tables(), documents_table(seed)]:
             copy_table(connection, table)
-            _say(f"  {table.count:>9,} rows in {table.name}, {time.monotonic() - started:.1f} s")
         _advance_sequences(connection)
         # What the audit compares a trial with.
         connection.execute("CREATE TABLE shop_audit.seeded AS SELECT max(id) AS last_order_id FROM shop_order.orders")

@@ -191,7 +191,7 @@ def test_the_first_sentence_of_a_noisy_run_says_so_and_no_other_one():
     assert len(others) > 4
     assert not any("NOISY" in text for text in others)
     assert verdict_sentence(summary).startswith(
-        "NOISY: CPU steal. 2 of 2 trials fail a gate: only gates about the machine"
+        "NOISY: CPU steal. 2 of 2 trials fail a gate: answers and budgets are right"
     )
 
 

@@ -117,8 +117,8 @@ def test_a_noisy_run_says_so_where_a_reader_looks(noisy: Path) -> None:
     assert head.startswith("# NOISY: ")
     assert "\nNOISY: CPU steal. 1 of 6 trials fails a gate" in head
     said = {section.partition("\n")[0]: section.count("NOISY") for section in sections}
-    assert {title for title, count in said.items() if count} == {"What this run says", "Can it be trusted?"}
-    assert said["What this run says"] == 1
+    # once where the reader begins, in the caption of each table of figures, and where the gates are
+    assert all(said[title] for title in ("What this run says", "Latency of each journey", "Can it be trusted?"))
     assert len(re.findall("<li>NOISY", text)) == 2  # the first conclusion, and the trial
 
 

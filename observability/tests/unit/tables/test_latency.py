@@ -61,7 +61,7 @@ def untested_row(metric: str, reason: str, journey: str = "browse") -> dict[str,
 def test_what_was_not_tested_shows_no_difference_and_is_said_with_its_reason(
     rows: list[dict[str, Any]], sentences: list[str]
 ) -> None:
-    view = SummaryView({"mode": "open", "topologies": {}, "comparisons": rows})  # type: ignore[typeddict-item]
+    view = SummaryView({"mode": "open", "verdict": "VALID", "topologies": {}, "comparisons": rows})  # type: ignore[typeddict-item]
     elements = shown_differences(view)
     assert [element.text for element in elements if isinstance(element, Text)] == sentences
     tables = [element for element in elements if isinstance(element, Table)]

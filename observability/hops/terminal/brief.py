@@ -1,0 +1,161 @@
+"""The main figures of a bench or a comparison in few lines of a terminal; the report has the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from rich.console import Group, RenderableType
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from hops.conclusions.comparison import grouped_conclusions
+from hops.conclusions.notes import verdict_sentence
+from hops.conclusions.wording import plural, programs_text
+from hops.elements import numbers
+from hops.elements.renamed import elements_of_compared
+from hops.elements.table import Cell, Column, Table, number, whole, words
+from hops.gates.limits import gate_failure, kind_of
+from hops.run.documents.gate import Gate
+from hops.run.documents.summary import Summary
+from hops.run.switches import mesh_text, replicas_text
+from hops.tables.budget import MEAN, P99_BAND, band_name, by_group, parts_cell
+from hops.tables.conclusion import fastest_table
+from hops.tables.latency import percentile
+from hops.tables.view import SummaryView
+from hops.units import ALL
+
+MAX_JOURNEYS = 9
+MAX_PARTS = 6
+MAX_TOPOLOGIES = 5
+MAX_FAILURES = 3
+"""Rows, columns and reasons that are shown; the report has all."""
+
+
+def brief(summary: Summary) -> Group:
+    """The verdict, the answer in a sentence, latencies, the budget of the mix, and gates that fail.
+
+    Args:
+        summary: A summary as in `summary.json`.
+    """
+    view = SummaryView(summary)
+    compared = summary.get("compared", "topology")
+    tables = elements_of_compared(list(_tables(view)), compared)
+    return Group(
+        *_sentences(view),
+        *(part for table in tables if isinstance(table, Table) for part in _compact(table)),
+        *map(Text, _failing(summary)),
+    )
+
+
+def _sentences(view: SummaryView) -> Iterator[Text]:
+    summary = view.summary
+    yield Text(verdict_sentence(summary), "bold")
+    for name, text in (("Mesh", mesh_text(summary["switches"])), ("Replicas", replicas_text(summary["switches"]))):
+        if text:
+            yield Text(f"{name}: {text}.")
+    yield from map(Text, grouped_conclusions(summary).headline)
+
+
+def _tables(view: SummaryView) -> Iterator[Table]:
+    if len(view.topologies) == 1:
+        (name,) = view.topologies
+        journeys = [*view.journeys[:MAX_JOURNEYS], ALL]
+        left_out = len(view.journeys) - MAX_JOURNEYS
+        more = f" ({left_out} journeys are in the report)" if left_out > 0 else ""
+        yield _latencies(view, f"Latency, ms, with 95 % intervals{more}", [(one, name, one) for one in journeys])
+        yield from _parts(view, name)
+        return
+    names = view.topologies[:MAX_TOPOLOGIES]
+    left_out = len(view.topologies) - MAX_TOPOLOGIES
+    more = f" ({left_out} topologies are in the report)" if left_out > 0 else ""
+    caption = f"Latency of the mix, ms, with 95 % intervals{more}"
+    yield _latencies(view, caption, [(name, name, ALL) for name in names])
+    if not view.is_alone and len(view.journeys) <= MAX_JOURNEYS:
+        table = fastest_table(view)
+        kept = [at for at, column in enumerate(table.columns) if not column.spare]
+        rows = [[row[at] for at in kept] for row in table.rows[: len(view.journeys)]]
+        yield replace(table, columns=[table.columns[at] for at in kept], rows=rows, totals=0)
+    yield from _groups(view, names)
+
+
+def _latencies(view: SummaryView, caption: str, rows: Iterable[tuple[str, str, str]]) -> Table:
+    columns = [Column("", numeric=False), Column("journeys"), Column("p50"), Column("p99"), Column("failed")]
+    cells = [
+        [
+            words(title),
+            whole(cell["count"]),
+            percentile(cell, "p50"),
+            percentile(cell, "p99"),
+            whole(sum(cell["errors"].values())),
+        ]
+        for title, name, journey in rows
+        if (cell := view.cell(name, journey)) is not None
+    ]
+    return Table("latency", view.titled(caption), columns, cells)
+
+
+def _parts(view: SummaryView, name: str) -> Iterator[Table]:
+    cell = view.cell(name, ALL)
+    if cell is None or not cell["traces"]:
+        return
+    mean, tail = (cell["budget_ms"].get(band, {}) for band in (MEAN, P99_BAND))
+    parts = sorted(mean, key=lambda part: (-mean[part], part))
+    rest = [*parts[MAX_PARTS:], *(part for part in tail if part not in mean)]
+    lines = [(part, [part]) for part in parts[:MAX_PARTS]] + (
+        [(f"{plural(len(rest), 'smaller part')}", rest)] if rest else []
+    )
+    total = sum(mean.values()) or 1.0
+    rows = [[words(title), *_amounts(mean, tail, of, total)] for title, of in lines]
+    rows.append([words("adds up to"), number(total), words(""), number(sum(tail.values()))])
+    columns = [Column("", numeric=False), Column(MEAN), Column("share"), Column(band_name(P99_BAND, cell["traces"]))]
+    yield Table("budget", view.titled("Hop budget of the mix, ms"), columns, rows)
+
+
+def _amounts(mean: Mapping[str, float], tail: Mapping[str, float], parts: list[str], total: float) -> list[Cell]:
+    of_mean = parts_cell(mean, parts, bar=False)
+    share = Cell(numbers.share(sum(mean.get(part, 0.0) for part in parts) / total))
+    return [of_mean, share, parts_cell(tail, parts, bar=False)]
+
+
+def _groups(view: SummaryView, names: Sequence[str]) -> Iterator[Table]:
+    cells = [(name, view.cell(name, ALL)) for name in names]
+    budgets = {name: by_group(cell["budget_ms"].get(MEAN, {})) for name, cell in cells if cell and cell["traces"]}
+    if not budgets:
+        return
+    largest = {group: max(of.get(group, 0.0) for of in budgets.values()) for of in budgets.values() for group in of}
+    shown = sorted(largest, key=lambda group: -largest[group])[:MAX_PARTS]
+    rest = [group for group in largest if group not in shown]
+    lines = [(group, [group]) for group in shown] + ([(f"{plural(len(rest), 'smaller group')}", rest)] if rest else [])
+    rows = [[words(title), *(parts_cell(of, groups, bar=False) for of in budgets.values())] for title, groups in lines]
+    rows.append([words("adds up to"), *(number(sum(of.values())) for of in budgets.values())])
+    columns = [Column("", numeric=False), *map(Column, budgets)]
+    yield Table("budget", view.titled("Hop budget of the mix by group, means, ms"), columns, rows)
+
+
+def _failing(summary: Summary) -> Iterator[str]:
+    failing = [gate for gate in summary["gates"] if not gate["ok"]]
+    yield from (_failure(summary, gate) for gate in failing)
+    for row in summary.get("failures", [])[:MAX_FAILURES]:
+        counted = f"{row['count']:,} {row['outcome'].replace('_', ' ')}"
+        yield f"- {counted}, {row['topology']}, {row['journey']}: {row['reason']}"
+    yield from dict.fromkeys(f"To do: {remedy}" for gate in failing if (remedy := kind_of(gate["name"]).remedy))
+
+
+def _failure(summary: Summary, gate: Gate) -> str:
+    programs = summary.get("programs", []) if gate["name"] == "other_cores" else []
+    by = f": {programs_text(programs)}" if programs else ""
+    return f"- {kind_of(gate['name']).fails}: {gate_failure(gate)}{by}."
+
+
+def _compact(table: Table) -> Iterator[RenderableType]:
+    """A table without rules and blank lines, each interval behind its figure."""
+    drawn = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in table.columns:
+        drawn.add_column(Text(column.name, "bold"), justify="right" if column.numeric else "left", overflow="fold")
+    for row in table.rows:
+        texts = (f"{cell.text} ({cell.interval})" if cell.interval else cell.text for cell in row)
+        drawn.add_row(*map(Text, texts))
+    yield Text()
+    yield Text(table.caption, "bold")
+    yield drawn

@@ -1,0 +1,93 @@
+"""A bench and a comparison in few lines of a terminal of 80 columns."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hops.kinds import analyse, make_report
+from hops.run.documents.gate import NOISY, VALID, WRONG
+from hops.run.documents.summary import Summary
+from hops.run.files import read_run
+from hops.synthetic.run import Noise, write_generated_run
+from hops.terminal.brief import brief
+from hops.terminal.console import terminal
+
+from ..report.pages import page_of
+
+MAX_LINES = 36
+"""Four more are the links, and the line that says that the run is finished."""
+FOUR = ("rest", "graphql", "grpc", "hybrid")
+RUNS: dict[str, dict[str, Any]] = {
+    "bench": {"topologies": ("hybrid",), "blocks": 1},
+    "noisy bench": {"topologies": ("hybrid",), "blocks": 1, "failing": {(1, "hybrid"): "steal_share"}},
+    "comparison": {"topologies": FOUR, "blocks": 3},
+    "noisy comparison": {"topologies": FOUR, "blocks": 3, "failing": {(2, "rest"): "steal_share"}},
+    "wrong comparison": {"topologies": FOUR[:2], "blocks": 3, "failing": {(2, "rest"): "parity"}},
+}
+
+
+@pytest.fixture(scope="module", params=RUNS)
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    calm = Noise(sigma=0.2, block=0.01, trial=0.01)
+    path = tmp_path_factory.mktemp("run") / "run"
+    return write_generated_run(path, noise=calm, journeys_per_trial=400, **RUNS[request.param])
+
+
+@pytest.fixture(scope="module")
+def summary(folder: Path) -> Summary:
+    return analyse(read_run(folder), name="run")
+
+
+def print_brief(summary: Summary, width: int = 80) -> str:
+    out = io.StringIO()
+    terminal(out, width=width).print(brief(summary))
+    return out.getvalue()
+
+
+def test_it_has_few_lines_and_fits(summary: Summary) -> None:
+    lines = print_brief(summary).splitlines()
+    assert len(lines) <= MAX_LINES
+    assert max(map(len, lines)) <= 80
+
+
+def test_it_has_verdict_answer_latencies_and_budget(summary: Summary) -> None:
+    text = print_brief(summary)
+    assert text.startswith(f"{summary['verdict']}: ")
+    for words in ("Latency", "p50", "p99", "udget of the mix", "adds up to", *summary["topologies"]):
+        assert words in text
+    assert re.search(r"\d \([\d.]+ to [\d.…]+\)", text)  # a figure and its interval
+
+
+def test_figures_that_are_not_valid_have_the_word_next_to_them(summary: Summary) -> None:
+    captions = [line for line in print_brief(summary).splitlines() if "Latency" in line or "budget of the mix" in line]
+    assert len(captions) >= 2
+    for caption in captions:
+        assert caption.startswith(f"{summary['verdict']}: ") == (summary["verdict"] != VALID)
+    if summary["verdict"] == NOISY:
+        assert "- NOISY: CPU steal: " in print_brief(summary)
+        assert "To do: Close other programs" in print_brief(summary)
+    if summary["verdict"] == WRONG:
+        assert "- WRONG: answers that differ" in print_brief(summary)
+
+
+def test_programs_that_disturbed_a_run_are_named(summary: Summary) -> None:
+    gate = {"name": "other_cores", "value": 0.5, "limit": 0.25, "ok": False, "verdict": NOISY}
+    programs = [{"name": "cc1", "pid": 12, "cores": 0.5}]
+    disturbed: Any = {**summary, "gates": [gate], "programs": programs, "verdict": NOISY}
+    flat = " ".join(print_brief(disturbed).split())
+    assert "CPU of other programs: 0.500 cores, not below 0.25 cores: cc1 (pid 12) 0.50 cores." in flat
+
+
+def test_the_report_has_every_figure(folder: Path, summary: Summary) -> None:
+    make_report(folder)
+    # sums and shares are on the page as bars
+    lines = [line for line in print_brief(summary, 400).splitlines() if "smaller" not in line]
+    figures = set(re.findall(r"\d[\d.,]*\d(?! %)\b", "\n".join(lines)))
+    text = page_of(folder).text
+    assert len(figures) > 30
+    assert {figure for figure in figures if figure not in text} <= {str(number) for number in range(100)}
