@@ -68,9 +68,9 @@ def command(
         elsewhere = [name for name in ("DATABASE_URL", "CACHE_URL") if os.environ.get(name)]
         if elsewhere:
             raise UsageError(f"{' and '.join(elsewhere)}: faults strike stores of the run's own; leave it out")
-        look.end()
         if resume:
             refuse_beside_resume(given)
+            look.end()
             folder, plan = take_up(RESULTS, resume, KIND)
         else:
             common = Common(KIND, blocks=blocks, profile=KIND, seed=seed, workload=workload, rate=rate)
@@ -81,6 +81,7 @@ def command(
                 for kind, needed in lacking(in_cluster=in_cluster).items():
                     typer.echo(f"LEFT OUT: {kind}, which needs {needed}.", err=True)
             plan = with_long_loads(common.plan(KIND, arms_of_faults(topologies, faults, switches)))
+            look.end()
             folder = begin(plan, RESULTS)
         typer.echo(
             f"{plural(len(plan.trials()), 'fault')} of {', '.join(_topologies(plan))}, in random order, "

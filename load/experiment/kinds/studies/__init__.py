@@ -8,6 +8,7 @@ import typer
 
 from experiment.arguments import checked_seed, profile_of, whole_number
 from experiment.commands import in_blocks, options
+from experiment.commands.preflight import Preflight
 from experiment.kinds.studies.arms import PROFILES, study_plan
 from experiment.kinds.studies.in_turn import InTurn
 from experiment.kinds.studies.study import all_studies, studies_named
@@ -38,13 +39,17 @@ def command(
 ) -> None:
     """The command `studies`; `experiment.cli` has its help."""
     with options.reported_errors():
+        look = Preflight()
         repeats, is_strict = whole_number("retry", retry, 0, in_blocks.MOST_RETRIES), options.is_strict(strict)
         if resume:
             in_blocks.refuse_beside_resume(given)
+            look.end()
             in_turn = InTurn.take_up(resume)
         else:
             chosen = profile_of(PROFILES, profile)
             count = whole_number("blocks", blocks, 1, MOST_BLOCKS) if blocks else chosen.blocks
             numbered = checked_seed(seed)
-            in_turn = InTurn.begin([study_plan(one, chosen, count, numbered) for one in studies_named(study)])
+            plans = [study_plan(one, chosen, count, numbered) for one in studies_named(study)]
+            look.end()
+            in_turn = InTurn.begin(plans)
         in_turn.run(retry=repeats, strict=is_strict, as_json=as_json)
