@@ -124,6 +124,10 @@ conformance: setup ## Check that a component in another language behaves like ou
 report: setup ## Rebuild a run's summary, report.html, report.md and csv/ from its files
 	@$(RUN) -m experiment report $(options)
 
+.PHONY: picture
+picture: $(ENVIRONMENT) ## Draw the README's picture, docs/example/answer.svg, from the example comparison's report.md
+	@$(RUN) -m hops picture docs/example
+
 .PHONY: trace
 trace: setup ## Print a run's exemplar traces (nearest to p50 and p99) and serve them in Jaeger
 	@$(RUN) -m experiment trace $(options) $(if $(filter no,$(wait)),--no-wait)
