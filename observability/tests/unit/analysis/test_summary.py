@@ -40,7 +40,7 @@ def summary(run):
 def test_every_key_is_there_and_every_figure_is_a_number(summary):
     assert set(summary) == set(Summary.__required_keys__) | {"distance", "in_use", "meetings"}
     json.dumps(summary, allow_nan=False)
-    assert (summary["kind"], summary["blocks"], summary["valid"]) == ("compare", 3, True)
+    assert (summary["kind"], summary["blocks"], summary["verdict"]) == ("compare", 3, "VALID")
     assert len(summary["verdicts"]) == 6 + 3
 
 
