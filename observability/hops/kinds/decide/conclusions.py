@@ -70,7 +70,7 @@ def _to_turn(turn: Shrinking) -> str:
     if turn["enough"]:
         more = f"{more} more than in {turn['quickest']}"
         return f"{other} takes {by} longer, and would win if {where}, {more}, shrank by that"
-    return f"{other} takes {by} longer, and no hop alone would turn that round: the largest is {where}, {more}"
+    return f"{other} takes {by} longer, and no hop alone would flip that ranking: the largest is {where}, {more}"
 
 
 def _cheapest(ranking: Ranking, numbers: Mapping[str, str]) -> str:

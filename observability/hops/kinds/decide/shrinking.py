@@ -31,7 +31,7 @@ class Shrinking(TypedDict):
     `by_ms` is how far `topology`, the nearest that is shown to be slower, is behind `quickest` at p50. `part` is the
     part of the hop budget of which its mean traces spend most more than those of the fastest, and `more_ms` is how
     much more; None where no part is shown to take longer. `enough` says whether that is at least `by_ms`: that this
-    part alone could turn the order round. `round_trips` are those of the topology and of the fastest.
+    part alone could flip the ranking. `round_trips` are those of the topology and of the fastest.
     """
 
     topology: str
