@@ -17,7 +17,7 @@ from hopwise.cli import app, imported
 from hopwise.table import COMMANDS, GROUPS
 
 HEAVY = ("polars", "numpy", "scipy", "aiohttp", "hops", "experiment", "mesh")
-OF_DEVELOPERS = {"settings", "clean"}
+OF_DEVELOPERS = {"settings", "clean", "picture"}
 """Commands that only make's targets call."""
 
 
