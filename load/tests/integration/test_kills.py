@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,9 +18,9 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 KILLS = 12
 
 
-@pytest.mark.parametrize("replicas", [{}, dict.fromkeys(SERVICES, 2)], ids=["one of each", "two of each"])
-def test_kills_lose_and_double_nothing(tmp_path: Path, shop_ports: Ports, replicas: Mapping[str, int]) -> None:
-    ports = replace(shop_ports, replicas=replicas)
+def test_kills_lose_and_double_nothing(tmp_path: Path, shop_ports: Ports) -> None:
+    # With one of each, the crashes of the saga among the tests of `make chaos` show the same.
+    ports = replace(shop_ports, replicas=dict.fromkeys(SERVICES, 2))
     with Shop(ports, RunFolder.of(shop_ports.base), {}) as shop:
         outcome = run_kills(shop, tmp_path / "journal.jsonl", kills=KILLS, customers=8, seed=1, progress=print)
     assert outcome.kills == KILLS

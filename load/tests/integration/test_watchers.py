@@ -51,7 +51,6 @@ WAYS = [
     ("grpc", "web", "push", ["notification", EDGE, "order", POSTGRES]),
     ("hybrid", "partner", "push", ["rest-gateway", "notification", EDGE, "order"]),
     ("hybrid", "web", "push", ["graphql-gateway", "notification", EDGE]),
-    ("graphql", "web", "push", ["graphql-gateway", "notification", EDGE]),
 ]
 LONG_WAYS = [
     ("grpc", "web", "push", ["notification", EDGE, "order", POSTGRES]),

@@ -10,6 +10,7 @@ import socketserver
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -67,14 +68,11 @@ def test_an_interrupted_preparation_leaves_nothing_and_two_at_once_make_one(
 ) -> None:
     name = f"shop_seed_{schemas.digest('2', '1')}"
     command = [sys.executable, "-m", "shop.database", "prepare", "--seed", "2"]
-    with subprocess.Popen(
-        command, env={**os.environ, **environment}, stderr=subprocess.PIPE, text=True, start_new_session=True
-    ) as process:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if "shop_product.review" in line:
-                os.killpg(process.pid, signal.SIGKILL)
-                break
+    with subprocess.Popen(command, env={**os.environ, **environment}, start_new_session=True) as process:
+        while not databases(admin, "shop_building_"):
+            assert process.poll() is None
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGKILL)
     before = databases(admin, "shop_seed_")
     assert name not in before
     with ThreadPoolExecutor(2) as pool:

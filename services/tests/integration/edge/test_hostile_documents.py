@@ -16,7 +16,7 @@ import pytest
 pytestmark = [pytest.mark.integration, pytest.mark.parametrize("shop", ["hybrid-transcoded"], indirect=True)]
 
 CLIENTS = 16
-ROUNDS = 3
+ROUNDS = 2
 PAUSE_S = 0.02
 MOST_CPU_S = 0.04
 MOST_SLOWDOWN = 10
