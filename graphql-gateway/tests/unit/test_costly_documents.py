@@ -156,7 +156,7 @@ def most_times(name: str) -> int:
 
 
 @settings(
-    max_examples=int(os.environ.get("COSTLY_DOCUMENTS", "100")),
+    max_examples=int(os.environ.get("COSTLY_DOCUMENTS", "60")),
     derandomize=True,
     database=None,
     phases=[Phase.generate, Phase.target],

@@ -30,7 +30,7 @@ def test_random_requests_are_answered_quickly_and_never_with_a_server_error(gate
     tokens = {"": None, **{kind: f"Bearer {gateway.token(kind)}".encode() for kind in ("customer", "partner")}}
 
     @settings(
-        max_examples=int(os.environ.get("RANDOM_REQUESTS", "150")),
+        max_examples=int(os.environ.get("RANDOM_REQUESTS", "300")),
         derandomize=True,
         database=None,
         phases=[Phase.generate],

@@ -436,8 +436,10 @@ def processes(run: EdgeRun) -> set[int]:
     return {first} if run.program == "envoy" else set(others)
 
 
-@pytest.mark.parametrize("tls", [False, True])
-@pytest.mark.parametrize("program", ["envoy", pytest.param("kong", marks=needs_kong)])
+@pytest.mark.parametrize(
+    ("program", "tls"),
+    [("envoy", True), *(pytest.param("kong", tls, marks=needs_kong) for tls in (False, True))],
+)
 def test_an_edge_that_hands_over_refuses_nobody(
     program: str,
     tls: bool,
