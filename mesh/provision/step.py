@@ -188,13 +188,13 @@ def _watch(step: Step, process: subprocess.Popen[bytes], began: float) -> str | 
                 return f"{who} produced no output for {step.silence_s:.0f} s; the step was stopped"
             if now - beat > (1.0 if sys.stderr.isatty() else QUIET_BEAT_S) and not step.quiet:
                 beat = now
-                _show(step.title, f"  … {_name(step)}: {now - began:.0f} s{_progress(step)}")
+                show(step.title, f"  … {_name(step)}: {now - began:.0f} s{_progress(step)}")
     finally:
-        _show(step.title, None)
+        show(step.title, None)
     return None
 
 
-def _show(title: str, line: str | None) -> None:
+def show(title: str, line: str | None) -> None:
     """Shows how far a step is: in the step's line at the end of a terminal, elsewhere as a new line.
 
     Args:

@@ -35,7 +35,7 @@ from hops.statistics.over_blocks import LEAST_BLOCKS
 from mesh.description.options import Json, takes_switches
 from mesh.description.ports import load_ports
 
-MOST_RETRIES = 5
+MAX_RETRIES = 5
 #: Exit code of a run that ended well, without the precision that it was asked for.
 TOO_WIDE = 4
 #: What may stand beside `resume`: everything else is as the experiment began.
@@ -52,7 +52,7 @@ Precision = Annotated[
 ]
 Profile = Annotated[str, typer.Option(help=f"Profile that sets a trial's duration and rate: {', '.join(PROFILES)}.")]
 Resume = Annotated[str, typer.Option(help="Interrupted experiment to resume: latest, or its name.")]
-Retry = Annotated[str, typer.Option(help=f"Times to repeat a trial in which a gate fails, 0 to {MOST_RETRIES}.")]
+Retry = Annotated[str, typer.Option(help=f"Times to repeat a trial in which a gate fails, 0 to {MAX_RETRIES}.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def experiment(
             **chosen: Any,
         ) -> None:
             with options.reported_errors():
-                repeats, is_strict = whole_number("retry", retry, 0, MOST_RETRIES), options.is_strict(strict)
+                repeats, is_strict = whole_number("retry", retry, 0, MAX_RETRIES), options.is_strict(strict)
                 look, in_brief = Preflight(), not options.is_on("verbose", verbose)
                 if resume:
                     refuse_beside_resume(given)

@@ -107,8 +107,13 @@ def is_strict(given: str | None) -> bool:
         UsageError: It is neither on nor off.
     """
     if given is None:
-        return os.environ.get("CI") == "true"
+        return in_ci()
     return is_on("strict", given)
+
+
+def in_ci() -> bool:
+    """Whether a CI service runs the command, where nobody answers questions."""
+    return os.environ.get("CI") == "true"
 
 
 def is_on(name: str, given: str) -> bool:

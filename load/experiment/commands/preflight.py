@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Iterable
 
 import typer
 
+from experiment.commands.options import in_ci
 from experiment.trial.programs import Programs
 from hops.conclusions.wording import programs_text
 from hops.gates.limits import kind_of
@@ -36,7 +36,7 @@ class Preflight:
         """
         for text in said:
             typer.echo(text, err=True)
-        if os.environ.get("CI") == "true":
+        if in_ci():
             return
         time.sleep(max(0.0, LOOK_S - self._programs.lasted_s))
         others, gate = self._programs.name_busy(), kind_of("other_cores")

@@ -63,7 +63,7 @@ def command(
             _begin_file(from_har, from_openapi, Path(file or "target.yaml"))
             return
         look = Preflight()
-        repeats, is_strict = whole_number("retry", retry, 0, in_blocks.MOST_RETRIES), options.is_strict(strict)
+        repeats, is_strict = whole_number("retry", retry, 0, in_blocks.MAX_RETRIES), options.is_strict(strict)
         if resume:
             in_blocks.refuse_beside_resume(given)
             look.end()

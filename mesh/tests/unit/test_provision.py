@@ -217,12 +217,12 @@ def test_a_terminal_shows_a_line_for_each_running_step(monkeypatch: pytest.Monke
     screen = io.StringIO()
     monkeypatch.setattr(screen, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stderr", screen)
-    step._show("first", "  … first: 1 s")
-    step._show("second", "  … second: 1 s")
-    step._show("first", "  … first: 2 s")
+    step.show("first", "  … first: 1 s")
+    step.show("second", "  … second: 1 s")
+    step.show("first", "  … first: 2 s")
     step.say("third: done in 5 s")
-    step._show("first", None)
-    step._show("second", None)
+    step.show("first", None)
+    step.show("second", None)
     assert screen.getvalue() == (
         "  … first: 1 s\n"
         "\033[1F\033[J  … first: 1 s\n  … second: 1 s\n"

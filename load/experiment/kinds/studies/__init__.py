@@ -40,7 +40,7 @@ def command(
     """The command `studies`; `experiment.cli` has its help."""
     with options.reported_errors():
         look = Preflight()
-        repeats, is_strict = whole_number("retry", retry, 0, in_blocks.MOST_RETRIES), options.is_strict(strict)
+        repeats, is_strict = whole_number("retry", retry, 0, in_blocks.MAX_RETRIES), options.is_strict(strict)
         if resume:
             in_blocks.refuse_beside_resume(given)
             look.end()

@@ -76,9 +76,9 @@ class Trust(msgspec.Struct):
         first: For each count of `quality` that is not 0, the first trace that has such a defect.
         early: Traces of 1970: their times count from 0, or are in another unit.
         going_on: Traces that last longer than their root.
-        after_ns: By how much, all together.
-        longest: The trace that does by most; empty if none does.
-        longest_ns: By how much.
+        after_ns: Time of all of them after their roots, ns.
+        longest: The trace with the most of that time; empty if none has any.
+        longest_ns: That time of this trace, ns.
     """
 
     quality: Quality = msgspec.field(default_factory=Quality)

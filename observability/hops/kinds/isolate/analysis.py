@@ -114,7 +114,7 @@ class _Sums:
 
     @property
     def longer(self) -> Floats:
-        """How much longer those took, whatever else they met, ms."""
+        """How much longer those took, alone or with others, ms."""
         return np.asarray((np.linalg.pinv(self.square) @ self.right[:, :, None])[:, 0, 0])
 
 
