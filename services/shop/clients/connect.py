@@ -17,7 +17,7 @@ from shop.clients.grpc.payment import GrpcPaymentClient
 from shop.clients.grpc.product import GrpcProductClient
 from shop.clients.grpc.user import GrpcUserClient
 from shop.clients.ports import Clients
-from shop.clients.services import NOTIFICATION, ORDER, PAYMENT, PRODUCT, USER, Service
+from shop.contract.calls import NOTIFICATION, ORDER, PAYMENT, PRODUCT, USER, Service
 from shop.platform.config import ServiceConfig
 from shop.platform.errors import ConfigError
 from shop.platform.grpc.client import Peer, grpc_channel

@@ -21,7 +21,7 @@ from shop.clients.rest.order import RestOrderClient
 from shop.clients.rest.payment import RestPaymentClient
 from shop.clients.rest.product import RestProductClient
 from shop.clients.rest.user import RestUserClient
-from shop.clients.services import NOTIFICATION, ORDER, PAYMENT, PRODUCT, USER, Service
+from shop.contract.calls import NOTIFICATION, ORDER, PAYMENT, PRODUCT, USER, Service
 
 _REST: Mapping[Service, type[RestPeer]] = {
     PRODUCT: RestProductClient,

@@ -8,12 +8,12 @@ from types import ModuleType
 from typing import Any
 
 from shop.clients.http_channel import HttpChannel
-from shop.clients.services import ORDER, PAYMENT, PRODUCT, USER, Service
 from shop.clients.thrift.channel import FramedPeer, HttpPeer
 from shop.clients.thrift.order import ThriftOrderClient
 from shop.clients.thrift.payment import ThriftPaymentClient
 from shop.clients.thrift.product import ThriftProductClient
 from shop.clients.thrift.user import ThriftUserClient
+from shop.contract.calls import ORDER, PAYMENT, PRODUCT, USER, Service
 from shop.stubs.thrift import OrderService, PaymentService, ProductService, UserService
 
 _CLIENTS: Mapping[Service, tuple[type[Any], ModuleType]] = {

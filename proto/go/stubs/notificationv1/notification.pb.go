@@ -13,6 +13,7 @@ import (
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	orderv1 "hopwise/proto/stubs/orderv1"
+	_ "hopwise/proto/stubs/typev1"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -709,7 +710,7 @@ var File_shop_notification_v1_notification_proto protoreflect.FileDescriptor
 
 const file_shop_notification_v1_notification_proto_rawDesc = "" +
 	"\n" +
-	"'shop/notification/v1/notification.proto\x12\x14shop.notification.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19shop/order/v1/order.proto\"\xde\x01\n" +
+	"'shop/notification/v1/notification.proto\x12\x14shop.notification.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19shop/order/v1/order.proto\x1a\x17shop/type/v1/call.proto\"\xde\x01\n" +
 	"\x05Event\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x19\n" +
 	"\border_id\x18\x02 \x01(\x03R\aorderId\x12\x17\n" +
@@ -751,14 +752,14 @@ const file_shop_notification_v1_notification_proto_rawDesc = "" +
 	"\x0f_after_position\"\x80\x01\n" +
 	"\x1aWatchNotificationsResponse\x12F\n" +
 	"\fnotification\x18\x01 \x01(\v2\".shop.notification.v1.NotificationR\fnotification\x12\x1a\n" +
-	"\bposition\x18\x02 \x01(\x03R\bposition2\x9e\x04\n" +
-	"\x13NotificationService\x12S\n" +
-	"\x06Notify\x12#.shop.notification.v1.NotifyRequest\x1a$.shop.notification.v1.NotifyResponse\x12y\n" +
-	"\x11ListNotifications\x12..shop.notification.v1.ListNotificationsRequest\x1a/.shop.notification.v1.ListNotificationsResponse\"\x03\x90\x02\x01\x12Y\n" +
-	"\bMarkRead\x12%.shop.notification.v1.MarkReadRequest\x1a&.shop.notification.v1.MarkReadResponse\x12a\n" +
+	"\bposition\x18\x02 \x01(\x03R\bposition2\xcc\x06\n" +
+	"\x13NotificationService\x12r\n" +
+	"\x06Notify\x12#.shop.notification.v1.NotifyRequest\x1a$.shop.notification.v1.NotifyResponse\"\x1d\x8a\xb5\x18\x19\b\x04\x1a\x15POST /v1/order-events\x12\xb7\x01\n" +
+	"\x11ListNotifications\x12..shop.notification.v1.ListNotificationsRequest\x1a/.shop.notification.v1.ListNotificationsResponse\"A\x8a\xb5\x18:\b\x02\x12\x0frequest.user_id\x1a%GET /v1/users/{user_id}/notifications\x90\x02\x01\x12\xa3\x01\n" +
+	"\bMarkRead\x12%.shop.notification.v1.MarkReadRequest\x1a&.shop.notification.v1.MarkReadResponse\"H\x8a\xb5\x18D\b\x02\x12\x0frequest.user_id\x1a/POST /v1/users/{user_id}/notifications:markRead\x12\x9d\x01\n" +
 	"\n" +
-	"WatchOrder\x12'.shop.notification.v1.WatchOrderRequest\x1a(.shop.notification.v1.WatchOrderResponse0\x01\x12y\n" +
-	"\x12WatchNotifications\x12/.shop.notification.v1.WatchNotificationsRequest\x1a0.shop.notification.v1.WatchNotificationsResponse0\x01b\x06proto3"
+	"WatchOrder\x12'.shop.notification.v1.WatchOrderRequest\x1a(.shop.notification.v1.WatchOrderResponse\":\x8a\xb5\x186\b\x02\x12\x10GetOrder.user_id\x1a GET /v1/orders/{order_id}/events0\x01\x12\xc0\x01\n" +
+	"\x12WatchNotifications\x12/.shop.notification.v1.WatchNotificationsRequest\x1a0.shop.notification.v1.WatchNotificationsResponse\"E\x8a\xb5\x18A\b\x02\x12\x0frequest.user_id\x1a,GET /v1/users/{user_id}/notifications/events0\x01b\x06proto3"
 
 var (
 	file_shop_notification_v1_notification_proto_rawDescOnce sync.Once

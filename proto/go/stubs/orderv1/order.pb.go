@@ -967,7 +967,7 @@ var File_shop_order_v1_order_proto protoreflect.FileDescriptor
 
 const file_shop_order_v1_order_proto_rawDesc = "" +
 	"\n" +
-	"\x19shop/order/v1/order.proto\x12\rshop.order.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18shop/type/v1/money.proto\"\xfc\x01\n" +
+	"\x19shop/order/v1/order.proto\x12\rshop.order.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17shop/type/v1/call.proto\x1a\x18shop/type/v1/money.proto\"\xfc\x01\n" +
 	"\x05Order\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x17\n" +
 	"\auser_id\x18\x02 \x01(\x03R\x06userId\x122\n" +
@@ -1037,15 +1037,15 @@ const file_shop_order_v1_order_proto_rawDesc = "" +
 	"\x14ORDER_STATUS_SHIPPED\x10\x03\x12\x1a\n" +
 	"\x16ORDER_STATUS_DELIVERED\x10\x04\x12\x1a\n" +
 	"\x16ORDER_STATUS_CANCELLED\x10\x05\x12\x17\n" +
-	"\x13ORDER_STATUS_FAILED\x10\x062\xed\x04\n" +
-	"\fOrderService\x12@\n" +
-	"\bCheckout\x12\x1e.shop.order.v1.CheckoutRequest\x1a\x14.shop.order.v1.Order\x12E\n" +
-	"\bGetOrder\x12\x1e.shop.order.v1.GetOrderRequest\x1a\x14.shop.order.v1.Order\"\x03\x90\x02\x01\x12b\n" +
-	"\x0eBatchGetOrders\x12$.shop.order.v1.BatchGetOrdersRequest\x1a%.shop.order.v1.BatchGetOrdersResponse\"\x03\x90\x02\x01\x12h\n" +
-	"\x10ListOrdersByUser\x12&.shop.order.v1.ListOrdersByUserRequest\x1a'.shop.order.v1.ListOrdersByUserResponse\"\x03\x90\x02\x01\x12R\n" +
-	"\x11UpdateOrderStatus\x12'.shop.order.v1.UpdateOrderStatusRequest\x1a\x14.shop.order.v1.Order\x12F\n" +
-	"\vCancelOrder\x12!.shop.order.v1.CancelOrderRequest\x1a\x14.shop.order.v1.Order\x12j\n" +
-	"\x10StreamOrderLines\x12&.shop.order.v1.StreamOrderLinesRequest\x1a'.shop.order.v1.StreamOrderLinesResponse\"\x03\x90\x02\x010\x01b\x06proto3"
+	"\x13ORDER_STATUS_FAILED\x10\x062\x97\a\n" +
+	"\fOrderService\x12j\n" +
+	"\bCheckout\x12\x1e.shop.order.v1.CheckoutRequest\x1a\x14.shop.order.v1.Order\"(\x8a\xb5\x18$\b\x02\x12\x0frequest.user_id\x1a\x0fPOST /v1/orders\x12x\n" +
+	"\bGetOrder\x12\x1e.shop.order.v1.GetOrderRequest\x1a\x14.shop.order.v1.Order\"6\x8a\xb5\x18/\b\x02\x12\x10response.user_id\x1a\x19GET /v1/orders/{order_id}\x90\x02\x01\x12x\n" +
+	"\x0eBatchGetOrders\x12$.shop.order.v1.BatchGetOrdersRequest\x1a%.shop.order.v1.BatchGetOrdersResponse\"\x19\x8a\xb5\x18\x12\b\x03\x1a\x0eGET /v1/orders\x90\x02\x01\x12\x9f\x01\n" +
+	"\x10ListOrdersByUser\x12&.shop.order.v1.ListOrdersByUserRequest\x1a'.shop.order.v1.ListOrdersByUserResponse\":\x8a\xb5\x183\b\x02\x12\x0frequest.user_id\x1a\x1eGET /v1/users/{user_id}/orders\x90\x02\x01\x12w\n" +
+	"\x11UpdateOrderStatus\x12'.shop.order.v1.UpdateOrderStatusRequest\x1a\x14.shop.order.v1.Order\"#\x8a\xb5\x18\x1f\b\x03\x1a\x1bPATCH /v1/orders/{order_id}\x12\x83\x01\n" +
+	"\vCancelOrder\x12!.shop.order.v1.CancelOrderRequest\x1a\x14.shop.order.v1.Order\";\x8a\xb5\x187\b\x02\x12\x10GetOrder.user_id\x1a!POST /v1/orders/{order_id}:cancel\x12\x85\x01\n" +
+	"\x10StreamOrderLines\x12&.shop.order.v1.StreamOrderLinesRequest\x1a'.shop.order.v1.StreamOrderLinesResponse\"\x1e\x8a\xb5\x18\x17\b\x03\x1a\x13GET /v1/order-lines\x90\x02\x010\x01b\x06proto3"
 
 var (
 	file_shop_order_v1_order_proto_rawDescOnce sync.Once

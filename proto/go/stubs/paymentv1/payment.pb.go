@@ -502,7 +502,7 @@ var File_shop_payment_v1_payment_proto protoreflect.FileDescriptor
 
 const file_shop_payment_v1_payment_proto_rawDesc = "" +
 	"\n" +
-	"\x1dshop/payment/v1/payment.proto\x12\x0fshop.payment.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18shop/type/v1/money.proto\"\x90\x02\n" +
+	"\x1dshop/payment/v1/payment.proto\x12\x0fshop.payment.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17shop/type/v1/call.proto\x1a\x18shop/type/v1/money.proto\"\x90\x02\n" +
 	"\aPayment\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x1f\n" +
 	"\vcheckout_id\x18\x02 \x01(\tR\n" +
@@ -537,14 +537,14 @@ const file_shop_payment_v1_payment_proto_rawDesc = "" +
 	"\x19PAYMENT_STATUS_AUTHORIZED\x10\x01\x12\x1b\n" +
 	"\x17PAYMENT_STATUS_CAPTURED\x10\x02\x12\x19\n" +
 	"\x15PAYMENT_STATUS_VOIDED\x10\x03\x12\x1b\n" +
-	"\x17PAYMENT_STATUS_DECLINED\x10\x042\xdf\x03\n" +
-	"\x0ePaymentService\x12V\n" +
-	"\x10AuthorizePayment\x12(.shop.payment.v1.AuthorizePaymentRequest\x1a\x18.shop.payment.v1.Payment\x12R\n" +
-	"\x0eCapturePayment\x12&.shop.payment.v1.CapturePaymentRequest\x1a\x18.shop.payment.v1.Payment\x12L\n" +
-	"\vVoidPayment\x12#.shop.payment.v1.VoidPaymentRequest\x1a\x18.shop.payment.v1.Payment\x12O\n" +
+	"\x17PAYMENT_STATUS_DECLINED\x10\x042\xf8\x05\n" +
+	"\x0ePaymentService\x12\x8a\x01\n" +
+	"\x10AuthorizePayment\x12(.shop.payment.v1.AuthorizePaymentRequest\x1a\x18.shop.payment.v1.Payment\"2\x8a\xb5\x18.\b\x04\x1a*PUT /v1/payments/by-checkout/{checkout_id}\x12\x8f\x01\n" +
+	"\x0eCapturePayment\x12&.shop.payment.v1.CapturePaymentRequest\x1a\x18.shop.payment.v1.Payment\";\x8a\xb5\x187\b\x04\x1a3POST /v1/payments/by-checkout/{checkout_id}:capture\x12\x86\x01\n" +
+	"\vVoidPayment\x12#.shop.payment.v1.VoidPaymentRequest\x1a\x18.shop.payment.v1.Payment\"8\x8a\xb5\x184\b\x04\x1a0POST /v1/payments/by-checkout/{checkout_id}:void\x12\x86\x01\n" +
 	"\n" +
-	"GetPayment\x12\".shop.payment.v1.GetPaymentRequest\x1a\x18.shop.payment.v1.Payment\"\x03\x90\x02\x01\x12\x81\x01\n" +
-	"\x17BatchGetPaymentsByOrder\x12/.shop.payment.v1.BatchGetPaymentsByOrderRequest\x1a0.shop.payment.v1.BatchGetPaymentsByOrderResponse\"\x03\x90\x02\x01b\x06proto3"
+	"GetPayment\x12\".shop.payment.v1.GetPaymentRequest\x1a\x18.shop.payment.v1.Payment\":\x8a\xb5\x183\b\x02\x12\x10response.user_id\x1a\x1dGET /v1/payments/{payment_id}\x90\x02\x01\x12\xb4\x01\n" +
+	"\x17BatchGetPaymentsByOrder\x12/.shop.payment.v1.BatchGetPaymentsByOrderRequest\x1a0.shop.payment.v1.BatchGetPaymentsByOrderResponse\"6\x8a\xb5\x18/\b\x02\x12\x19response.payments.user_id\x1a\x10GET /v1/payments\x90\x02\x01b\x06proto3"
 
 var (
 	file_shop_payment_v1_payment_proto_rawDescOnce sync.Once

@@ -1692,7 +1692,7 @@ var File_shop_product_v1_product_proto protoreflect.FileDescriptor
 
 const file_shop_product_v1_product_proto_rawDesc = "" +
 	"\n" +
-	"\x1dshop/product/v1/product.proto\x12\x0fshop.product.v1\x1a\x1bgoogle/protobuf/empty.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18shop/type/v1/money.proto\"\xae\x01\n" +
+	"\x1dshop/product/v1/product.proto\x12\x0fshop.product.v1\x1a\x1bgoogle/protobuf/empty.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17shop/type/v1/call.proto\x1a\x18shop/type/v1/money.proto\"\xae\x01\n" +
 	"\aProduct\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -1798,22 +1798,22 @@ const file_shop_product_v1_product_proto_rawDesc = "" +
 	"\x1dRESERVATION_STATE_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16RESERVATION_STATE_HELD\x10\x01\x12\x1f\n" +
 	"\x1bRESERVATION_STATE_CONFIRMED\x10\x02\x12\x1e\n" +
-	"\x1aRESERVATION_STATE_RELEASED\x10\x032\xd8\t\n" +
-	"\x0eProductService\x12O\n" +
+	"\x1aRESERVATION_STATE_RELEASED\x10\x032\xa0\r\n" +
+	"\x0eProductService\x12t\n" +
 	"\n" +
-	"GetProduct\x12\".shop.product.v1.GetProductRequest\x1a\x18.shop.product.v1.Product\"\x03\x90\x02\x01\x12l\n" +
-	"\x10BatchGetProducts\x12(.shop.product.v1.BatchGetProductsRequest\x1a).shop.product.v1.BatchGetProductsResponse\"\x03\x90\x02\x01\x12`\n" +
-	"\fListProducts\x12$.shop.product.v1.ListProductsRequest\x1a%.shop.product.v1.ListProductsResponse\"\x03\x90\x02\x01\x12P\n" +
-	"\rCreateProduct\x12%.shop.product.v1.CreateProductRequest\x1a\x18.shop.product.v1.Product\x12P\n" +
-	"\rUpdateProduct\x12%.shop.product.v1.UpdateProductRequest\x1a\x18.shop.product.v1.Product\x12N\n" +
-	"\rDeleteProduct\x12%.shop.product.v1.DeleteProductRequest\x1a\x16.google.protobuf.Empty\x12l\n" +
-	"\x10BatchListReviews\x12(.shop.product.v1.BatchListReviewsRequest\x1a).shop.product.v1.BatchListReviewsResponse\"\x03\x90\x02\x01\x12R\n" +
-	"\fReserveStock\x12$.shop.product.v1.ReserveStockRequest\x1a\x1c.shop.product.v1.Reservation\x12^\n" +
-	"\x12ConfirmReservation\x12*.shop.product.v1.ConfirmReservationRequest\x1a\x1c.shop.product.v1.Reservation\x12^\n" +
-	"\x12ReleaseReservation\x12*.shop.product.v1.ReleaseReservationRequest\x1a\x1c.shop.product.v1.Reservation\x12q\n" +
-	"\x11StreamProductRows\x12).shop.product.v1.StreamProductRowsRequest\x1a*.shop.product.v1.StreamProductRowsResponse\"\x03\x90\x02\x010\x01\x12R\n" +
-	"\vGetDocument\x12#.shop.product.v1.GetDocumentRequest\x1a\x19.shop.product.v1.Document\"\x03\x90\x02\x01\x12h\n" +
-	"\x0eStreamDocument\x12&.shop.product.v1.StreamDocumentRequest\x1a'.shop.product.v1.StreamDocumentResponse\"\x03\x90\x02\x010\x01b\x06proto3"
+	"GetProduct\x12\".shop.product.v1.GetProductRequest\x1a\x18.shop.product.v1.Product\"(\x8a\xb5\x18!\b\x01\x1a\x1dGET /v1/products/{product_id}\x90\x02\x01\x12\x84\x01\n" +
+	"\x10BatchGetProducts\x12(.shop.product.v1.BatchGetProductsRequest\x1a).shop.product.v1.BatchGetProductsResponse\"\x1b\x8a\xb5\x18\x14\b\x01\x1a\x10GET /v1/products\x90\x02\x01\x12x\n" +
+	"\fListProducts\x12$.shop.product.v1.ListProductsRequest\x1a%.shop.product.v1.ListProductsResponse\"\x1b\x8a\xb5\x18\x14\b\x01\x1a\x10GET /v1/products\x90\x02\x01\x12k\n" +
+	"\rCreateProduct\x12%.shop.product.v1.CreateProductRequest\x1a\x18.shop.product.v1.Product\"\x19\x8a\xb5\x18\x15\b\x03\x1a\x11POST /v1/products\x12y\n" +
+	"\rUpdateProduct\x12%.shop.product.v1.UpdateProductRequest\x1a\x18.shop.product.v1.Product\"'\x8a\xb5\x18#\b\x03\x1a\x1fPATCH /v1/products/{product_id}\x12x\n" +
+	"\rDeleteProduct\x12%.shop.product.v1.DeleteProductRequest\x1a\x16.google.protobuf.Empty\"(\x8a\xb5\x18$\b\x03\x1a DELETE /v1/products/{product_id}\x12\x83\x01\n" +
+	"\x10BatchListReviews\x12(.shop.product.v1.BatchListReviewsRequest\x1a).shop.product.v1.BatchListReviewsResponse\"\x1a\x8a\xb5\x18\x13\b\x01\x1a\x0fGET /v1/reviews\x90\x02\x01\x12\x81\x01\n" +
+	"\fReserveStock\x12$.shop.product.v1.ReserveStockRequest\x1a\x1c.shop.product.v1.Reservation\"-\x8a\xb5\x18)\b\x04\x1a%PUT /v1/reservations/{reservation_id}\x12\x96\x01\n" +
+	"\x12ConfirmReservation\x12*.shop.product.v1.ConfirmReservationRequest\x1a\x1c.shop.product.v1.Reservation\"6\x8a\xb5\x182\b\x04\x1a.POST /v1/reservations/{reservation_id}:confirm\x12\x96\x01\n" +
+	"\x12ReleaseReservation\x12*.shop.product.v1.ReleaseReservationRequest\x1a\x1c.shop.product.v1.Reservation\"6\x8a\xb5\x182\b\x04\x1a.POST /v1/reservations/{reservation_id}:release\x12\x8d\x01\n" +
+	"\x11StreamProductRows\x12).shop.product.v1.StreamProductRowsRequest\x1a*.shop.product.v1.StreamProductRowsResponse\"\x1f\x8a\xb5\x18\x18\b\x01\x1a\x14GET /v1/product-rows\x90\x02\x010\x01\x12y\n" +
+	"\vGetDocument\x12#.shop.product.v1.GetDocumentRequest\x1a\x19.shop.product.v1.Document\"*\x8a\xb5\x18#\b\x01\x1a\x1fGET /v1/documents/{document_id}\x90\x02\x01\x12n\n" +
+	"\x0eStreamDocument\x12&.shop.product.v1.StreamDocumentRequest\x1a'.shop.product.v1.StreamDocumentResponse\"\t\x8a\xb5\x18\x02\b\x01\x90\x02\x010\x01b\x06proto3"
 
 var (
 	file_shop_product_v1_product_proto_rawDescOnce sync.Once

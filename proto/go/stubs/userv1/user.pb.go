@@ -635,7 +635,7 @@ var File_shop_user_v1_user_proto protoreflect.FileDescriptor
 
 const file_shop_user_v1_user_proto_rawDesc = "" +
 	"\n" +
-	"\x17shop/user/v1/user.proto\x12\fshop.user.v1\x1a\x1bgoogle/protobuf/empty.proto\x1a google/protobuf/field_mask.proto\x1a\x1ashop/type/v1/address.proto\"q\n" +
+	"\x17shop/user/v1/user.proto\x12\fshop.user.v1\x1a\x1bgoogle/protobuf/empty.proto\x1a google/protobuf/field_mask.proto\x1a\x1ashop/type/v1/address.proto\x1a\x17shop/type/v1/call.proto\"q\n" +
 	"\x04User\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x14\n" +
 	"\x05email\x18\x02 \x01(\tR\x05email\x12\x12\n" +
@@ -670,18 +670,20 @@ const file_shop_user_v1_user_proto_rawDesc = "" +
 	"\bexpected\x18\x03 \x01(\v2\x12.shop.user.v1.UserR\bexpected\"S\n" +
 	"\x11DeleteUserRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12.\n" +
-	"\bexpected\x18\x02 \x01(\v2\x12.shop.user.v1.UserR\bexpected2\x90\x04\n" +
-	"\vUserService\x12@\n" +
-	"\x05Login\x12\x1a.shop.user.v1.LoginRequest\x1a\x1b.shop.user.v1.LoginResponse\x12@\n" +
-	"\aGetUser\x12\x1c.shop.user.v1.GetUserRequest\x1a\x12.shop.user.v1.User\"\x03\x90\x02\x01\x12]\n" +
-	"\rBatchGetUsers\x12\".shop.user.v1.BatchGetUsersRequest\x1a#.shop.user.v1.BatchGetUsersResponse\"\x03\x90\x02\x01\x12Q\n" +
-	"\tListUsers\x12\x1e.shop.user.v1.ListUsersRequest\x1a\x1f.shop.user.v1.ListUsersResponse\"\x03\x90\x02\x01\x12A\n" +
+	"\bexpected\x18\x02 \x01(\v2\x12.shop.user.v1.UserR\bexpected2\xfc\x05\n" +
+	"\vUserService\x12[\n" +
+	"\x05Login\x12\x1a.shop.user.v1.LoginRequest\x1a\x1b.shop.user.v1.LoginResponse\"\x19\x8a\xb5\x18\x15\b\x01\x1a\x11POST /v1/sessions\x12k\n" +
+	"\aGetUser\x12\x1c.shop.user.v1.GetUserRequest\x1a\x12.shop.user.v1.User\".\x8a\xb5\x18'\b\x02\x12\n" +
+	"request.id\x1a\x17GET /v1/users/{user_id}\x90\x02\x01\x12r\n" +
+	"\rBatchGetUsers\x12\".shop.user.v1.BatchGetUsersRequest\x1a#.shop.user.v1.BatchGetUsersResponse\"\x18\x8a\xb5\x18\x11\b\x03\x1a\rGET /v1/users\x90\x02\x01\x12f\n" +
+	"\tListUsers\x12\x1e.shop.user.v1.ListUsersRequest\x1a\x1f.shop.user.v1.ListUsersResponse\"\x18\x8a\xb5\x18\x11\b\x03\x1a\rGET /v1/users\x90\x02\x01\x12Y\n" +
 	"\n" +
-	"CreateUser\x12\x1f.shop.user.v1.CreateUserRequest\x1a\x12.shop.user.v1.User\x12A\n" +
+	"CreateUser\x12\x1f.shop.user.v1.CreateUserRequest\x1a\x12.shop.user.v1.User\"\x16\x8a\xb5\x18\x12\b\x01\x1a\x0ePOST /v1/users\x12u\n" +
 	"\n" +
-	"UpdateUser\x12\x1f.shop.user.v1.UpdateUserRequest\x1a\x12.shop.user.v1.User\x12E\n" +
+	"UpdateUser\x12\x1f.shop.user.v1.UpdateUserRequest\x1a\x12.shop.user.v1.User\"2\x8a\xb5\x18.\b\x02\x12\x0frequest.user.id\x1a\x19PATCH /v1/users/{user_id}\x12u\n" +
 	"\n" +
-	"DeleteUser\x12\x1f.shop.user.v1.DeleteUserRequest\x1a\x16.google.protobuf.Emptyb\x06proto3"
+	"DeleteUser\x12\x1f.shop.user.v1.DeleteUserRequest\x1a\x16.google.protobuf.Empty\".\x8a\xb5\x18*\b\x02\x12\n" +
+	"request.id\x1a\x1aDELETE /v1/users/{user_id}b\x06proto3"
 
 var (
 	file_shop_user_v1_user_proto_rawDescOnce sync.Once

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from shop.clients.http_channel import KEEP_ALIVE_S, HttpChannel
-from shop.clients.services import Service
+from shop.contract.calls import Service
 from shop.errors import Internal, ShopError, away, late
 from shop.instrument.tracing import CLIENT
 from shop.platform.config import split_address

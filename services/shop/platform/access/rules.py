@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
+from shop.contract.calls import Access as Access
 from shop.errors import NotFound, PermissionDenied, Unauthenticated, no_such
 from shop.platform.access.identity import CERTIFICATE_HEADER, caller_identity, trust_domain
 from shop.platform.access.jwt import Principal, TokenVerifier, bearer
@@ -24,17 +24,6 @@ from shop.platform.config import EDGE_MARK, ServiceConfig, required
 from shop.platform.errors import ConfigError
 
 F = TypeVar("F", bound=Callable[..., object])
-
-
-class Access(StrEnum):
-    """The callers that a method admits."""
-
-    EVERYBODY = "everybody"
-    CALLER = "caller"
-    """Everybody with a token; customers see only what is their own."""
-    PARTNER = "partner"
-    INTERNAL = "internal"
-    """Other services and gateways, and nobody from outside."""
 
 
 class Caller(NamedTuple):

@@ -7,16 +7,11 @@ from collections.abc import Sequence
 import grpc
 from grpc_reflection.v1alpha import reflection, reflection_pb2
 
-from shop import stubs
-from shop.platform.config import PEERS
+from shop.contract import calls
 
 VERSIONS = ("grpc.reflection.v1.ServerReflection", reflection.SERVICE_NAME)
 """The messages of both are the same."""
-SERVICES = {
-    peer: service.full_name
-    for peer in PEERS
-    for service in getattr(stubs, f"{peer}_pb2").DESCRIPTOR.services_by_name.values()
-}
+SERVICES = {service.name: service.full_name for service in calls.SERVICES}
 """Full name of each service of the contract, by the name of its component."""
 
 

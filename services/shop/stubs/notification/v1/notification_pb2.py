@@ -24,41 +24,50 @@ _sym_db = _symbol_database.Default()
 
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from shop.stubs.order.v1 import order_pb2 as shop_dot_order_dot_v1_dot_order__pb2
+from shop.stubs.type.v1 import call_pb2 as shop_dot_type_dot_v1_dot_call__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\'shop/notification/v1/notification.proto\x12\x14shop.notification.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19shop/order/v1/order.proto\"\xa8\x01\n\x05\x45vent\x12\n\n\x02id\x18\x01 \x01(\x03\x12\x10\n\x08order_id\x18\x02 \x01(\x03\x12\x0f\n\x07user_id\x18\x03 \x01(\x03\x12*\n\x06status\x18\x04 \x01(\x0e\x32\x1a.shop.order.v1.OrderStatus\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0btraceparent\x18\x06 \x01(\t\"\xb2\x01\n\x0cNotification\x12\x10\n\x08position\x18\x01 \x01(\x03\x12\x10\n\x08order_id\x18\x02 \x01(\x03\x12*\n\x06status\x18\x03 \x01(\x0e\x32\x1a.shop.order.v1.OrderStatus\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04read\x18\x05 \x01(\x08\x12\x13\n\x0btraceparent\x18\x06 \x01(\t\"<\n\rNotifyRequest\x12+\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1b.shop.notification.v1.Event\"\x10\n\x0eNotifyResponse\"+\n\x18ListNotificationsRequest\x12\x0f\n\x07user_id\x18\x01 \x01(\x03\"V\n\x19ListNotificationsResponse\x12\x39\n\rnotifications\x18\x01 \x03(\x0b\x32\".shop.notification.v1.Notification\":\n\x0fMarkReadRequest\x12\x0f\n\x07user_id\x18\x01 \x01(\x03\x12\x16\n\x0eup_to_position\x18\x02 \x01(\x03\"\"\n\x10MarkReadResponse\x12\x0e\n\x06unread\x18\x01 \x01(\x05\"U\n\x11WatchOrderRequest\x12\x10\n\x08order_id\x18\x01 \x01(\x03\x12\x1b\n\x0e\x61\x66ter_position\x18\x02 \x01(\x03H\x00\x88\x01\x01\x42\x11\n\x0f_after_position\"`\n\x12WatchOrderResponse\x12\x38\n\x0cnotification\x18\x01 \x01(\x0b\x32\".shop.notification.v1.Notification\x12\x10\n\x08position\x18\x02 \x01(\x03\"\\\n\x19WatchNotificationsRequest\x12\x0f\n\x07user_id\x18\x01 \x01(\x03\x12\x1b\n\x0e\x61\x66ter_position\x18\x02 \x01(\x03H\x00\x88\x01\x01\x42\x11\n\x0f_after_position\"h\n\x1aWatchNotificationsResponse\x12\x38\n\x0cnotification\x18\x01 \x01(\x0b\x32\".shop.notification.v1.Notification\x12\x10\n\x08position\x18\x02 \x01(\x03\x32\x9e\x04\n\x13NotificationService\x12S\n\x06Notify\x12#.shop.notification.v1.NotifyRequest\x1a$.shop.notification.v1.NotifyResponse\x12y\n\x11ListNotifications\x12..shop.notification.v1.ListNotificationsRequest\x1a/.shop.notification.v1.ListNotificationsResponse\"\x03\x90\x02\x01\x12Y\n\x08MarkRead\x12%.shop.notification.v1.MarkReadRequest\x1a&.shop.notification.v1.MarkReadResponse\x12\x61\n\nWatchOrder\x12\'.shop.notification.v1.WatchOrderRequest\x1a(.shop.notification.v1.WatchOrderResponse0\x01\x12y\n\x12WatchNotifications\x12/.shop.notification.v1.WatchNotificationsRequest\x1a\x30.shop.notification.v1.WatchNotificationsResponse0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\'shop/notification/v1/notification.proto\x12\x14shop.notification.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19shop/order/v1/order.proto\x1a\x17shop/type/v1/call.proto\"\xa8\x01\n\x05\x45vent\x12\n\n\x02id\x18\x01 \x01(\x03\x12\x10\n\x08order_id\x18\x02 \x01(\x03\x12\x0f\n\x07user_id\x18\x03 \x01(\x03\x12*\n\x06status\x18\x04 \x01(\x0e\x32\x1a.shop.order.v1.OrderStatus\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0btraceparent\x18\x06 \x01(\t\"\xb2\x01\n\x0cNotification\x12\x10\n\x08position\x18\x01 \x01(\x03\x12\x10\n\x08order_id\x18\x02 \x01(\x03\x12*\n\x06status\x18\x03 \x01(\x0e\x32\x1a.shop.order.v1.OrderStatus\x12/\n\x0b\x63reate_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04read\x18\x05 \x01(\x08\x12\x13\n\x0btraceparent\x18\x06 \x01(\t\"<\n\rNotifyRequest\x12+\n\x06\x65vents\x18\x01 \x03(\x0b\x32\x1b.shop.notification.v1.Event\"\x10\n\x0eNotifyResponse\"+\n\x18ListNotificationsRequest\x12\x0f\n\x07user_id\x18\x01 \x01(\x03\"V\n\x19ListNotificationsResponse\x12\x39\n\rnotifications\x18\x01 \x03(\x0b\x32\".shop.notification.v1.Notification\":\n\x0fMarkReadRequest\x12\x0f\n\x07user_id\x18\x01 \x01(\x03\x12\x16\n\x0eup_to_position\x18\x02 \x01(\x03\"\"\n\x10MarkReadResponse\x12\x0e\n\x06unread\x18\x01 \x01(\x05\"U\n\x11WatchOrderRequest\x12\x10\n\x08order_id\x18\x01 \x01(\x03\x12\x1b\n\x0e\x61\x66ter_position\x18\x02 \x01(\x03H\x00\x88\x01\x01\x42\x11\n\x0f_after_position\"`\n\x12WatchOrderResponse\x12\x38\n\x0cnotification\x18\x01 \x01(\x0b\x32\".shop.notification.v1.Notification\x12\x10\n\x08position\x18\x02 \x01(\x03\"\\\n\x19WatchNotificationsRequest\x12\x0f\n\x07user_id\x18\x01 \x01(\x03\x12\x1b\n\x0e\x61\x66ter_position\x18\x02 \x01(\x03H\x00\x88\x01\x01\x42\x11\n\x0f_after_position\"h\n\x1aWatchNotificationsResponse\x12\x38\n\x0cnotification\x18\x01 \x01(\x0b\x32\".shop.notification.v1.Notification\x12\x10\n\x08position\x18\x02 \x01(\x03\x32\xcc\x06\n\x13NotificationService\x12r\n\x06Notify\x12#.shop.notification.v1.NotifyRequest\x1a$.shop.notification.v1.NotifyResponse\"\x1d\x8a\xb5\x18\x19\x08\x04\x1a\x15POST /v1/order-events\x12\xb7\x01\n\x11ListNotifications\x12..shop.notification.v1.ListNotificationsRequest\x1a/.shop.notification.v1.ListNotificationsResponse\"A\x90\x02\x01\x8a\xb5\x18:\x08\x02\x12\x0frequest.user_id\x1a%GET /v1/users/{user_id}/notifications\x12\xa3\x01\n\x08MarkRead\x12%.shop.notification.v1.MarkReadRequest\x1a&.shop.notification.v1.MarkReadResponse\"H\x8a\xb5\x18\x44\x08\x02\x12\x0frequest.user_id\x1a/POST /v1/users/{user_id}/notifications:markRead\x12\x9d\x01\n\nWatchOrder\x12\'.shop.notification.v1.WatchOrderRequest\x1a(.shop.notification.v1.WatchOrderResponse\":\x8a\xb5\x18\x36\x08\x02\x12\x10GetOrder.user_id\x1a GET /v1/orders/{order_id}/events0\x01\x12\xc0\x01\n\x12WatchNotifications\x12/.shop.notification.v1.WatchNotificationsRequest\x1a\x30.shop.notification.v1.WatchNotificationsResponse\"E\x8a\xb5\x18\x41\x08\x02\x12\x0frequest.user_id\x1a,GET /v1/users/{user_id}/notifications/events0\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'shop.notification.v1.notification_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_NOTIFICATIONSERVICE'].methods_by_name['Notify']._loaded_options = None
+  _globals['_NOTIFICATIONSERVICE'].methods_by_name['Notify']._serialized_options = b'\212\265\030\031\010\004\032\025POST /v1/order-events'
   _globals['_NOTIFICATIONSERVICE'].methods_by_name['ListNotifications']._loaded_options = None
-  _globals['_NOTIFICATIONSERVICE'].methods_by_name['ListNotifications']._serialized_options = b'\220\002\001'
-  _globals['_EVENT']._serialized_start=126
-  _globals['_EVENT']._serialized_end=294
-  _globals['_NOTIFICATION']._serialized_start=297
-  _globals['_NOTIFICATION']._serialized_end=475
-  _globals['_NOTIFYREQUEST']._serialized_start=477
-  _globals['_NOTIFYREQUEST']._serialized_end=537
-  _globals['_NOTIFYRESPONSE']._serialized_start=539
-  _globals['_NOTIFYRESPONSE']._serialized_end=555
-  _globals['_LISTNOTIFICATIONSREQUEST']._serialized_start=557
-  _globals['_LISTNOTIFICATIONSREQUEST']._serialized_end=600
-  _globals['_LISTNOTIFICATIONSRESPONSE']._serialized_start=602
-  _globals['_LISTNOTIFICATIONSRESPONSE']._serialized_end=688
-  _globals['_MARKREADREQUEST']._serialized_start=690
-  _globals['_MARKREADREQUEST']._serialized_end=748
-  _globals['_MARKREADRESPONSE']._serialized_start=750
-  _globals['_MARKREADRESPONSE']._serialized_end=784
-  _globals['_WATCHORDERREQUEST']._serialized_start=786
-  _globals['_WATCHORDERREQUEST']._serialized_end=871
-  _globals['_WATCHORDERRESPONSE']._serialized_start=873
-  _globals['_WATCHORDERRESPONSE']._serialized_end=969
-  _globals['_WATCHNOTIFICATIONSREQUEST']._serialized_start=971
-  _globals['_WATCHNOTIFICATIONSREQUEST']._serialized_end=1063
-  _globals['_WATCHNOTIFICATIONSRESPONSE']._serialized_start=1065
-  _globals['_WATCHNOTIFICATIONSRESPONSE']._serialized_end=1169
-  _globals['_NOTIFICATIONSERVICE']._serialized_start=1172
-  _globals['_NOTIFICATIONSERVICE']._serialized_end=1714
+  _globals['_NOTIFICATIONSERVICE'].methods_by_name['ListNotifications']._serialized_options = b'\220\002\001\212\265\030:\010\002\022\017request.user_id\032%GET /v1/users/{user_id}/notifications'
+  _globals['_NOTIFICATIONSERVICE'].methods_by_name['MarkRead']._loaded_options = None
+  _globals['_NOTIFICATIONSERVICE'].methods_by_name['MarkRead']._serialized_options = b'\212\265\030D\010\002\022\017request.user_id\032/POST /v1/users/{user_id}/notifications:markRead'
+  _globals['_NOTIFICATIONSERVICE'].methods_by_name['WatchOrder']._loaded_options = None
+  _globals['_NOTIFICATIONSERVICE'].methods_by_name['WatchOrder']._serialized_options = b'\212\265\0306\010\002\022\020GetOrder.user_id\032 GET /v1/orders/{order_id}/events'
+  _globals['_NOTIFICATIONSERVICE'].methods_by_name['WatchNotifications']._loaded_options = None
+  _globals['_NOTIFICATIONSERVICE'].methods_by_name['WatchNotifications']._serialized_options = b'\212\265\030A\010\002\022\017request.user_id\032,GET /v1/users/{user_id}/notifications/events'
+  _globals['_EVENT']._serialized_start=151
+  _globals['_EVENT']._serialized_end=319
+  _globals['_NOTIFICATION']._serialized_start=322
+  _globals['_NOTIFICATION']._serialized_end=500
+  _globals['_NOTIFYREQUEST']._serialized_start=502
+  _globals['_NOTIFYREQUEST']._serialized_end=562
+  _globals['_NOTIFYRESPONSE']._serialized_start=564
+  _globals['_NOTIFYRESPONSE']._serialized_end=580
+  _globals['_LISTNOTIFICATIONSREQUEST']._serialized_start=582
+  _globals['_LISTNOTIFICATIONSREQUEST']._serialized_end=625
+  _globals['_LISTNOTIFICATIONSRESPONSE']._serialized_start=627
+  _globals['_LISTNOTIFICATIONSRESPONSE']._serialized_end=713
+  _globals['_MARKREADREQUEST']._serialized_start=715
+  _globals['_MARKREADREQUEST']._serialized_end=773
+  _globals['_MARKREADRESPONSE']._serialized_start=775
+  _globals['_MARKREADRESPONSE']._serialized_end=809
+  _globals['_WATCHORDERREQUEST']._serialized_start=811
+  _globals['_WATCHORDERREQUEST']._serialized_end=896
+  _globals['_WATCHORDERRESPONSE']._serialized_start=898
+  _globals['_WATCHORDERRESPONSE']._serialized_end=994
+  _globals['_WATCHNOTIFICATIONSREQUEST']._serialized_start=996
+  _globals['_WATCHNOTIFICATIONSREQUEST']._serialized_end=1088
+  _globals['_WATCHNOTIFICATIONSRESPONSE']._serialized_start=1090
+  _globals['_WATCHNOTIFICATIONSRESPONSE']._serialized_end=1194
+  _globals['_NOTIFICATIONSERVICE']._serialized_start=1197
+  _globals['_NOTIFICATIONSERVICE']._serialized_end=2041
 # @@protoc_insertion_point(module_scope)

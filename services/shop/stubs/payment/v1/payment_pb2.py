@@ -23,36 +23,43 @@ _sym_db = _symbol_database.Default()
 
 
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from shop.stubs.type.v1 import call_pb2 as shop_dot_type_dot_v1_dot_call__pb2
 from shop.stubs.type.v1 import money_pb2 as shop_dot_type_dot_v1_dot_money__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dshop/payment/v1/payment.proto\x12\x0fshop.payment.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18shop/type/v1/money.proto\"\xd3\x01\n\x07Payment\x12\n\n\x02id\x18\x01 \x01(\x03\x12\x13\n\x0b\x63heckout_id\x18\x02 \x01(\t\x12\x10\n\x08order_id\x18\x03 \x01(\x03\x12.\n\x06status\x18\x04 \x01(\x0e\x32\x1e.shop.payment.v1.PaymentStatus\x12#\n\x06\x61mount\x18\x05 \x01(\x0b\x32\x13.shop.type.v1.Money\x12/\n\x0b\x63reate_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07user_id\x18\x07 \x01(\x03\"{\n\x17\x41uthorizePaymentRequest\x12\x13\n\x0b\x63heckout_id\x18\x01 \x01(\t\x12#\n\x06\x61mount\x18\x02 \x01(\x0b\x32\x13.shop.type.v1.Money\x12\x15\n\rpayment_token\x18\x03 \x01(\t\x12\x0f\n\x07user_id\x18\x04 \x01(\x03\">\n\x15\x43\x61pturePaymentRequest\x12\x13\n\x0b\x63heckout_id\x18\x01 \x01(\t\x12\x10\n\x08order_id\x18\x02 \x01(\x03\")\n\x12VoidPaymentRequest\x12\x13\n\x0b\x63heckout_id\x18\x01 \x01(\t\"\x1f\n\x11GetPaymentRequest\x12\n\n\x02id\x18\x01 \x01(\x03\"3\n\x1e\x42\x61tchGetPaymentsByOrderRequest\x12\x11\n\torder_ids\x18\x01 \x03(\x03\"M\n\x1f\x42\x61tchGetPaymentsByOrderResponse\x12*\n\x08payments\x18\x01 \x03(\x0b\x32\x18.shop.payment.v1.Payment*\xa3\x01\n\rPaymentStatus\x12\x1e\n\x1aPAYMENT_STATUS_UNSPECIFIED\x10\x00\x12\x1d\n\x19PAYMENT_STATUS_AUTHORIZED\x10\x01\x12\x1b\n\x17PAYMENT_STATUS_CAPTURED\x10\x02\x12\x19\n\x15PAYMENT_STATUS_VOIDED\x10\x03\x12\x1b\n\x17PAYMENT_STATUS_DECLINED\x10\x04\x32\xdf\x03\n\x0ePaymentService\x12V\n\x10\x41uthorizePayment\x12(.shop.payment.v1.AuthorizePaymentRequest\x1a\x18.shop.payment.v1.Payment\x12R\n\x0e\x43\x61pturePayment\x12&.shop.payment.v1.CapturePaymentRequest\x1a\x18.shop.payment.v1.Payment\x12L\n\x0bVoidPayment\x12#.shop.payment.v1.VoidPaymentRequest\x1a\x18.shop.payment.v1.Payment\x12O\n\nGetPayment\x12\".shop.payment.v1.GetPaymentRequest\x1a\x18.shop.payment.v1.Payment\"\x03\x90\x02\x01\x12\x81\x01\n\x17\x42\x61tchGetPaymentsByOrder\x12/.shop.payment.v1.BatchGetPaymentsByOrderRequest\x1a\x30.shop.payment.v1.BatchGetPaymentsByOrderResponse\"\x03\x90\x02\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dshop/payment/v1/payment.proto\x12\x0fshop.payment.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17shop/type/v1/call.proto\x1a\x18shop/type/v1/money.proto\"\xd3\x01\n\x07Payment\x12\n\n\x02id\x18\x01 \x01(\x03\x12\x13\n\x0b\x63heckout_id\x18\x02 \x01(\t\x12\x10\n\x08order_id\x18\x03 \x01(\x03\x12.\n\x06status\x18\x04 \x01(\x0e\x32\x1e.shop.payment.v1.PaymentStatus\x12#\n\x06\x61mount\x18\x05 \x01(\x0b\x32\x13.shop.type.v1.Money\x12/\n\x0b\x63reate_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07user_id\x18\x07 \x01(\x03\"{\n\x17\x41uthorizePaymentRequest\x12\x13\n\x0b\x63heckout_id\x18\x01 \x01(\t\x12#\n\x06\x61mount\x18\x02 \x01(\x0b\x32\x13.shop.type.v1.Money\x12\x15\n\rpayment_token\x18\x03 \x01(\t\x12\x0f\n\x07user_id\x18\x04 \x01(\x03\">\n\x15\x43\x61pturePaymentRequest\x12\x13\n\x0b\x63heckout_id\x18\x01 \x01(\t\x12\x10\n\x08order_id\x18\x02 \x01(\x03\")\n\x12VoidPaymentRequest\x12\x13\n\x0b\x63heckout_id\x18\x01 \x01(\t\"\x1f\n\x11GetPaymentRequest\x12\n\n\x02id\x18\x01 \x01(\x03\"3\n\x1e\x42\x61tchGetPaymentsByOrderRequest\x12\x11\n\torder_ids\x18\x01 \x03(\x03\"M\n\x1f\x42\x61tchGetPaymentsByOrderResponse\x12*\n\x08payments\x18\x01 \x03(\x0b\x32\x18.shop.payment.v1.Payment*\xa3\x01\n\rPaymentStatus\x12\x1e\n\x1aPAYMENT_STATUS_UNSPECIFIED\x10\x00\x12\x1d\n\x19PAYMENT_STATUS_AUTHORIZED\x10\x01\x12\x1b\n\x17PAYMENT_STATUS_CAPTURED\x10\x02\x12\x19\n\x15PAYMENT_STATUS_VOIDED\x10\x03\x12\x1b\n\x17PAYMENT_STATUS_DECLINED\x10\x04\x32\xf8\x05\n\x0ePaymentService\x12\x8a\x01\n\x10\x41uthorizePayment\x12(.shop.payment.v1.AuthorizePaymentRequest\x1a\x18.shop.payment.v1.Payment\"2\x8a\xb5\x18.\x08\x04\x1a*PUT /v1/payments/by-checkout/{checkout_id}\x12\x8f\x01\n\x0e\x43\x61pturePayment\x12&.shop.payment.v1.CapturePaymentRequest\x1a\x18.shop.payment.v1.Payment\";\x8a\xb5\x18\x37\x08\x04\x1a\x33POST /v1/payments/by-checkout/{checkout_id}:capture\x12\x86\x01\n\x0bVoidPayment\x12#.shop.payment.v1.VoidPaymentRequest\x1a\x18.shop.payment.v1.Payment\"8\x8a\xb5\x18\x34\x08\x04\x1a\x30POST /v1/payments/by-checkout/{checkout_id}:void\x12\x86\x01\n\nGetPayment\x12\".shop.payment.v1.GetPaymentRequest\x1a\x18.shop.payment.v1.Payment\":\x90\x02\x01\x8a\xb5\x18\x33\x08\x02\x12\x10response.user_id\x1a\x1dGET /v1/payments/{payment_id}\x12\xb4\x01\n\x17\x42\x61tchGetPaymentsByOrder\x12/.shop.payment.v1.BatchGetPaymentsByOrderRequest\x1a\x30.shop.payment.v1.BatchGetPaymentsByOrderResponse\"6\x90\x02\x01\x8a\xb5\x18/\x08\x02\x12\x19response.payments.user_id\x1a\x10GET /v1/paymentsb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'shop.payment.v1.payment_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_PAYMENTSERVICE'].methods_by_name['AuthorizePayment']._loaded_options = None
+  _globals['_PAYMENTSERVICE'].methods_by_name['AuthorizePayment']._serialized_options = b'\212\265\030.\010\004\032*PUT /v1/payments/by-checkout/{checkout_id}'
+  _globals['_PAYMENTSERVICE'].methods_by_name['CapturePayment']._loaded_options = None
+  _globals['_PAYMENTSERVICE'].methods_by_name['CapturePayment']._serialized_options = b'\212\265\0307\010\004\0323POST /v1/payments/by-checkout/{checkout_id}:capture'
+  _globals['_PAYMENTSERVICE'].methods_by_name['VoidPayment']._loaded_options = None
+  _globals['_PAYMENTSERVICE'].methods_by_name['VoidPayment']._serialized_options = b'\212\265\0304\010\004\0320POST /v1/payments/by-checkout/{checkout_id}:void'
   _globals['_PAYMENTSERVICE'].methods_by_name['GetPayment']._loaded_options = None
-  _globals['_PAYMENTSERVICE'].methods_by_name['GetPayment']._serialized_options = b'\220\002\001'
+  _globals['_PAYMENTSERVICE'].methods_by_name['GetPayment']._serialized_options = b'\220\002\001\212\265\0303\010\002\022\020response.user_id\032\035GET /v1/payments/{payment_id}'
   _globals['_PAYMENTSERVICE'].methods_by_name['BatchGetPaymentsByOrder']._loaded_options = None
-  _globals['_PAYMENTSERVICE'].methods_by_name['BatchGetPaymentsByOrder']._serialized_options = b'\220\002\001'
-  _globals['_PAYMENTSTATUS']._serialized_start=721
-  _globals['_PAYMENTSTATUS']._serialized_end=884
-  _globals['_PAYMENT']._serialized_start=110
-  _globals['_PAYMENT']._serialized_end=321
-  _globals['_AUTHORIZEPAYMENTREQUEST']._serialized_start=323
-  _globals['_AUTHORIZEPAYMENTREQUEST']._serialized_end=446
-  _globals['_CAPTUREPAYMENTREQUEST']._serialized_start=448
-  _globals['_CAPTUREPAYMENTREQUEST']._serialized_end=510
-  _globals['_VOIDPAYMENTREQUEST']._serialized_start=512
-  _globals['_VOIDPAYMENTREQUEST']._serialized_end=553
-  _globals['_GETPAYMENTREQUEST']._serialized_start=555
-  _globals['_GETPAYMENTREQUEST']._serialized_end=586
-  _globals['_BATCHGETPAYMENTSBYORDERREQUEST']._serialized_start=588
-  _globals['_BATCHGETPAYMENTSBYORDERREQUEST']._serialized_end=639
-  _globals['_BATCHGETPAYMENTSBYORDERRESPONSE']._serialized_start=641
-  _globals['_BATCHGETPAYMENTSBYORDERRESPONSE']._serialized_end=718
-  _globals['_PAYMENTSERVICE']._serialized_start=887
-  _globals['_PAYMENTSERVICE']._serialized_end=1366
+  _globals['_PAYMENTSERVICE'].methods_by_name['BatchGetPaymentsByOrder']._serialized_options = b'\220\002\001\212\265\030/\010\002\022\031response.payments.user_id\032\020GET /v1/payments'
+  _globals['_PAYMENTSTATUS']._serialized_start=746
+  _globals['_PAYMENTSTATUS']._serialized_end=909
+  _globals['_PAYMENT']._serialized_start=135
+  _globals['_PAYMENT']._serialized_end=346
+  _globals['_AUTHORIZEPAYMENTREQUEST']._serialized_start=348
+  _globals['_AUTHORIZEPAYMENTREQUEST']._serialized_end=471
+  _globals['_CAPTUREPAYMENTREQUEST']._serialized_start=473
+  _globals['_CAPTUREPAYMENTREQUEST']._serialized_end=535
+  _globals['_VOIDPAYMENTREQUEST']._serialized_start=537
+  _globals['_VOIDPAYMENTREQUEST']._serialized_end=578
+  _globals['_GETPAYMENTREQUEST']._serialized_start=580
+  _globals['_GETPAYMENTREQUEST']._serialized_end=611
+  _globals['_BATCHGETPAYMENTSBYORDERREQUEST']._serialized_start=613
+  _globals['_BATCHGETPAYMENTSBYORDERREQUEST']._serialized_end=664
+  _globals['_BATCHGETPAYMENTSBYORDERRESPONSE']._serialized_start=666
+  _globals['_BATCHGETPAYMENTSBYORDERRESPONSE']._serialized_end=743
+  _globals['_PAYMENTSERVICE']._serialized_start=912
+  _globals['_PAYMENTSERVICE']._serialized_end=1672
 # @@protoc_insertion_point(module_scope)

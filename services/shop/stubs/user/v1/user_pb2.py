@@ -25,43 +25,52 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import empty_pb2 as google_dot_protobuf_dot_empty__pb2
 from google.protobuf import field_mask_pb2 as google_dot_protobuf_dot_field__mask__pb2
 from shop.stubs.type.v1 import address_pb2 as shop_dot_type_dot_v1_dot_address__pb2
+from shop.stubs.type.v1 import call_pb2 as shop_dot_type_dot_v1_dot_call__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17shop/user/v1/user.proto\x12\x0cshop.user.v1\x1a\x1bgoogle/protobuf/empty.proto\x1a google/protobuf/field_mask.proto\x1a\x1ashop/type/v1/address.proto\"W\n\x04User\x12\n\n\x02id\x18\x01 \x01(\x03\x12\r\n\x05\x65mail\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12&\n\x07\x61\x64\x64ress\x18\x04 \x01(\x0b\x32\x15.shop.type.v1.Address\"/\n\x0cLoginRequest\x12\r\n\x05\x65mail\x18\x01 \x01(\t\x12\x10\n\x08password\x18\x02 \x01(\t\"@\n\rLoginResponse\x12\r\n\x05token\x18\x01 \x01(\t\x12 \n\x04user\x18\x02 \x01(\x0b\x32\x12.shop.user.v1.User\"\x1c\n\x0eGetUserRequest\x12\n\n\x02id\x18\x01 \x01(\x03\"#\n\x14\x42\x61tchGetUsersRequest\x12\x0b\n\x03ids\x18\x01 \x03(\x03\":\n\x15\x42\x61tchGetUsersResponse\x12!\n\x05users\x18\x01 \x03(\x0b\x32\x12.shop.user.v1.User\"9\n\x10ListUsersRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"O\n\x11ListUsersResponse\x12!\n\x05users\x18\x01 \x03(\x0b\x32\x12.shop.user.v1.User\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"G\n\x11\x43reateUserRequest\x12 \n\x04user\x18\x01 \x01(\x0b\x32\x12.shop.user.v1.User\x12\x10\n\x08password\x18\x02 \x01(\t\"\x8c\x01\n\x11UpdateUserRequest\x12 \n\x04user\x18\x01 \x01(\x0b\x32\x12.shop.user.v1.User\x12/\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12$\n\x08\x65xpected\x18\x03 \x01(\x0b\x32\x12.shop.user.v1.User\"E\n\x11\x44\x65leteUserRequest\x12\n\n\x02id\x18\x01 \x01(\x03\x12$\n\x08\x65xpected\x18\x02 \x01(\x0b\x32\x12.shop.user.v1.User2\x90\x04\n\x0bUserService\x12@\n\x05Login\x12\x1a.shop.user.v1.LoginRequest\x1a\x1b.shop.user.v1.LoginResponse\x12@\n\x07GetUser\x12\x1c.shop.user.v1.GetUserRequest\x1a\x12.shop.user.v1.User\"\x03\x90\x02\x01\x12]\n\rBatchGetUsers\x12\".shop.user.v1.BatchGetUsersRequest\x1a#.shop.user.v1.BatchGetUsersResponse\"\x03\x90\x02\x01\x12Q\n\tListUsers\x12\x1e.shop.user.v1.ListUsersRequest\x1a\x1f.shop.user.v1.ListUsersResponse\"\x03\x90\x02\x01\x12\x41\n\nCreateUser\x12\x1f.shop.user.v1.CreateUserRequest\x1a\x12.shop.user.v1.User\x12\x41\n\nUpdateUser\x12\x1f.shop.user.v1.UpdateUserRequest\x1a\x12.shop.user.v1.User\x12\x45\n\nDeleteUser\x12\x1f.shop.user.v1.DeleteUserRequest\x1a\x16.google.protobuf.Emptyb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17shop/user/v1/user.proto\x12\x0cshop.user.v1\x1a\x1bgoogle/protobuf/empty.proto\x1a google/protobuf/field_mask.proto\x1a\x1ashop/type/v1/address.proto\x1a\x17shop/type/v1/call.proto\"W\n\x04User\x12\n\n\x02id\x18\x01 \x01(\x03\x12\r\n\x05\x65mail\x18\x02 \x01(\t\x12\x0c\n\x04name\x18\x03 \x01(\t\x12&\n\x07\x61\x64\x64ress\x18\x04 \x01(\x0b\x32\x15.shop.type.v1.Address\"/\n\x0cLoginRequest\x12\r\n\x05\x65mail\x18\x01 \x01(\t\x12\x10\n\x08password\x18\x02 \x01(\t\"@\n\rLoginResponse\x12\r\n\x05token\x18\x01 \x01(\t\x12 \n\x04user\x18\x02 \x01(\x0b\x32\x12.shop.user.v1.User\"\x1c\n\x0eGetUserRequest\x12\n\n\x02id\x18\x01 \x01(\x03\"#\n\x14\x42\x61tchGetUsersRequest\x12\x0b\n\x03ids\x18\x01 \x03(\x03\":\n\x15\x42\x61tchGetUsersResponse\x12!\n\x05users\x18\x01 \x03(\x0b\x32\x12.shop.user.v1.User\"9\n\x10ListUsersRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"O\n\x11ListUsersResponse\x12!\n\x05users\x18\x01 \x03(\x0b\x32\x12.shop.user.v1.User\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"G\n\x11\x43reateUserRequest\x12 \n\x04user\x18\x01 \x01(\x0b\x32\x12.shop.user.v1.User\x12\x10\n\x08password\x18\x02 \x01(\t\"\x8c\x01\n\x11UpdateUserRequest\x12 \n\x04user\x18\x01 \x01(\x0b\x32\x12.shop.user.v1.User\x12/\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12$\n\x08\x65xpected\x18\x03 \x01(\x0b\x32\x12.shop.user.v1.User\"E\n\x11\x44\x65leteUserRequest\x12\n\n\x02id\x18\x01 \x01(\x03\x12$\n\x08\x65xpected\x18\x02 \x01(\x0b\x32\x12.shop.user.v1.User2\xfc\x05\n\x0bUserService\x12[\n\x05Login\x12\x1a.shop.user.v1.LoginRequest\x1a\x1b.shop.user.v1.LoginResponse\"\x19\x8a\xb5\x18\x15\x08\x01\x1a\x11POST /v1/sessions\x12k\n\x07GetUser\x12\x1c.shop.user.v1.GetUserRequest\x1a\x12.shop.user.v1.User\".\x90\x02\x01\x8a\xb5\x18\'\x08\x02\x12\nrequest.id\x1a\x17GET /v1/users/{user_id}\x12r\n\rBatchGetUsers\x12\".shop.user.v1.BatchGetUsersRequest\x1a#.shop.user.v1.BatchGetUsersResponse\"\x18\x90\x02\x01\x8a\xb5\x18\x11\x08\x03\x1a\rGET /v1/users\x12\x66\n\tListUsers\x12\x1e.shop.user.v1.ListUsersRequest\x1a\x1f.shop.user.v1.ListUsersResponse\"\x18\x90\x02\x01\x8a\xb5\x18\x11\x08\x03\x1a\rGET /v1/users\x12Y\n\nCreateUser\x12\x1f.shop.user.v1.CreateUserRequest\x1a\x12.shop.user.v1.User\"\x16\x8a\xb5\x18\x12\x08\x01\x1a\x0ePOST /v1/users\x12u\n\nUpdateUser\x12\x1f.shop.user.v1.UpdateUserRequest\x1a\x12.shop.user.v1.User\"2\x8a\xb5\x18.\x08\x02\x12\x0frequest.user.id\x1a\x19PATCH /v1/users/{user_id}\x12u\n\nDeleteUser\x12\x1f.shop.user.v1.DeleteUserRequest\x1a\x16.google.protobuf.Empty\".\x8a\xb5\x18*\x08\x02\x12\nrequest.id\x1a\x1a\x44\x45LETE /v1/users/{user_id}b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'shop.user.v1.user_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_USERSERVICE'].methods_by_name['Login']._loaded_options = None
+  _globals['_USERSERVICE'].methods_by_name['Login']._serialized_options = b'\212\265\030\025\010\001\032\021POST /v1/sessions'
   _globals['_USERSERVICE'].methods_by_name['GetUser']._loaded_options = None
-  _globals['_USERSERVICE'].methods_by_name['GetUser']._serialized_options = b'\220\002\001'
+  _globals['_USERSERVICE'].methods_by_name['GetUser']._serialized_options = b'\220\002\001\212\265\030\'\010\002\022\nrequest.id\032\027GET /v1/users/{user_id}'
   _globals['_USERSERVICE'].methods_by_name['BatchGetUsers']._loaded_options = None
-  _globals['_USERSERVICE'].methods_by_name['BatchGetUsers']._serialized_options = b'\220\002\001'
+  _globals['_USERSERVICE'].methods_by_name['BatchGetUsers']._serialized_options = b'\220\002\001\212\265\030\021\010\003\032\rGET /v1/users'
   _globals['_USERSERVICE'].methods_by_name['ListUsers']._loaded_options = None
-  _globals['_USERSERVICE'].methods_by_name['ListUsers']._serialized_options = b'\220\002\001'
-  _globals['_USER']._serialized_start=132
-  _globals['_USER']._serialized_end=219
-  _globals['_LOGINREQUEST']._serialized_start=221
-  _globals['_LOGINREQUEST']._serialized_end=268
-  _globals['_LOGINRESPONSE']._serialized_start=270
-  _globals['_LOGINRESPONSE']._serialized_end=334
-  _globals['_GETUSERREQUEST']._serialized_start=336
-  _globals['_GETUSERREQUEST']._serialized_end=364
-  _globals['_BATCHGETUSERSREQUEST']._serialized_start=366
-  _globals['_BATCHGETUSERSREQUEST']._serialized_end=401
-  _globals['_BATCHGETUSERSRESPONSE']._serialized_start=403
-  _globals['_BATCHGETUSERSRESPONSE']._serialized_end=461
-  _globals['_LISTUSERSREQUEST']._serialized_start=463
-  _globals['_LISTUSERSREQUEST']._serialized_end=520
-  _globals['_LISTUSERSRESPONSE']._serialized_start=522
-  _globals['_LISTUSERSRESPONSE']._serialized_end=601
-  _globals['_CREATEUSERREQUEST']._serialized_start=603
-  _globals['_CREATEUSERREQUEST']._serialized_end=674
-  _globals['_UPDATEUSERREQUEST']._serialized_start=677
-  _globals['_UPDATEUSERREQUEST']._serialized_end=817
-  _globals['_DELETEUSERREQUEST']._serialized_start=819
-  _globals['_DELETEUSERREQUEST']._serialized_end=888
-  _globals['_USERSERVICE']._serialized_start=891
-  _globals['_USERSERVICE']._serialized_end=1419
+  _globals['_USERSERVICE'].methods_by_name['ListUsers']._serialized_options = b'\220\002\001\212\265\030\021\010\003\032\rGET /v1/users'
+  _globals['_USERSERVICE'].methods_by_name['CreateUser']._loaded_options = None
+  _globals['_USERSERVICE'].methods_by_name['CreateUser']._serialized_options = b'\212\265\030\022\010\001\032\016POST /v1/users'
+  _globals['_USERSERVICE'].methods_by_name['UpdateUser']._loaded_options = None
+  _globals['_USERSERVICE'].methods_by_name['UpdateUser']._serialized_options = b'\212\265\030.\010\002\022\017request.user.id\032\031PATCH /v1/users/{user_id}'
+  _globals['_USERSERVICE'].methods_by_name['DeleteUser']._loaded_options = None
+  _globals['_USERSERVICE'].methods_by_name['DeleteUser']._serialized_options = b'\212\265\030*\010\002\022\nrequest.id\032\032DELETE /v1/users/{user_id}'
+  _globals['_USER']._serialized_start=157
+  _globals['_USER']._serialized_end=244
+  _globals['_LOGINREQUEST']._serialized_start=246
+  _globals['_LOGINREQUEST']._serialized_end=293
+  _globals['_LOGINRESPONSE']._serialized_start=295
+  _globals['_LOGINRESPONSE']._serialized_end=359
+  _globals['_GETUSERREQUEST']._serialized_start=361
+  _globals['_GETUSERREQUEST']._serialized_end=389
+  _globals['_BATCHGETUSERSREQUEST']._serialized_start=391
+  _globals['_BATCHGETUSERSREQUEST']._serialized_end=426
+  _globals['_BATCHGETUSERSRESPONSE']._serialized_start=428
+  _globals['_BATCHGETUSERSRESPONSE']._serialized_end=486
+  _globals['_LISTUSERSREQUEST']._serialized_start=488
+  _globals['_LISTUSERSREQUEST']._serialized_end=545
+  _globals['_LISTUSERSRESPONSE']._serialized_start=547
+  _globals['_LISTUSERSRESPONSE']._serialized_end=626
+  _globals['_CREATEUSERREQUEST']._serialized_start=628
+  _globals['_CREATEUSERREQUEST']._serialized_end=699
+  _globals['_UPDATEUSERREQUEST']._serialized_start=702
+  _globals['_UPDATEUSERREQUEST']._serialized_end=842
+  _globals['_DELETEUSERREQUEST']._serialized_start=844
+  _globals['_DELETEUSERREQUEST']._serialized_end=913
+  _globals['_USERSERVICE']._serialized_start=916
+  _globals['_USERSERVICE']._serialized_end=1680
 # @@protoc_insertion_point(module_scope)

@@ -1,0 +1,109 @@
+"""The table of calls: one row for each, read from the methods and their options in `proto/shop`.
+
+A row says who may make the call, whom it concerns, whether it only reads, and where REST has it. Servers, clients and
+gateways of every protocol take these from here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
+from google.protobuf.descriptor_pb2 import MethodOptions
+
+from shop.stubs import call_pb2, notification_pb2, order_pb2, payment_pb2, product_pb2, user_pb2
+
+
+class Access(StrEnum):
+    """The callers that a call admits."""
+
+    EVERYBODY = "everybody"
+    CALLER = "caller"
+    """Everybody with a token; customers see only what is their own."""
+    PARTNER = "partner"
+    INTERNAL = "internal"
+    """Other services and gateways, and nobody from outside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of the contract.
+
+    Attributes:
+        name: Name in the contract: "GetProduct".
+        port: Name of the method of the port and of the use case: "get_product".
+        access: The callers that it admits.
+        owner: Path to the user whom it concerns, as `CallRule.owner`; empty if it concerns none.
+        rest: Method and path of REST: "GET /v1/products/{product_id}"; empty if REST does not have the call.
+        reads: Whether it changes nothing, so that a client may repeat it.
+        streams: Whether it answers with a stream.
+    """
+
+    name: str
+    port: str
+    access: Access
+    owner: str
+    rest: str
+    reads: bool
+    streams: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A service of the contract.
+
+    Attributes:
+        name: Short name: "product".
+        full_name: Name in the contract: "shop.product.v1.ProductService".
+        calls: Its calls.
+    """
+
+    name: str
+    full_name: str
+    calls: tuple[Call, ...]
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Names of the calls that change nothing, so that a client may repeat them."""
+        return tuple(call.name for call in self.calls if call.reads)
+
+
+def call_of(method: Callable[..., Any]) -> Call:
+    """Returns the row of a port's method: `call_of(Orders.checkout)`.
+
+    Raises:
+        KeyError: The contract has no such call.
+    """
+    return _BY_PORT[method.__name__]
+
+
+def _service(name: str, contract: ServiceDescriptor) -> Service:
+    return Service(name, contract.full_name, tuple(map(_call, contract.methods)))
+
+
+def _call(method: MethodDescriptor) -> Call:
+    options = method.GetOptions()
+    rule = options.Extensions[call_pb2.call]
+    return Call(
+        name=method.name,
+        port=re.sub(r"(?<!^)(?=[A-Z])", "_", method.name).lower(),
+        access=Access(call_pb2.Access.Name(rule.access).removeprefix("ACCESS_").lower()),
+        owner=rule.owner,
+        rest=rule.rest,
+        reads=options.idempotency_level == MethodOptions.NO_SIDE_EFFECTS,
+        streams=method.server_streaming,
+    )
+
+
+PRODUCT = _service("product", product_pb2.DESCRIPTOR.services_by_name["ProductService"])
+USER = _service("user", user_pb2.DESCRIPTOR.services_by_name["UserService"])
+ORDER = _service("order", order_pb2.DESCRIPTOR.services_by_name["OrderService"])
+PAYMENT = _service("payment", payment_pb2.DESCRIPTOR.services_by_name["PaymentService"])
+NOTIFICATION = _service("notification", notification_pb2.DESCRIPTOR.services_by_name["NotificationService"])
+SERVICES = (PRODUCT, USER, ORDER, PAYMENT, NOTIFICATION)
+
+_BY_PORT = {call.port: call for service in SERVICES for call in service.calls}
