@@ -91,7 +91,7 @@ def run(step: Step) -> str:
     pause(0)
     step.log.parent.mkdir(parents=True, exist_ok=True)
     if not step.quiet:
-        say(f"{step.title} (about {step.hint}) …")
+        show(step.title, f"{step.title} (about {step.hint}) …")
     began = time.monotonic()
     cause: str | None
     with step.log.open("wb") as out:
