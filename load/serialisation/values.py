@@ -1,4 +1,4 @@
-"""The answers of the journeys as a program holds them: frozen dataclasses, as the shop's own value types.
+"""The answers of the journeys as a program holds them: frozen dataclasses.
 
 Their fields are those of the reference answers. Two have one more, which GraphQL's documents ask for and parity does
 not compare: the id of a checkout's order, and whose the orders of a history are.

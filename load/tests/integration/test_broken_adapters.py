@@ -32,12 +32,12 @@ adapter.product_from = wrong
 """
 """Loaded by the named component before anything else: one wrong price in the gRPC adapter of the catalogue."""
 FORGETS_THE_ADDRESS = """
-import dataclasses
+import msgspec
 import shop.user.postgres as adapter
 
 async def forgetful(self, user_id, change, expected):
     user = await self.get(user_id)
-    return dataclasses.replace(user, address=change.address or user.address)
+    return msgspec.structs.replace(user, address=change.address or user.address)
 
 adapter.PostgresUserStore.change = forgetful
 """

@@ -11,6 +11,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar, Unpack
 
+from msgspec import Struct
+
 from shop.money import Money
 from shop.values.notification import Event, Notification, Update
 from shop.values.order import CheckoutLine, JoinedOrderLine, Order, OrderStatus
@@ -21,8 +23,7 @@ from shop.values.user import Address, LoginResult, User
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Page(Generic[T]):
+class Page(Struct, Generic[T], frozen=True, gc=False):
     """One page of a listing; `next_page_token` is empty after the last page."""
 
     items: tuple[T, ...]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from shop.errors import FailedPrecondition, InvalidArgument
 from shop.money import Money
@@ -22,8 +23,7 @@ def status_before(status: OrderStatus) -> OrderStatus:
     return before
 
 
-@dataclass(frozen=True, slots=True)
-class PricedLine:
+class PricedLine(Struct, frozen=True, gc=False):
     """One line of an order that is about to be stored."""
 
     line_number: int
@@ -32,8 +32,7 @@ class PricedLine:
     unit_price: Money
 
 
-@dataclass(frozen=True, slots=True)
-class Purchase:
+class Purchase(Struct, frozen=True, gc=False):
     """What a checkout buys, with the prices that were reserved."""
 
     lines: tuple[PricedLine, ...]

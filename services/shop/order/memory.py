@@ -9,10 +9,11 @@ from __future__ import annotations
 import time
 from bisect import bisect_left, bisect_right
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
 from typing import NamedTuple, TypeVar
+
+from msgspec.structs import replace
 
 from shop.errors import no_such
 from shop.fields import LARGEST_ID

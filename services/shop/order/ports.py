@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
+
+from msgspec import Struct
 
 from shop.order.domain import Purchase
 from shop.order.saga import Checkout, Refusal, Step
@@ -13,8 +14,7 @@ from shop.values.notification import Event
 from shop.values.order import JoinedOrderLine, Order, OrderStatus
 
 
-@dataclass(frozen=True, slots=True)
-class Cancellation:
+class Cancellation(Struct, frozen=True, gc=False):
     """A cancellation that is under way.
 
     Attributes:

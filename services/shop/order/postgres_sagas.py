@@ -11,10 +11,11 @@ made with an older epoch finds no row.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import asyncpg
+from msgspec.structs import replace
 
 from shop.errors import ErrorCode, no_such
 from shop.order.domain import Purchase

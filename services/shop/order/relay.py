@@ -6,8 +6,8 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 
+from msgspec.structs import replace
 from tenacity import AsyncRetrying, RetryCallState, wait_random_exponential
 
 from shop.clients.ports import NotificationClient

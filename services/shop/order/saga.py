@@ -21,8 +21,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from shop.errors import ErrorCode, ShopError
 from shop.values.order import CheckoutLine
@@ -72,8 +73,7 @@ UNCERTAIN = frozenset(
 """Errors that say nothing about whether the call was carried out. All others are answers: it was not."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True, gc=False):
     """The answer to a failed checkout, kept for repetitions of the call."""
 
     code: ErrorCode
@@ -91,8 +91,7 @@ class Refusal:
         return self.code not in UNCERTAIN
 
 
-@dataclass(frozen=True, slots=True)
-class Checkout:
+class Checkout(Struct, frozen=True, gc=False):
     """One checkout as it is stored.
 
     Attributes:

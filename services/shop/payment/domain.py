@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from shop.errors import FailedPrecondition, PaymentDeclined
 from shop.money import Money
@@ -12,8 +12,7 @@ NOTHING = Money(0, "XXX")
 """The amount of a payment that was voided before it was authorised; XXX is ISO 4217's "no currency"."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredPayment:
+class StoredPayment(Struct, frozen=True, gc=False):
     """A payment together with what the bank said when it declined; empty unless it did."""
 
     payment: Payment

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from shop.errors import FailedPrecondition, NotFound, OutOfStock
 from shop.money import Money
 from shop.values.product import Product, Reservation, ReservationState, ReservedLine, StockLine
 
 
-@dataclass(frozen=True, slots=True)
-class NewProduct:
+class NewProduct(Struct, frozen=True, gc=False):
     """A product before it has an id."""
 
     title: str
@@ -21,8 +21,7 @@ class NewProduct:
     stock: int
 
 
-@dataclass(frozen=True, slots=True)
-class ProductChange:
+class ProductChange(Struct, frozen=True, gc=False):
     """New values of a product's fields; None leaves a field as it is."""
 
     title: str | None = None

@@ -6,11 +6,10 @@ import asyncio
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from functools import partial
 from itertools import groupby
 
-from msgspec import structs
+from msgspec.structs import replace
 
 from shop.fields import LARGEST_ID
 from shop.money import Money
@@ -210,7 +209,7 @@ class MemoryStockTransaction:
             if product is not None:
                 self._undo.append(partial(self._products.__setitem__, product.id, product))
                 stock = product.stock + direction * line.quantity
-                self._products[product.id] = structs.replace(product, stock=stock)
+                self._products[product.id] = replace(product, stock=stock)
 
     def _set(self, reservation: Reservation) -> None:
         before = self._reservations[reservation.id]

@@ -1,8 +1,6 @@
 """The bodies of answers that are more than one service's value type: what is encoded, and what OpenAPI documents.
 
-Value types whose fields are the JSON's (users, reviews, reservations) are encoded as they are. Orders and the lines of
-the bulk read could be, too, but msgspec encodes its own structs so much faster than dataclasses that a copy of each
-pays.
+A value type whose fields are those of the JSON (a user, a review, a line of the bulk read) is encoded as it is.
 """
 
 from __future__ import annotations
@@ -13,30 +11,18 @@ from typing import Annotated
 
 import msgspec
 from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
-from shop.fields import INSTANT, Id, Instant, Pieces, documented
+from shop.fields import INSTANT, Id, documented
 from shop.money import Money
 from shop.values.notification import Notification
-from shop.values.order import BOUGHT_PRICE, Buyer, FormerBuyer, JoinedOrderLine, Lines, Order, OrderStatus, Total
+from shop.values.order import JoinedOrderLine, Order
 from shop.values.payment import PaidOrder, Payment, PaymentStatus
-from shop.values.product import Category, Description, Price, Product, ProductRow, Review, Stock, Title
+from shop.values.product import Product, ProductRow, Review
 from shop.values.user import User
 
 NextPageToken = Annotated[str, documented("Give it as `page_token` to read the next page; empty after the last page.")]
 _INSIDE = "there only for callers inside the shop."
-
-
-class LineDocument(msgspec.Struct, frozen=True, gc=False):
-    """An order line together with what it needs of its order."""
-
-    id: Id
-    order_id: Id
-    user_id: FormerBuyer
-    status: OrderStatus
-    placed_at: Instant
-    product_id: Id
-    quantity: Pieces
-    unit_price: Annotated[Money, BOUGHT_PRICE]
 
 
 class PaymentDocument(msgspec.Struct, frozen=True):
@@ -61,30 +47,18 @@ class InnerPaymentDocument(PaymentDocument, frozen=True):
     )
 
 
-class ProductDocument(msgspec.Struct, frozen=True):
+class ProductDocument(Product, frozen=True):
     """One thing that the shop sells."""
 
-    id: Id
-    title: Title
-    description: Description
-    category: Category
-    price: Price
-    stock: Stock
     reviews: Annotated[
         Sequence[Review] | UnsetType,
         documented("The first 3 reviews by ascending id; there only with `include=reviews`."),
     ] = UNSET
 
 
-class OrderDocument(msgspec.Struct, frozen=True):
+class OrderDocument(Order, frozen=True):
     """What one user bought at one time."""
 
-    id: Id
-    user_id: Buyer
-    status: OrderStatus
-    placed_at: Instant
-    total: Total
-    lines: Lines
     payment: Annotated[
         PaymentDocument | UnsetType,
         documented("There only with `include=payment`, and if the order has one."),
@@ -146,7 +120,7 @@ class OrderList(msgspec.Struct, frozen=True):
 class OrderLinesPage(msgspec.Struct, frozen=True):
     """A page of order lines of all orders, by ascending id."""
 
-    lines: Sequence[LineDocument]
+    lines: Sequence[JoinedOrderLine]
     next_page_token: Annotated[
         str,
         documented(
@@ -186,20 +160,6 @@ class Unread(msgspec.Struct, frozen=True):
     unread: Annotated[int, documented("Notifications that are kept and not read.", minimum=0)]
 
 
-def line_document(line: JoinedOrderLine) -> LineDocument:
-    """Returns a line of the bulk read."""
-    return LineDocument(
-        line.id,
-        line.order_id,
-        line.user_id,
-        line.status,
-        line.placed_at,
-        line.product_id,
-        line.quantity,
-        line.unit_price,
-    )
-
-
 def payment_document(payment: Payment) -> PaymentDocument:
     """Returns a payment without what concerns the shop only."""
     return PaymentDocument(payment.id, payment.order_id, payment.status, payment.amount)
@@ -210,9 +170,7 @@ def inner_payment_document(payment: Payment, *, inside: bool) -> InnerPaymentDoc
     shown = InnerPaymentDocument(payment.id, payment.order_id, payment.status, payment.amount)
     if not inside:
         return shown
-    return msgspec.structs.replace(
-        shown, checkout_id=payment.checkout_id, user_id=payment.user_id, placed_at=payment.placed_at
-    )
+    return replace(shown, checkout_id=payment.checkout_id, user_id=payment.user_id, placed_at=payment.placed_at)
 
 
 def product_document(product: Product, reviews: Sequence[Review] | UnsetType = UNSET) -> ProductDocument:

@@ -13,7 +13,7 @@ from shop.platform.rest.answers import Answer, ok
 from shop.platform.rest.call import Call
 from shop.platform.rest.operations import reading
 from shop.platform.rest.parameters import AfterLineId, PageSize10000, PageToken
-from shop.resources.documents import OrderLinesPage, line_document
+from shop.resources.documents import OrderLinesPage
 from shop.resources.pages import next_token, start
 from shop.values.order import JoinedOrderLine
 
@@ -44,6 +44,6 @@ def add_order_lines(api: FastAPI, stream: StreamOrderLines, page_token_key: byte
         Start anywhere with `after_line_id`, go on with `page_token`.
         """
         after = start(_SCOPE, page_token, "after_line_id", after_line_id, page_token_key)
-        lines = [line_document(line) async for line in stream(after_line_id=after, limit=page_size)]
+        lines = [line async for line in stream(after_line_id=after, limit=page_size)]
         token = next_token(_SCOPE, lines, page_size, lambda line: line.id, page_token_key)
         return ok(call, OrderLinesPage(lines, token), PERSONAL)

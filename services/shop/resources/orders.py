@@ -42,7 +42,7 @@ def add_order_changes(api: FastAPI, orders: Orders) -> None:
     async def update_order(order_id: OrderId, change: OrderChange, if_match: IfMatch = None) -> Answer[OrderDocument]:
         """Moves an order one step along CONFIRMED, SHIPPED, DELIVERED; for partners."""
         wanted = OrderStatus(change.status)
-        expected = await as_read(if_match, lambda: orders.get_order(order_id), order_document)
+        expected = await as_read(if_match, lambda: orders.get_order(order_id))
         if expected is None:
             return changed(order_document(await orders.update_order_status(order_id, wanted)))
         # Nothing of an order changes but its status, and the statement moves an order from one status alone.

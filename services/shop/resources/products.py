@@ -112,7 +112,7 @@ def add_products(api: FastAPI, catalogue: Catalogue) -> None:
         product_id: ProductId, change: received.ProductChange, if_match: IfMatch = None
     ) -> Answer[ProductDocument]:
         """Changes the fields of a product that the body names."""
-        expected = await as_read(if_match, lambda: catalogue.get_product(product_id), product_document)
+        expected = await as_read(if_match, lambda: catalogue.get_product(product_id))
         given = change.model_fields_set
         made = await catalogue.update_product(
             product_id,
@@ -128,7 +128,7 @@ def add_products(api: FastAPI, catalogue: Catalogue) -> None:
     @api.delete("/v1/products/{product_id}", **removing("products", access=Access.PARTNER, problems=[409, 412]))
     async def delete_product(product_id: ProductId, if_match: IfMatch = None) -> Answer[None]:
         """Removes a product and its reviews; not possible while stock of it is reserved."""
-        expected = await as_read(if_match, lambda: catalogue.get_product(product_id), product_document)
+        expected = await as_read(if_match, lambda: catalogue.get_product(product_id))
         await catalogue.delete_product(product_id, expected=expected)
         return removed()
 

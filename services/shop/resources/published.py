@@ -23,6 +23,7 @@ from shop.resources.examples import (
     USER,
 )
 from shop.values.notification import Notification
+from shop.values.order import JoinedOrderLine
 from shop.values.product import Document, Reservation, Review
 from shop.values.user import Address, LoginResult, User
 
@@ -47,7 +48,7 @@ PUBLISHED: Mapping[type, Published] = MappingProxyType(
         documents.OrderDocument: Published("Order", [ORDER, {**ORDER, "payment": PAYMENT}]),
         documents.OrderPage: Published("OrderPage", [{"orders": [ORDER], "next_page_token": ""}]),
         documents.OrderList: Published("OrderList", [{"orders": [ORDER]}]),
-        documents.LineDocument: Published("JoinedOrderLine", [JOINED_LINE]),
+        JoinedOrderLine: Published("JoinedOrderLine", [JOINED_LINE]),
         documents.OrderLinesPage: Published("OrderLinesPage", [{"lines": [JOINED_LINE], "next_page_token": ""}]),
         documents.PaymentDocument: Published("Payment", [PAYMENT]),
         documents.PaymentList: Published("PaymentList", [{"payments": [PAYMENT]}]),

@@ -61,7 +61,7 @@ def add_users(api: FastAPI, users: UserClient) -> None:
     async def update_user(user_id: UserId, change: received.UserChange, if_match: IfMatch = None) -> Answer[User]:
         """Changes the fields of a user that the body names: a customer's own, any for partners."""
         require_owner(user_id)
-        expected = await as_read(if_match, lambda: users.get_user(user_id), lambda user: user)
+        expected = await as_read(if_match, lambda: users.get_user(user_id))
         address = _address(change.address) if "address" in change.model_fields_set else None
         return changed(await users.update_user(user_id, name=change.name, address=address, expected=expected))
 
@@ -69,7 +69,7 @@ def add_users(api: FastAPI, users: UserClient) -> None:
     async def delete_user(user_id: UserId, if_match: IfMatch = None) -> Answer[None]:
         """Removes a user: a customer's own account, any for partners. The orders stay."""
         require_owner(user_id)
-        expected = await as_read(if_match, lambda: users.get_user(user_id), lambda user: user)
+        expected = await as_read(if_match, lambda: users.get_user(user_id))
         await users.delete_user(user_id, expected=expected)
         return removed()
 

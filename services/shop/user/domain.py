@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from shop.errors import InvalidArgument
 from shop.values.user import Address, User
@@ -12,8 +13,7 @@ _EMAIL = re.compile(r"[!-?A-~]+@[!-?A-~]+")
 """The form of an e-mail address: ASCII from "!" to "~", once with an @ between."""
 
 
-@dataclass(frozen=True, slots=True)
-class NewUser:
+class NewUser(Struct, frozen=True, gc=False):
     """A user before it has an id."""
 
     email: str
@@ -21,8 +21,7 @@ class NewUser:
     address: Address
 
 
-@dataclass(frozen=True, slots=True)
-class UserChange:
+class UserChange(Struct, frozen=True, gc=False):
     """New values of a user's fields; None leaves a field as it is."""
 
     name: str | None = None
@@ -34,8 +33,7 @@ class UserChange:
         return self == UserChange()
 
 
-@dataclass(frozen=True, slots=True)
-class Credentials:
+class Credentials(Struct, frozen=True, gc=False):
     """What a login is checked against.
 
     Attributes:

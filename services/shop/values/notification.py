@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
+
+from msgspec import Struct
 
 from shop.fields import Id, documented
 from shop.values.order import OrderStatus
@@ -17,8 +18,7 @@ Moment = Annotated[datetime, documented("When the order changed: RFC 3339 in mic
 NewStatus = Annotated[OrderStatus, documented("The status that the order has from then on.")]
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True, gc=False):
     """A change of an order's status.
 
     Attributes:
@@ -38,8 +38,7 @@ class Event:
     traceparent: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Notification:
+class Notification(Struct, frozen=True, gc=False):
     """What a customer is told of an order."""
 
     position: Annotated[int, documented("Number among the customer's notifications.", minimum=1)]
@@ -50,8 +49,7 @@ class Notification:
     traceparent: Annotated[str, documented("Context of the trace that follows it (W3C); empty if none does.")] = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Update:
+class Update(Struct, frozen=True, gc=False):
     """A part of a stream of notifications.
 
     Attributes:

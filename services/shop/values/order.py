@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
+
+from msgspec import Struct
 
 from shop.errors import FailedPrecondition
 from shop.fields import Id, Instant, Pieces, documented
@@ -40,16 +41,14 @@ def refused_move(order_id: int, current: OrderStatus, wanted: OrderStatus) -> Fa
     )
 
 
-@dataclass(frozen=True, slots=True)
-class CheckoutLine:
+class CheckoutLine(Struct, frozen=True, gc=False):
     """One product to buy and how many pieces of it."""
 
     product_id: int
     quantity: int
 
 
-@dataclass(frozen=True, slots=True)
-class OrderLine:
+class OrderLine(Struct, frozen=True, gc=False):
     """One product of an order."""
 
     id: Id
@@ -62,8 +61,7 @@ class OrderLine:
 Lines = Annotated[tuple[OrderLine, ...], documented("By line number.")]
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(Struct, frozen=True, gc=False):
     """What one user bought at one time."""
 
     id: Id
@@ -74,8 +72,7 @@ class Order:
     lines: Lines
 
 
-@dataclass(frozen=True, slots=True)
-class JoinedOrderLine:
+class JoinedOrderLine(Struct, frozen=True, gc=False):
     """An order line together with what it needs of its order."""
 
     id: Id

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
+
+from msgspec import Struct
 
 from shop.fields import Id, Instant, documented
 from shop.money import Money
@@ -21,8 +22,7 @@ class PaymentStatus(StrEnum):
     DECLINED = "DECLINED"
 
 
-@dataclass(frozen=True, slots=True)
-class Payment:
+class Payment(Struct, frozen=True, gc=False):
     """The payment of one checkout."""
 
     id: Id

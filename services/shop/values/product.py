@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, TypedDict
 
@@ -22,8 +21,7 @@ Price = Annotated[Money, documented("Price of one piece.")]
 Stock = Annotated[int, documented("Pieces that can be sold now, reservations already taken off.", minimum=0)]
 
 
-# A struct, as is its price: reads make many.
-class Product(Struct, frozen=True):
+class Product(Struct, frozen=True, gc=False):
     """One thing that the shop sells."""
 
     id: Id
@@ -44,8 +42,7 @@ class ProductFields(TypedDict, total=False):
     stock: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Review:
+class Review(Struct, frozen=True, gc=False):
     """What one customer thinks of one product."""
 
     id: Id
@@ -56,8 +53,7 @@ class Review:
     body: Annotated[str, documented("Plain text.")]
 
 
-@dataclass(frozen=True, slots=True)
-class StockLine:
+class StockLine(Struct, frozen=True, gc=False):
     """One product and how many pieces of it."""
 
     product_id: int
@@ -72,8 +68,7 @@ class ReservationState(StrEnum):
     RELEASED = "RELEASED"
 
 
-@dataclass(frozen=True, slots=True)
-class ReservedLine:
+class ReservedLine(Struct, frozen=True, gc=False):
     """One line of a reservation."""
 
     product_id: Id
@@ -81,8 +76,7 @@ class ReservedLine:
     unit_price: Annotated[Money, documented("Price of one piece when it was reserved.")]
 
 
-@dataclass(frozen=True, slots=True)
-class Reservation:
+class Reservation(Struct, frozen=True, gc=False):
     """Stock held for one checkout."""
 
     id: Annotated[str, documented("UUID that the caller chose.")]
@@ -90,8 +84,7 @@ class Reservation:
     lines: tuple[ReservedLine, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ProductRow:
+class ProductRow(Struct, frozen=True, gc=False):
     """A product at the size of an order line."""
 
     product_id: Id
@@ -100,7 +93,7 @@ class ProductRow:
     stock: Annotated[int, documented("Pieces that can be sold now.", minimum=0)]
 
 
-# Structs without reference cycles, as a document has up to thousands of records. What is absent is left out in JSON.
+# What is absent is left out in JSON.
 class DocumentRecord(Struct, frozen=True, gc=False, omit_defaults=True):
     """One test of a technical document."""
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
+
+from msgspec import Struct
 
 from shop.fields import Id, documented
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Struct, frozen=True, gc=False):
     """Where parcels of a user go."""
 
     recipient: str
@@ -19,8 +19,7 @@ class Address:
     country_code: Annotated[str, documented("ISO 3166-1 alpha-2 code.")]
 
 
-@dataclass(frozen=True, slots=True)
-class User:
+class User(Struct, frozen=True, gc=False):
     """A customer of the shop."""
 
     id: Id
@@ -29,8 +28,7 @@ class User:
     address: Address
 
 
-@dataclass(frozen=True, slots=True)
-class LoginResult:
+class LoginResult(Struct, frozen=True, gc=False):
     """What a successful login gives."""
 
     token: Annotated[str, documented("Send it as `Authorization: Bearer <token>`; it is valid for one hour.")]

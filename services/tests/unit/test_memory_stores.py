@@ -7,10 +7,10 @@ import random
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import cast
 
 import pytest
+from msgspec.structs import replace
 
 from shop.errors import ErrorCode, InvalidArgument, NotFound, OutOfStock
 from shop.money import Money

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any, Unpack
 
@@ -112,7 +111,7 @@ class GraphQLProductClient(GraphQLPeer):
         )
 
     async def reserve_stock(self, reservation_id: str, lines: Sequence[StockLine]) -> Reservation:
-        asked = [asdict(line) for line in lines]
+        asked = [structs.asdict(line) for line in lines]
         return _reservation(await self.run(RESERVE, reservation_id=reservation_id, lines=asked))
 
     async def confirm_reservation(self, reservation_id: str) -> Reservation:

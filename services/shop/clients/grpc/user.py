@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
 import grpc.aio
 from google.protobuf.field_mask_pb2 import FieldMask
+from msgspec.structs import asdict
 
 from shop.clients.ports import Page
 from shop.messages.shared import build

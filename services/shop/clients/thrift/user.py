@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+
+from msgspec.structs import asdict
 
 from shop.clients.ports import Page
 from shop.clients.thrift.channel import ThriftPeer

@@ -6,8 +6,10 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from shop.clients.ports import PaymentClient, ProductClient, UserClient
 from shop.errors import Conflict, ErrorCode, FailedPrecondition, IdempotencyKeyReused, Internal, ShopError, Unavailable
@@ -39,8 +41,7 @@ log = logging.getLogger(__name__)
 INTERRUPTED = Refusal(ErrorCode.UNAVAILABLE, "the checkout was interrupted and nothing was bought; repeat it")
 
 
-@dataclass(frozen=True, slots=True)
-class CheckoutRequest:
+class CheckoutRequest(Struct, frozen=True, gc=False):
     """What a customer wants to buy; its form has been checked."""
 
     user_id: int

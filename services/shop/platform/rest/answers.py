@@ -80,13 +80,12 @@ def removed() -> Answer[None]:
     return Answer(204, b"", [NO_STORE], b"")
 
 
-async def as_read(if_match: str | None, read: Callable[[], Awaitable[R]], show: Callable[[R], Any]) -> R | None:
+async def as_read(if_match: str | None, read: Callable[[], Awaitable[R]]) -> R | None:
     """Returns what the client read, so that the change is made only to that: others may change it meanwhile.
 
     Args:
         if_match: The header If-Match.
-        read: Reads the resource.
-        show: Returns the document of a resource, whose entity tag the client has.
+        read: Reads the resource, whose entity tag the client has.
 
     Returns:
         The resource; None if the client asks for no condition.
@@ -97,7 +96,7 @@ async def as_read(if_match: str | None, read: Callable[[], Awaitable[R]], show: 
     if if_match is None or if_match.strip() == "*":
         return None
     resource = await read()
-    check_if_match(if_match, content_hash(encode(show(resource))))
+    check_if_match(if_match, content_hash(encode(resource)))
     return resource
 
 
