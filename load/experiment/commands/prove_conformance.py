@@ -19,7 +19,7 @@ def prove_conformance_command(
     component: Annotated[str, typer.Option(help="Component whose faults are seeded; by default, all.")] = "",
     as_json: Json = False,
 ) -> None:
-    """Seed faults into copies of our programs, one each; fails unless conformance fails for every copy."""
+    """Run our programs with one seeded fault each; fails unless conformance fails for every fault."""
     with reported_errors():
         faults = faults_of(component)
         typer.echo(f"{len(faults)} faults, about {len(faults) // 10 + 1} min", err=True)
@@ -29,17 +29,17 @@ def prove_conformance_command(
 
 
 def faults_table(results: Sequence[Tried]) -> Table:
-    """What conformance says of each copy."""
+    """What conformance says of each fault."""
     seeded = [one for one in results if one.says != NO_FAULT]
     missed = sum(not one.ok for one in results)
-    verdict = f"{missed} copies are not judged as they should be" if missed else f"it fails for all {len(seeded)}"
+    verdict = f"{missed} programs are not judged as they should be" if missed else f"it fails for all {len(seeded)}"
     return table_of(
         "seeded_faults",
-        f"What conformance says of copies with a fault each: {verdict}",
+        f"What conformance says of programs with a fault each: {verdict}",
         results,
         [
             (Column("component", numeric=False), lambda one: words(one.component)),
-            (Column("fault of the copy", numeric=False), lambda one: words(one.says)),
+            (Column("fault of the program", numeric=False), lambda one: words(one.says)),
             (Column("conformance", numeric=False), lambda one: words(_says(one))),
             (Column("by the law", numeric=False), lambda one: words(one.law)),
         ],

@@ -1,34 +1,63 @@
-"""Whether conformance notices what it should: it must fail for every copy of our programs with a seeded fault."""
+"""Whether conformance notices what it should: it must fail for every one of our programs with a seeded fault."""
 
 from __future__ import annotations
 
-import shutil
+import json
+import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cache
 
 from experiment.errors import UsageError
-from experiment.parity.conformance import HOLDS, laws_of, run_suites
-from experiment.proofs.seeded_faults import FAULTS, Fault
+from experiment.parity.conformance import CONTRACT, HOLDS, SET_UP, SUITES, laws_of, run_suites
 from mesh.components.shop_processes import module_of
 from mesh.paths import ROOT
 
-PACKAGES = {"shop": "services", "rest_gateway": "rest-gateway", "graphql_gateway": "graphql-gateway"}
-"""The packages that are copied, and the folder of each."""
+FAULTY = (sys.executable, "-m", "faulty")
+LIMIT_S = 60
 NO_FAULT = "no fault"
 
 
 @dataclass(frozen=True)
-class Tried:
-    """What conformance says of one copy.
+class Fault:
+    """One fault of one component.
 
     Attributes:
-        component: The component that the copy is.
+        component: The component that has it.
+        says: What is wrong with the component.
+        law: The law that must fail, as its test is named.
+    """
+
+    component: str
+    says: str
+    law: str
+
+    @property
+    def test(self) -> str:
+        """The law's test, as pytest names it.
+
+        Raises:
+            UsageError: The component's suites do not have exactly one test of this name.
+        """
+        suites = [ROOT / suite for suite in (*SET_UP, *CONTRACT, *SUITES[self.component])]
+        files = [file for suite in suites for file in (suite.rglob("test_*.py") if suite.is_dir() else [suite])]
+        places = [file for file in files if f"def test_{self.law}(" in file.read_text(encoding="utf-8")]
+        if len(places) != 1:
+            raise UsageError(
+                f"{len(places)} suites of {self.component} have a test_{self.law}; exactly one must: adapt load/faulty"
+            )
+        return f"{places[0].relative_to(ROOT)}::test_{self.law}"
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What conformance says of a component with a fault, or without a fault.
+
+    Attributes:
+        component: The component.
         says: Its fault, or that it has none.
-        law: The law that the fault breaks; of the copy without one, how many were tried.
+        law: The law that the fault breaks; without a fault, how many laws were tried.
         fails: Whether a law fails.
         why: The first case in which it does, with the first line of why; empty if none does.
         ok: Whether that is as it should be.
@@ -42,19 +71,33 @@ class Tried:
     ok: bool
 
 
+@cache
+def seeded_faults() -> tuple[Fault, ...]:
+    """All faults, each of which can still be seeded.
+
+    Raises:
+        UsageError: One cannot.
+    """
+    done = subprocess.run(FAULTY, capture_output=True, text=True, check=False, timeout=LIMIT_S)  # noqa: S603 - ours
+    if done.returncode != 0:
+        raise UsageError(f"a fault cannot be seeded: {done.stderr.strip()}")
+    return tuple(Fault(**row) for row in json.loads(done.stdout))
+
+
 def faults_of(component: str) -> list[Fault]:
     """The faults of a component; all of them if it is empty.
 
     Raises:
         UsageError: There is no such component.
     """
-    if component and component not in (valid := sorted({fault.component for fault in FAULTS})):
+    faults = seeded_faults()
+    if component and component not in (valid := sorted({fault.component for fault in faults})):
         raise UsageError(f"component={component}: there are no faults of it; valid: {', '.join(valid)}")
-    return [fault for fault in FAULTS if component in ("", fault.component)]
+    return [fault for fault in faults if component in ("", fault.component)]
 
 
 def prove_conformance(faults: Sequence[Fault]) -> list[Tried]:
-    """Runs each fault's law against a copy with the fault, and all those laws against a copy without one."""
+    """Runs each fault's law against a component with the fault, and all those laws against one without."""
     results = []
     for component in dict.fromkeys(fault.component for fault in faults):
         own = [fault for fault in faults if fault.component == component]
@@ -63,11 +106,9 @@ def prove_conformance(faults: Sequence[Fault]) -> list[Tried]:
 
 
 def tried_with(component: str, fault: Fault | None, of: Sequence[Fault]) -> Tried:
-    """Runs the laws of faults against a copy of a component with one fault, or with none."""
-    wanted = list(dict.fromkeys(f"{one.suite}::test_{one.law}" for one in of))
-    with copy_with(fault) as folder:
-        argv = ["/usr/bin/env", f"PYTHONPATH={folder}", sys.executable, "-m", module_of(component)]
-        laws = laws_of(run_suites(component, argv, ["grpc"], wanted))
+    """Runs the laws of faults against a component with one fault, or without a fault."""
+    wanted = list(dict.fromkeys(one.test for one in of))
+    laws = laws_of(run_suites(component, command_of(component, fault), ["grpc"], wanted))
     why = next((law.failed[0] for law in laws if law.failed), "")
     fails = any(law.failed for law in laws)
     if fault is not None:
@@ -77,24 +118,6 @@ def tried_with(component: str, fault: Fault | None, of: Sequence[Fault]) -> Trie
     return Tried(component, NO_FAULT, f"{len(laws)} laws", fails, why, ok=sound)
 
 
-@contextmanager
-def copy_with(fault: Fault | None) -> Iterator[Path]:
-    """A folder with a copy of our packages that has this fault, removed afterwards.
-
-    Raises:
-        UsageError: The file has no longer the text that the fault replaces, or has it more than once.
-    """
-    with tempfile.TemporaryDirectory(prefix="hopwise-fault-") as name:
-        folder = Path(name)
-        for package, place in PACKAGES.items():
-            shutil.copytree(ROOT / place / package, folder / package)
-        if fault is not None:
-            text = (folder / fault.file).read_text(encoding="utf-8")
-            if text.count(fault.before) != 1:
-                found = text.count(fault.before)
-                raise UsageError(
-                    f"{fault.file} has the text of the fault '{fault.says}' {found} times in place of once; "
-                    "adapt load/experiment/proofs/seeded_faults.py"
-                )
-            (folder / fault.file).write_text(text.replace(fault.before, fault.after), encoding="utf-8")
-        yield folder
+def command_of(component: str, fault: Fault | None) -> list[str]:
+    """Returns the command line of a component with a fault, or without a fault."""
+    return [*FAULTY, module_of(component), *([fault.says] if fault else [])]

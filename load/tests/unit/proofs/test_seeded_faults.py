@@ -1,37 +1,54 @@
-"""The faults that conformance must notice: each is still where it was seeded, and breaks a law that is there."""
+"""The faults that conformance must notice: each can still be seeded, and breaks a law that is there."""
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from dataclasses import replace
 
 import pytest
 
 from experiment.errors import UsageError
-from experiment.proofs.conformance import PACKAGES, copy_with, faults_of
-from experiment.proofs.seeded_faults import FAULTS, Fault
+from experiment.proofs import conformance
+from experiment.proofs.conformance import faults_of, seeded_faults
+from faulty import seeds
 from mesh.paths import ROOT
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: f"{fault.component}: {fault.says}")
-def test_each_fault_has_its_place_and_its_law(fault: Fault) -> None:
-    file = ROOT / PACKAGES[fault.file.partition("/")[0]] / fault.file
-    assert file.read_text().count(fault.before) == 1
-    assert fault.before != fault.after
-    assert f"def test_{fault.law}(" in (ROOT / fault.suite).read_text()
+def test_each_fault_can_be_seeded_and_has_its_law() -> None:
+    for fault in seeded_faults():
+        assert (ROOT / fault.test.partition("::")[0]).exists()
 
 
 def test_there_are_enough_of_them_of_every_component() -> None:
-    counts = Counter(fault.component for fault in FAULTS)
-    assert counts.total() >= 25
+    counts = Counter(fault.component for fault in seeded_faults())
+    assert counts.total() >= 58
     assert set(counts) == {"product", "user", "order", "payment", "rest-gateway", "graphql-gateway"}
     assert min(counts.values()) >= 4
-    assert len({(fault.component, fault.says) for fault in FAULTS}) == len(FAULTS)
+    assert len({(fault.component, fault.says) for fault in seeded_faults()}) == counts.total()
 
 
-def test_a_fault_that_has_lost_its_place_is_named() -> None:
-    moved = copy_with(replace(FAULTS[0], file="shop/user/service.py"))
-    with pytest.raises(UsageError, match=r"shop/user/service.py has the text of the fault .* 0 times"), moved:
-        pass
+def test_a_fault_without_its_law_is_named() -> None:
+    renamed = replace(seeded_faults()[0], law="nobody_knows")
+    with pytest.raises(UsageError, match="0 suites of product have a test_nobody_knows"):
+        _ = renamed.test
     with pytest.raises(UsageError, match=r"component=edge: .*valid: graphql-gateway, order, payment, product"):
         faults_of("edge")
+
+
+def original(size: int) -> int:
+    return size
+
+
+def test_what_cannot_be_seeded_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    seed = seeds.change_result(original, lambda size: size + 1)
+    with pytest.raises(TypeError, match="most"):
+        seeds.change_arguments(original, most=str)
+    monkeypatch.setattr(sys.modules[__name__], "original", None)
+    with pytest.raises(LookupError, match=r"test_seeded_faults\.original is not what it was; adapt load/faulty"):
+        seed()
+    with pytest.raises(AttributeError, match="MOST"):
+        seeds.set_constant(sys, "MOST", 1)()
+    monkeypatch.setattr(conformance, "FAULTY", (sys.executable, "-c", "raise SystemExit('original is gone')"))
+    with pytest.raises(UsageError, match="a fault cannot be seeded: original is gone"):
+        seeded_faults.__wrapped__()

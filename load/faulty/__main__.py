@@ -1,0 +1,54 @@
+"""`python -m faulty PROGRAM [FAULT]` runs a program with a fault; without arguments, prints all faults as JSON."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import runpy
+import sys
+from collections.abc import Sequence
+from unittest import mock
+
+from faulty.seeds import Fault
+
+MODULES = ("product", "user", "order", "payment", "rest_gateway", "graphql_gateway")
+
+
+def faults_of(module: str) -> Sequence[Fault]:
+    """Returns the faults of a component."""
+    faults: Sequence[Fault] = importlib.import_module(f"faulty.{module}").FAULTS
+    return faults
+
+
+def list_faults() -> None:
+    """Prints the faults of all components, once each of them has been seeded and taken back."""
+    rows = []
+    for module in MODULES:
+        for fault in faults_of(module):
+            fault.seed()
+            mock.patch.stopall()
+            rows.append({"component": module.replace("_", "-"), "says": fault.says, "law": fault.law})
+    print(json.dumps(rows))
+
+
+def run(program: str, says: str = "") -> None:
+    """Runs a program as its users do.
+
+    Args:
+        program: Its module: "shop.product".
+        says: What is wrong with it; empty for no fault.
+    """
+    faults = {fault.says: fault for fault in faults_of(program.rpartition(".")[2])}
+    if says:
+        if says not in faults:
+            raise SystemExit(f"error: {program} has no fault {says!r}; valid: {', '.join(map(repr, faults))}")
+        faults[says].seed()
+    sys.argv = [program]
+    runpy.run_module(program, run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        run(*sys.argv[1:])
+    else:
+        list_faults()

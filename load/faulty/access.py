@@ -1,0 +1,59 @@
+"""Faults of access: what a component lets callers do in one of its calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+import grpc.aio
+
+from faulty.seeds import Seed, change_arguments, replace, seed_all
+from shop.platform.access.rules import Access, Authenticator, Caller
+
+CALLED: ContextVar[str] = ContextVar("faulty.called", default="")
+"""The call in hand: its method, path or document."""
+
+may_act_for = Caller.may_act_for
+
+
+class _NoteMethod(grpc.aio.ServerInterceptor):
+    async def intercept_service(
+        self,
+        continuation: Callable[[grpc.HandlerCallDetails], Any],
+        handler_call_details: grpc.HandlerCallDetails,
+    ) -> Any:
+        CALLED.set(handler_call_details.method)
+        return await continuation(handler_call_details)
+
+
+NOTE_METHOD = change_arguments(grpc.aio.server, interceptors=lambda given: [*(given or ()), _NoteMethod()])
+"""Notes the method of each call over gRPC."""
+
+
+def admit(method: str, access: Access) -> Seed:
+    """Admits other callers to a method over gRPC than its rule does."""
+
+    def change(rule: Access) -> Access:
+        return access if CALLED.get().endswith(f"/{method}") else rule
+
+    return seed_all(NOTE_METHOD, change_arguments(Authenticator.admit, access=change))
+
+
+def forget_owner(note: Seed, call: str) -> Seed:
+    """Lets each caller act for all users in a call.
+
+    Args:
+        note: Notes the calls of the component.
+        call: What only this call has in its method, path or document.
+    """
+    return seed_all(
+        note,
+        replace(Caller.may_act_for, lambda self, user_id: call in CALLED.get() or may_act_for(self, user_id)),
+    )
+
+
+def note(call: str | None) -> str | None:
+    """Notes the call in hand."""
+    CALLED.set(call or "")
+    return call

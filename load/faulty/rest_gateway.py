@@ -1,0 +1,57 @@
+"""Faults of the REST gateway."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from starlette.types import Message, Scope, Send
+
+from faulty.access import forget_owner, note
+from faulty.calls import IGNORED_EDGE
+from faulty.seeds import Fault, change_arguments, replace, set_constant
+from rest_gateway import order_related
+from shop.platform.rest.caching import check_if_match
+
+
+def _note_path(scope: Scope) -> Scope:
+    note(scope.get("path"))
+    return scope
+
+
+def _publish(send: Send) -> Send:
+    async def send_public(message: Message) -> None:
+        headers = [(name, value.replace(b"private", b"public")) for name, value in message.get("headers", ())]
+        await send({**message, "headers": headers} if headers else message)
+
+    return send_public
+
+
+NOTE_PATH = change_arguments(FastAPI.__call__, scope=_note_path)
+
+FAULTS = (
+    Fault(
+        "customers see other customers' orders",
+        "a_customer_sees_its_own_orders_only",
+        forget_owner(NOTE_PATH, "/v1/orders/"),
+    ),
+    Fault(
+        "related things are read one by one",
+        "includes_user_and_products_in_one_call_each",
+        set_constant(order_related, "MAX_BATCH", 1),
+    ),
+    Fault(
+        "payments of others are listed",
+        "a_customer_reads_its_own_only",
+        forget_owner(NOTE_PATH, "/v1/payments"),
+    ),
+    Fault(
+        "caches may keep personal answers",
+        "every_read_says_how_long_it_may_be_kept",
+        change_arguments(FastAPI.__call__, send=_publish),
+    ),
+    IGNORED_EDGE,
+    Fault(
+        "a change is made although somebody else made one",
+        "if_match_lets_the_reader_of_the_last_state_change_it",
+        replace(check_if_match, lambda if_match, content: None),
+    ),
+)
