@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
@@ -61,6 +63,28 @@ def spans_of_sdk(exporter: InMemorySpanExporter) -> list[ReadSpan]:
     """The spans of the stock SDK, in the order in which they ended; they stay there."""
     message = encode_spans(exporter.get_finished_spans())
     return [_read(span) for process in message.resource_spans for scope in process.scope_spans for span in scope.spans]
+
+
+def draw_tree(spans: Sequence[ReadSpan]) -> str:
+    """The tree of a trace, children indented below their parents, in the order of their starts."""
+    lines: list[str] = []
+
+    def draw(parent: int, depth: int) -> None:
+        for span in spans:
+            if span.parent.span_id == parent:
+                lines.append("  " * depth + f"{span.kind.name} {span.name}")
+                draw(span.context.span_id, depth + 1)
+
+    known = {span.context.span_id for span in spans}
+    for root in dict.fromkeys(span.parent.span_id for span in spans):
+        if root not in known:
+            draw(root, 0)
+    return "\n".join(lines)
+
+
+async def let_servers_end() -> None:
+    """Lets a server, which runs in this process too, end its side."""
+    await asyncio.sleep(0.05)
 
 
 def _read(span: trace_pb2.Span) -> ReadSpan:

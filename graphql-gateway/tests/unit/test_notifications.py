@@ -1,4 +1,4 @@
-"""What customers are told of their orders: to read, and to follow over WebSockets and server-sent events."""
+"""Subscriptions: what each event may cost, and the protocols of WebSockets and server-sent events."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from graphql import parse, validate
 from msgspec.structs import replace
@@ -33,11 +31,10 @@ from shop.platform.http import server, sockets
 from shop.platform.http.body import MOST_BYTES
 from shop.platform.http.server import http_server
 from shop.values.order import MAX_LINES, CheckoutLine, OrderStatus
+from update_doors import LIMIT_S, GraphqlDoor, receive, send
 
 DOCUMENTS = Path(__file__).resolve().parents[3] / "load" / "internal" / "watch" / "documents"
-LIMIT_S = 10.0
 POSITIONS = "subscription ($after: Int) { notifications(after: $after) { position notification { status } } }"
-OF_ORDER = "subscription ($id: ID!) { orderNotifications(orderId: $id) { position notification { status } } }"
 
 Tell = Callable[..., Any]
 
@@ -48,66 +45,20 @@ def tell(shop: MemoryShop) -> Tell:
     return shop.notifications.tell
 
 
-@pytest.fixture
-def held() -> Streams:
-    return Streams()
-
-
-class Served:
+class Served(GraphqlDoor):
     """A gateway behind a real server."""
 
-    def __init__(self, address: str, http: httpx.AsyncClient, signer: TokenSigner) -> None:
-        self.address = address
-        self.http = http
+    def __init__(self, address: str, signer: TokenSigner) -> None:
+        super().__init__(address)
         self._signer = signer
 
     def authorization(self, user: int, kind: Any = "customer", ttl_s: int = 3600) -> dict[str, str]:
         return {"authorization": f"Bearer {self._signer.sign(Principal(kind, user), ttl_s)}"}
 
-    def socket(self, *protocols: str, **options: Any) -> Any:
-        return connect(
-            f"ws://{self.address}/graphql/stream", subprotocols=protocols or ["graphql-transport-ws"], **options
-        )
-
-    @asynccontextmanager
-    async def subscribed(
-        self, query: str, user: int = 1, token: dict[str, str] | None = None, **variables: Any
-    ) -> AsyncIterator[Callable[[], Any]]:
-        """A subscription over a WebSocket; gives what waits for the next message."""
-        async with self.socket() as opened:
-            await send(opened, type="connection_init", payload=token or self.authorization(user))
-            assert await received(opened) == {"type": "connection_ack"}
-            await send(opened, id="1", type="subscribe", payload={"query": query, "variables": variables})
-            yield lambda: received(opened)
-
-    @asynccontextmanager
-    async def streamed(
-        self, query: str, user: int = 1, token: dict[str, str] | None = None, **variables: Any
-    ) -> AsyncIterator[Callable[[], Any]]:
-        """The same as server-sent events, in the form of the WebSocket's messages."""
-        headers = {**(token or self.authorization(user)), "accept": "text/event-stream"}
-        body = {"query": query, "variables": variables}
-        async with self.http.stream("POST", "/graphql/stream", json=body, headers=headers) as response:
-            assert response.headers["content-type"] == "text/event-stream", await response.aread()
-            lines = response.aiter_lines()
-
-            async def event() -> dict[str, Any]:
-                fields = {}
-                async for line in lines:
-                    if not line:
-                        break
-                    name, _, value = line.partition(": ")
-                    fields[name] = value
-                told = {"id": "1", "type": fields["event"]}
-                return {**told, "payload": json.loads(fields["data"])} if fields["data"] else told
-
-            yield event
-
 
 @pytest.fixture
-async def served(
-    shop: MemoryShop, signer: TokenSigner, verifier: TokenVerifier, held: Streams
-) -> AsyncIterator[Served]:
+async def served(shop: MemoryShop, signer: TokenSigner, verifier: TokenVerifier) -> AsyncIterator[Served]:
+    held = Streams()
     app = build_app(shop.clients, Authenticator(verifier), streams=held)
     inside = Authenticator(verifier, trusts_inside=True)
 
@@ -117,45 +68,30 @@ async def served(
         await app(scope, receive, send)
 
     async with http_server(in_one_process, "127.0.0.1:0", sockets=True) as address:
-        async with httpx.AsyncClient(base_url=f"http://{address}", timeout=LIMIT_S) as http:
-            yield Served(address, http, signer)
+        made = Served(address, signer)
+        async with made.transport:
+            yield made
         held.close()
-
-
-async def send(to: ClientConnection, **message: Any) -> None:
-    await to.send(json.dumps(message))
-
-
-async def received(over: ClientConnection) -> dict[str, Any]:
-    async with asyncio.timeout(LIMIT_S):
-        read: dict[str, Any] = json.loads(await over.recv())
-    return read
 
 
 async def end_of(over: ClientConnection) -> int:
     """Reads to the end of a WebSocket; returns the code that it was closed with."""
     try:
         while True:
-            await received(over)
+            await receive(over)
     except ConnectionClosed as closed:
         return closed.rcvd.code if closed.rcvd else 1006
 
 
-async def ended(following: Callable[[], Any]) -> str:
-    """Reads the error that ends a subscription; returns its code."""
-    (error,) = (await following())["payload"]["errors"]
-    assert await following() == {"id": "1", "type": "complete"}
-    return str(error["extensions"]["code"])
-
-
-def opened(position: int, field: str = "notifications") -> dict[str, Any]:
-    return {"id": "1", "type": "next", "payload": {"data": {field: {"position": position, "notification": None}}}}
+def opened(position: int) -> dict[str, Any]:
+    data = {"notifications": {"position": position, "notification": None}}
+    return {"id": "1", "type": "next", "payload": {"data": data}}
 
 
 @pytest.fixture(params=["subscribed", "streamed"])
 def follow(request: pytest.FixtureRequest, served: Served) -> Any:
-    """Opens a subscription, over each transport."""
-    return getattr(served, request.param)
+    """Opens a customer's subscription, over each transport."""
+    return lambda query: getattr(served, request.param)(query, served.authorization(1))
 
 
 @pytest.mark.parametrize("path", sorted(DOCUMENTS.glob("*.graphql")), ids=lambda path: path.stem)
@@ -219,99 +155,18 @@ class TestASubscription:
             await tell()
             assert (await following())["payload"]["data"]["notifications"]["notification"]["order"]["lines"]
 
-    async def test_goes_on_behind_a_position(self, follow: Any, tell: Tell) -> None:
-        for _ in range(3):
-            await tell()
-        async with follow(POSITIONS, after=1) as following:
-            seen = [(await following())["payload"]["data"]["notifications"]["position"] for _ in range(3)]
-        assert seen == [1, 2, 3]
-
-    async def test_is_of_one_order_alone(self, follow: Any, tell: Tell) -> None:
-        async with follow(OF_ORDER, id=global_id("Order", 6)) as following:
-            assert await following() == opened(0, "orderNotifications")
-            await tell(order=1)
-            await tell(order=6)
-            assert (await following())["payload"]["data"]["orderNotifications"]["position"] == 2
-
-    async def test_ends_with_the_process(self, follow: Any, held: Streams) -> None:
-        async with follow(POSITIONS) as following:
-            await following()
-            held.close()
-            assert await ended(following) == "UNAVAILABLE"
-
-    async def test_ends_with_the_account(self, follow: Any, shop: MemoryShop) -> None:
-        async with follow(POSITIONS) as following:
-            await following()
-            await shop.delete_user(1)
-            assert await ended(following) == "NOT_FOUND"
-
-    @pytest.mark.parametrize("user", [1, 9_999])
-    async def test_of_an_account_that_is_not_there_is_refused(
-        self, follow: Any, served: Served, shop: MemoryShop, user: int
-    ) -> None:
-        await shop.delete_user(1)
-        query = f'subscription {{ notifications(userId: "{global_id("User", user)}") {{ position }} }}'
-        async with follow(query, token=served.authorization(1, "partner")) as following:
-            assert await ended(following) == "NOT_FOUND"
-
-    async def test_counts_for_its_watcher(self, follow: Any, served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(access_streams, "MAX_PER_PARTNER", 1)
-        query = f'subscription {{ notifications(userId: "{global_id("User", 1)}") {{ position }} }}'
-        partner = served.authorization(1, "partner")
-        async with served.streamed(query, token=partner) as watching:
-            await watching()
-            async with follow(POSITIONS) as following:
-                assert await following() == opened(0)
-            async with follow(query, token=partner) as following:
-                assert await ended(following) == "TOO_MANY_REQUESTS"
-
-    async def test_is_opened_only_so_often(self, served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(access_streams, "MAX_PER_CUSTOMER", 1)
-        for _ in range(access_streams.BURSTS):
-            async with served.streamed(POSITIONS) as following:
-                assert await following() == opened(0)
-        async with served.streamed(POSITIONS) as following:
-            assert await ended(following) == "TOO_MANY_REQUESTS"
-        async with served.streamed(POSITIONS, user=2) as following:
-            assert await following() == opened(0)
-
-    async def test_counts_for_its_process(self, follow: Any, served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-        async with served.streamed(POSITIONS) as watching:
-            await watching()
-            async with served.subscribed(POSITIONS, user=2) as too:
-                await too()
-                monkeypatch.setattr(access_streams, "MAX_PER_PROCESS", 2)
-                async with follow(POSITIONS, user=3) as following:
-                    assert await ended(following) == "UNAVAILABLE"
-
     @pytest.mark.parametrize(
-        ("query", "user", "variables", "code"),
+        ("field", "argument", "code"),
         [
-            pytest.param(OF_ORDER, 2, {"id": global_id("Order", 1)}, "NOT_FOUND", id="another's order"),
-            pytest.param(OF_ORDER, 1, {"id": global_id("Order", 9_999)}, "NOT_FOUND", id="no order"),
-            pytest.param(OF_ORDER, 1, {"id": "forged"}, "INVALID_ARGUMENT", id="a forged id"),
-            pytest.param(POSITIONS, 1, {"after": 7}, "INVALID_ARGUMENT", id="a position to come"),
-            pytest.param(POSITIONS, 1, {"after": -1}, "INVALID_ARGUMENT", id="no position"),
-            pytest.param(
-                f'subscription {{ notifications(userId: "{global_id("User", 2)}") {{ position }} }}',
-                1,
-                {},
-                "PERMISSION_DENIED",
-                id="another's",
-            ),
+            ("orderNotifications", 'orderId: "forged"', "INVALID_ARGUMENT"),
+            ("notifications", f'userId: "{global_id("User", 2)}"', "PERMISSION_DENIED"),
         ],
+        ids=["forged", "another's"],
     )
-    async def test_is_refused(self, follow: Any, query: str, user: int, variables: dict[str, Any], code: str) -> None:
-        async with follow(query, user, **variables) as following:
-            assert await ended(following) == code
-
-    async def test_begins_too_far_back(self, follow: Any, tell: Tell) -> None:
-        for _ in range(101):
-            await tell()
-        async with follow(POSITIONS, after=0) as following:
+    async def test_names_the_id_that_it_refuses(self, follow: Any, field: str, argument: str, code: str) -> None:
+        async with follow(f"subscription {{ {field}({argument}) {{ position }} }}") as following:
             (error,) = (await following())["payload"]["errors"]
-        assert error["extensions"]["code"] == "POSITION_GONE"
-        assert "list the notifications" in error["message"]
+        assert (error["extensions"]["code"], error["extensions"]["field"]) == (code, argument.partition(":")[0])
 
 
 class TestAWebSocket:
@@ -326,7 +181,7 @@ class TestAWebSocket:
         ids=["a query", "no field", "malformed", "too long"],
     )
     async def test_refuses_an_operation_at_once(self, served: Served, query: str, message: str) -> None:
-        async with served.subscribed(query) as following:
+        async with served.subscribed(query, served.authorization(1)) as following:
             refused = await following()
         assert (refused["type"], refused["id"]) == ("error", "1")
         assert message in refused["payload"][0]["message"]
@@ -346,7 +201,7 @@ class TestAWebSocket:
     async def test_is_closed_when_its_token_expires(self, served: Served) -> None:
         async with served.socket() as over:
             await send(over, type="connection_init", payload=served.authorization(1, ttl_s=2))
-            assert await received(over) == {"type": "connection_ack"}
+            assert await receive(over) == {"type": "connection_ack"}
             assert await end_of(over) == 4401
 
     async def test_that_waits_for_its_token_gives_way_to_others(
@@ -356,21 +211,21 @@ class TestAWebSocket:
         async with served.socket() as first, served.socket() as second:
             assert await end_of(first) == 1013
             await send(second, type="connection_init", payload=served.authorization(1))
-            assert await received(second) == {"type": "connection_ack"}
+            assert await receive(second) == {"type": "connection_ack"}
             async with served.socket():
                 await send(second, type="ping")
-                assert await received(second) == {"type": "pong"}
+                assert await receive(second) == {"type": "pong"}
 
     async def test_counts_for_its_customer(self, served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(access_streams, "MAX_PER_CUSTOMER", 1)
         for _ in range(2):  # one that is closed counts no more
             async with served.socket() as first, served.socket() as second, served.socket() as other:
                 await send(first, type="connection_init", payload=served.authorization(1))
-                await received(first)
+                await receive(first)
                 await send(second, type="connection_init", payload=served.authorization(1))
                 assert await end_of(second) == 1013
                 await send(other, type="connection_init", payload=served.authorization(2))
-                await received(other)
+                await receive(other)
                 with pytest.raises(InvalidStatus, match="HTTP 429"):
                     async with served.socket(additional_headers=served.authorization(1)):
                         pass
@@ -411,9 +266,9 @@ class TestAWebSocket:
     async def test_takes_the_token_of_its_handshake_too(self, served: Served) -> None:
         async with served.socket(additional_headers=served.authorization(1)) as over:
             await send(over, type="connection_init")
-            await received(over)
+            await receive(over)
             await send(over, id="1", type="subscribe", payload={"query": POSITIONS})
-            assert await received(over) == opened(0)
+            assert await receive(over) == opened(0)
 
     @pytest.mark.parametrize(
         "message",
@@ -465,10 +320,10 @@ class TestAWebSocket:
     async def test_has_a_limit_of_subscriptions(self, served: Served) -> None:
         async with served.socket() as over:
             await send(over, type="connection_init", payload=served.authorization(1))
-            await received(over)
+            await receive(over)
             for number in range(streams.MOST_AT_ONCE + 1):
                 await send(over, id=str(number), type="subscribe", payload={"query": POSITIONS})
-            answers = [await received(over) for _ in range(streams.MOST_AT_ONCE + 1)]
+            answers = [await receive(over) for _ in range(streams.MOST_AT_ONCE + 1)]
         (refused,) = [answer for answer in answers if answer["type"] == "error"]
         assert refused["id"] == str(streams.MOST_AT_ONCE)
 
@@ -542,26 +397,9 @@ class TestOverHTTP:
     async def test_what_does_not_belong_there_is_refused(
         self, served: Served, path: str, accept: str, body: Any, status: int, message: str
     ) -> None:
-        refused = await served.http.post(path, json=body, headers={"accept": accept, **served.authorization(1)})
+        refused = await served.transport.post(path, json=body, headers={"accept": accept, **served.authorization(1)})
         assert refused.status_code == status
         assert message in refused.json()["errors"][0]["message"]
-
-    async def test_a_stream_ends_with_its_token(self, served: Served) -> None:
-        async with served.streamed(POSITIONS, token=served.authorization(1, ttl_s=2)) as following:
-            assert await following() == opened(0)
-            assert await ended(following) == "UNAUTHENTICATED"
-
-    async def test_a_stream_outlasts_the_limit_of_requests(self, served: Served, tell: Tell) -> None:
-        headers = {**served.authorization(1), "accept": "text/event-stream", "x-envoy-expected-rq-timeout-ms": "200"}
-        async with served.http.stream(
-            "POST", "/graphql/stream", json={"query": POSITIONS}, headers=headers
-        ) as response:
-            lines = response.aiter_lines()
-            await anext(lines)
-            await asyncio.sleep(0.4)
-            await tell()
-            async with asyncio.timeout(LIMIT_S):
-                assert [line async for line in _until_position(lines, 1)]
 
 
 async def test_a_gateway_that_does_not_keep_up_opens_none(served: Served) -> None:
@@ -570,40 +408,21 @@ async def test_a_gateway_that_does_not_keep_up_opens_none(served: Served) -> Non
     outside = {**served.authorization(1), EDGE_MARK: "1"}
     async with served.socket(additional_headers=outside) as over:
         await send(over, type="connection_init")
-        await received(over)
+        await receive(over)
         ADMISSION.append(limit)
         try:
             headers = {**outside, "accept": "text/event-stream"}
-            refused = await served.http.post("/graphql/stream", json={"query": POSITIONS}, headers=headers)
+            refused = await served.transport.post("/graphql/stream", json={"query": POSITIONS}, headers=headers)
             with pytest.raises(InvalidStatus) as denied:
                 async with served.socket(additional_headers=outside):
                     pass
             await send(over, id="1", type="subscribe", payload={"query": POSITIONS})
-            (error,) = (await received(over))["payload"]
+            (error,) = (await receive(over))["payload"]
         finally:
             ADMISSION.remove(limit)
     assert error["extensions"]["code"] == "UNAVAILABLE"
     for answer in (refused, denied.value.response):
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
-
-
-async def _until_position(lines: AsyncIterator[str], position: int) -> AsyncIterator[str]:
-    async for line in lines:
-        if f'"position":{position}' in line:
-            yield line
-            return
-
-
-async def test_what_was_told_is_listed_and_marked(gateway: Any, tell: Tell) -> None:
-    for _ in range(3):
-        await tell()
-    marked = "mutation { markNotificationsRead(input: { upToPosition: 2 }) { unread } }"
-    assert await gateway.data(marked, user=1) == {"markNotificationsRead": {"unread": 1}}
-    listed = await gateway.data("{ notifications { position read } }", user=1)
-    assert [(one["position"], one["read"]) for one in listed["notifications"]] == [(3, False), (2, True), (1, True)]
-    of_partner = f'{{ notifications(userId: "{global_id("User", 1)}") {{ position }} }}'
-    assert len((await gateway.data(of_partner, partner=True))["notifications"]) == 3
-    assert (await gateway.error(of_partner, user=2))[:2] == ("PERMISSION_DENIED", "userId")
 
 
 async def test_there_are_none_where_customers_are_told_nothing() -> None:

@@ -121,15 +121,18 @@ class MemoryShop:
             "notification": lambda: self._notification,
         }
 
+    def use_cases(self, name: str) -> Any:
+        """The use cases of one service, each call recorded, for what serves them."""
+        return Recorded(self.record, self._services()[name], served=True)
+
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[str]:
         """Serves all services over gRPC, each call recorded, for as long as the context lasts; gives the address."""
         registers = [product_register, user_register, order_register, payment_register, notification_register]
-        services = self._services()
 
         def register(server: Any) -> list[str]:
-            each = zip(registers, services.values(), strict=True)
-            return [name for add, one in each for name in add(server, Recorded(self.record, one, served=True))]  # type: ignore[arg-type]
+            each = zip(registers, map(self.use_cases, self._services()), strict=True)
+            return [name for add, one in each for name in add(server, one)]
 
         async with grpc_server("127.0.0.1:0", register, Authenticator(NoVerifier(), trusts_inside=True)) as address:
             yield address

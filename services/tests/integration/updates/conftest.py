@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, closing, nullcontext
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,6 +20,7 @@ from shop.notification.watching import Watchers
 from shop.order import bootstrap as order_bootstrap
 from shop.order.relay import Relay
 from shop.payment import bootstrap as payment_bootstrap
+from shop.platform.access.streams import Streams
 from shop.platform.config import ServiceConfig
 from shop.platform.database.pool import connect_database
 from shop.platform.process.beside import beside
@@ -46,10 +47,15 @@ class Shop:
     clients: Clients
     watchers: Watchers
     relay: Relay
-    address: str
-    rest_address: str
-    """Where notifications are served over REST."""
+    streams: Streams
+    at: dict[str, str]
+    """Where notifications are served, by protocol."""
+    _peers: dict[str, str]
     _url: str
+
+    def inside(self, protocol: str) -> AbstractAsyncContextManager[Clients]:
+        """Clients that follow notifications over a protocol."""
+        return connect(self._peers | {"notification": f"{protocol}://{self.at[protocol]}"}, "test")
 
     def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """Runs a statement as the database's administrator; returns its rows."""
@@ -85,7 +91,7 @@ async def shop(
     """The shop, which the tests of a module share."""
     async with AsyncExitStack() as stack:
         # Notifications ask the order service, which tells them: one of the two must be known before it is there.
-        of_notification: dict[str, str] = {}
+        at: dict[str, str] = {}
         peers = {"order": f"grpc://{free_addresses()}"}
 
         async def start(name: str, bootstrap: Any) -> Any:
@@ -105,30 +111,23 @@ async def shop(
             addresses = await stack.enter_async_context(servers(config, bootstrap.protocols(service)))
             peers[name] = f"grpc://{addresses['grpc']}"
             if name == "notification":
-                of_notification.update(addresses)
+                at.update(addresses)
             return started
 
         await start("product", product_bootstrap)
         await start("user", user_bootstrap)
         await start("payment", payment_bootstrap)
         notification = await start("notification", notification_bootstrap)
-        over_grpc = peers["notification"]
-        inside = {
-            "grpc": over_grpc,
-            "http": f"http://{of_notification['rest']}",
-            "graphql": f"graphql://{of_notification['graphql']}",
-        }
-        peers["notification"] = inside[told_over]
+        scheme, protocol = ("http", "rest") if told_over == "rest" else (told_over, told_over)
+        over_grpc, peers["notification"] = peers["notification"], f"{scheme}://{at[protocol]}"
         # Only the database's word wakes the relay, so that no test passes by the relay's own clock.
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(order_bootstrap, "Relay", partial(Relay, look_s=3_600))
             order = await start("order", order_bootstrap)
-        # No part of the shop follows notifications over REST.
-        peers["notification"] = over_grpc if told_over == "http" else inside[told_over]
         await stack.enter_async_context(beside(order.relay.run()) if relayed else nullcontext())
+        peers["notification"] = over_grpc
         clients = await stack.enter_async_context(connect(peers, "test"))
-        served = of_notification["grpc"], of_notification["rest"]
-        yield Shop(clients, notification.watchers, order.relay, *served, shared_trial.url)
+        yield Shop(clients, notification.watchers, order.relay, notification.streams, at, peers, shared_trial.url)
 
 
 @pytest.fixture
@@ -147,7 +146,7 @@ def relayed() -> bool:
 
 @pytest.fixture(scope="module")
 def told_over() -> str:
-    """What the order service, and whoever watches from inside, speak to the notification service."""
+    """What the order service speaks to the notification service."""
     return "grpc"
 
 

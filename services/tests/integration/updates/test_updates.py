@@ -1,147 +1,396 @@
-"""What customers are told of their orders, from the change of an order to whoever waits for it."""
+"""What customers are told of their orders: the same at each door, over REST, GraphQL and gRPC, and to those inside."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import httpx
 import pytest
 
-from shop.errors import InvalidArgument, NotFound, PositionGone
+from memory_shop import MemoryShop
+from served_shop import served_gateways
+from shop.errors import InvalidArgument
 from shop.notification.postgres import PostgresNotifications
 from shop.notification.watching import AT_ONCE, Watchers
+from shop.platform.access import streams as limits
+from shop.platform.access.jwt import Principal, TokenSigner
+from shop.platform.access.streams import Streams
+from shop.platform.config import EDGE_MARK
+from shop.platform.deadline import DEADLINE_HEADER
+from shop.stubs import notification_pb2 as pb
 from shop.values.notification import KEPT, Event
-from shop.values.order import OrderStatus
+from shop.values.order import CheckoutLine, OrderStatus
+from update_doors import LIMIT_S, GraphqlDoor, GrpcDoor, Headers, InsideDoor, Refused, RestDoor, Told
 
-from .conftest import Shop, open_stream
+from .conftest import Shop
 
+OUTSIDE, INSIDE = ("graphql-events", "graphql-socket", "grpc", "rest", "rest-gateway"), ("graphql", "grpc")
 PENDING, CONFIRMED, SHIPPED = OrderStatus.PENDING, OrderStatus.CONFIRMED, OrderStatus.SHIPPED
+WHEN = "2026-01-02T03:04:05.678900Z"
 EVENT_IDS = itertools.count(1_000_000)
-
-
-@pytest.fixture(scope="module", params=["grpc", "graphql"])
-def told_over(request: pytest.FixtureRequest) -> str:
-    """The protocols in which services follow notifications."""
-    return str(request.param)
+NOWHERE = 987_654_321
+By = Callable[..., Headers]
+Next = Callable[[], Awaitable[Told]]
 
 
 def event(user: int, status: OrderStatus = PENDING, order: int = 1) -> Event:
     """An event that no order has had."""
-    return Event(next(EVENT_IDS), order, user, status, datetime.now(UTC))
+    return Event(next(EVENT_IDS), order, user, status, datetime.fromisoformat(WHEN))
+
+
+@pytest.fixture(scope="module")
+async def doors(shop: Shop, keys: Any) -> AsyncIterator[dict[str, tuple[Any, Streams]]]:
+    """Where updates are followed, by name, and what holds the streams open that customers have there."""
+    held = {name: Streams() for name in ("graphql-gateway", "rest-gateway")}
+    async with AsyncExitStack() as stack:
+        at = shop.at | await stack.enter_async_context(served_gateways(shop.clients, keys.public_file, held))
+        made: dict[str, tuple[Any, Streams]] = {
+            "graphql-events": (GraphqlDoor(at["graphql-gateway"]), held["graphql-gateway"]),
+            "graphql-socket": (GraphqlDoor(at["graphql-gateway"], over_socket=True), held["graphql-gateway"]),
+            "grpc": (GrpcDoor(at["grpc"]), shop.streams),
+            "rest": (RestDoor(at["rest"]), shop.streams),
+            "rest-gateway": (RestDoor(at["rest-gateway"]), held["rest-gateway"]),
+        }
+        for door, _ in made.values():
+            await stack.enter_async_context(door.transport)
+        for protocol in INSIDE:
+            clients = await stack.enter_async_context(shop.inside(protocol))
+            made[f"inside-{protocol}"] = InsideDoor(clients.notification), shop.streams
+        yield made
+        for streams in held.values():
+            streams.close()
+
+
+@pytest.fixture(params=OUTSIDE)
+def name(request: pytest.FixtureRequest) -> str:
+    """The name of a door of customers and partners."""
+    return str(request.param)
+
+
+@pytest.fixture
+def outside(name: str, doors: dict[str, Any]) -> Any:
+    """A door of customers and partners."""
+    return doors[name][0]
+
+
+@pytest.fixture
+def others(name: str, doors: dict[str, Any]) -> Any:
+    """The door of others, who watch already: WebSockets have limits too, which they would meet."""
+    return doors["graphql-events" if name == "graphql-socket" else name][0]
+
+
+@pytest.fixture(params=[*OUTSIDE, *(f"inside-{protocol}" for protocol in INSIDE)])
+def door(request: pytest.FixtureRequest, doors: dict[str, Any]) -> Any:
+    """Where updates are followed."""
+    return doors[request.param][0]
+
+
+@pytest.fixture
+def by(keys: Any) -> By:
+    """Gives the header of a customer's token, a partner's, or nobody's."""
+    signer = TokenSigner(keys.private_pem)
+
+    def header(number: int | None, kind: Any = "customer", **how: Any) -> Headers:
+        return {} if number is None else {"authorization": f"Bearer {signer.sign(Principal(kind, number), **how)}"}
+
+    return header
+
+
+async def end_of(following: Next) -> Refused:
+    """Reads a stream to its end, which says why it ends."""
+    try:
+        while True:
+            await following()
+    except Refused as refused:
+        return refused
+
+
+async def ending(door: Any, headers: Headers, **watched: Any) -> Refused:
+    """Opens a stream and reads it to its end."""
+    try:
+        async with door.watch(headers, **watched) as following:
+            return await end_of(following)
+    except Refused as refused:
+        return refused
+
+
+async def opening(door: Any, headers: Headers, **watched: Any) -> None:
+    """Reads the beginning of a stream."""
+    async with door.watch(headers, **watched) as following:
+        await following()
+
+
+async def code_of(asked: Awaitable[object]) -> str:
+    """The code with which a request is refused; empty if it is answered."""
+    try:
+        await asked
+    except Refused as refused:
+        return refused.code
+    return ""
 
 
 class TestAnOrderIsFollowed:
-    async def test_from_checkout_to_delivery(self, shop: Shop, user: int) -> None:
-        async with open_stream(shop.clients.notification.watch_notifications(user)) as following:
+    async def test_from_checkout_to_delivery(self, shop: Shop, door: Any, by: By, user: int) -> None:
+        async with door.watch(by(user), user=user) as following:
+            assert await following() == Told(0)
             before = datetime.now(UTC)
             order = await shop.buy(user)
-            await shop.clients.order.update_order_status(order.id, SHIPPED)
-            await shop.clients.order.update_order_status(order.id, OrderStatus.DELIVERED)
-            updates = [await following() for _ in range(4)]
-        told = [update.notification for update in updates]
-        assert [(one.position, one.order_id, one.status) for one in told] == [
+            for status in (SHIPPED, OrderStatus.DELIVERED):
+                await shop.clients.order.update_order_status(order.id, status)
+            told = [await following() for _ in range(4)]
+        assert [(one.position, one.order, one.status) for one in told] == [
             (position, order.id, status)
-            for position, status in enumerate((PENDING, CONFIRMED, SHIPPED, OrderStatus.DELIVERED), start=1)
+            for position, status in enumerate(("PENDING", "CONFIRMED", "SHIPPED", "DELIVERED"), start=1)
         ]
-        assert [update.position for update in updates] == [1, 2, 3, 4]
-        times = [one.created_at for one in told]
+        times = [datetime.fromisoformat(one.created_at) for one in told]
         assert times == sorted(times)
         assert before - timedelta(seconds=1) < times[0] < times[-1] < datetime.now(UTC) + timedelta(seconds=1)
         assert any(time.microsecond for time in times)
+        assert await door.read_list(by(user), user) == told[::-1]
 
     async def test_to_its_cancellation(self, shop: Shop, user: int) -> None:
         order = await shop.buy(user)
         await shop.clients.order.cancel_order(order.id)
-        told = await shop.told(user, 3)
-        assert [one.status for one in told] == [PENDING, CONFIRMED, OrderStatus.CANCELLED]
+        assert [one.status for one in await shop.told(user, 3)] == [PENDING, CONFIRMED, OrderStatus.CANCELLED]
 
-    async def test_alone_where_only_one_is_asked_for(self, shop: Shop, user: int) -> None:
+    async def test_alone_where_only_one_is_asked_for(self, shop: Shop, door: Any, by: By, user: int) -> None:
         watched = await shop.buy(user)
         await shop.told(user, 2)
-        async with open_stream(shop.clients.notification.watch_order(watched.id)) as following:
+        async with door.watch(by(user), order=watched.id) as following:
+            assert await following() == Told(2)
             await shop.buy(user, "another")
             await shop.told(user, 4)
             await shop.clients.order.cancel_order(watched.id)
             update = await following()
-        assert (update.notification.order_id, update.notification.status) == (watched.id, OrderStatus.CANCELLED)
-        assert update.position == 5, "the other order's two are counted, and not told"
+        # The other order's two are counted, and not told.
+        assert (update.position, update.order, update.status) == (5, watched.id, "CANCELLED")
 
     async def test_not_where_nothing_was_bought(self, shop: Shop, user: int, other: int) -> None:
         """A checkout that is refused changes no order, so that nobody is told."""
+        lines = (CheckoutLine(8_001, 1),)
         with pytest.raises(Exception, match="declined"):
             await shop.clients.order.checkout(
-                user_id=user, lines=_lines(), payment_token="tok_declined", idempotency_key="key"
+                user_id=user, lines=lines, payment_token="tok_declined", idempotency_key="key"
             )
         await shop.buy(other)
         await shop.told(other, 2)
         assert await shop.clients.notification.list_notifications(user) == []
 
-    async def test_by_nobody_else(self, shop: Shop, user: int, other: int) -> None:
-        async with open_stream(shop.clients.notification.watch_notifications(other)) as following:
-            await shop.buy(user)
-            await shop.told(user, 2)
-            order = await shop.buy(other)
-            assert (await following()).notification.order_id == order.id
+    async def test_by_nobody_else(self, shop: Shop, door: Any, by: By, user: int, other: int) -> None:
+        async with door.watch(by(other), user=other) as following:
+            await following()
+            await shop.clients.notification.notify([event(user), event(other, SHIPPED, 7)])
+            assert await following() == Told(1, 7, "SHIPPED", WHEN)
 
 
-class TestAStreamBreaksOff:
-    async def test_and_goes_on_behind_the_last_position(self, shop: Shop, user: int) -> None:
-        async with open_stream(shop.clients.notification.watch_notifications(user)) as following:
-            await shop.buy(user)
-            last = (await following()).position
-        await shop.buy(user, "meanwhile")
-        await shop.told(user, 4)
-        async with open_stream(shop.clients.notification.watch_notifications(user, last)) as following:
-            assert [(await following()).position for _ in range(3)] == [2, 3, 4]
+class TestAStream:
+    async def test_goes_on_behind_a_position(self, shop: Shop, door: Any, by: By, user: int) -> None:
+        await shop.clients.notification.notify([event(user) for _ in range(3)])
+        async with door.watch(by(user), user=user, after=1) as following:
+            assert [(await following()).position for _ in range(3)] == [1, 2, 3]
 
     @pytest.mark.parametrize("has_news", [False, True])
-    async def test_because_the_account_is_gone(self, shop: Shop, user: int, has_news: bool) -> None:
+    async def test_ends_with_its_account(self, shop: Shop, door: Any, by: By, user: int, has_news: bool) -> None:
         if has_news:
             await shop.clients.notification.notify([event(user)])
-        async with open_stream(shop.clients.notification.watch_notifications(user)) as following:
+        async with door.watch(by(user), user=user) as following:
+            await following()
             await shop.clients.user.delete_user(user)
-            with pytest.raises(NotFound, match=f"there is no user {user}"):
-                await following()
-        with pytest.raises(NotFound, match=f"there is no user {user}"):
-            await anext(shop.clients.notification.watch_notifications(user))
+            ended = await end_of(following)
+        assert ended.code == ("NOT_FOUND" if door.says_why else "")
+        assert (await ending(door, by(user), user=user)).message == f"there is no user {user}"
 
-    async def test_because_the_account_of_its_order_is_gone(self, shop: Shop, user: int) -> None:
+    async def test_ends_with_the_account_of_its_order(self, shop: Shop, door: Any, by: By, user: int) -> None:
         order = await shop.buy(user)
-        async with open_stream(shop.clients.notification.watch_order(order.id)) as following:
+        async with door.watch(by(user), order=order.id) as following:
+            await following()
             await shop.clients.user.delete_user(user)
-            with pytest.raises(NotFound, match=f"there is no user {user}"):
-                await _to_the_end(following)
-        with pytest.raises(NotFound, match=f"the account that order {order.id} belonged to is gone"):
-            await anext(shop.clients.notification.watch_order(order.id))
+            ended = await end_of(following)
+        assert ended.code == ("NOT_FOUND" if door.says_why else "")
+        assert await code_of(opening(door, by(user), order=order.id)) == "NOT_FOUND"
 
-    async def test_while_nobody_hears_what_the_database_tells(self, shop: Shop, user: int) -> None:
+    async def test_goes_on_while_nobody_hears_what_the_database_tells(self, shop: Shop, user: int) -> None:
         """The connection that hears is cut; what is told meanwhile is found once there is another."""
-        async with open_stream(shop.clients.notification.watch_notifications(user)) as following:
+        async with InsideDoor(shop.clients.notification).watch({}, user=user) as following:
+            await following()
             shop.rows(
                 """SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = 'LISTEN "shop_notification"'"""
             )
             await shop.clients.notification.notify([event(user)])
             assert (await following()).position == 1
 
+    async def test_says_that_it_is_still_open(self, store: PostgresNotifications, user: int) -> None:
+        waiting = Watchers(store, silence_s=0.01).watch(user, None)
+        assert [(await anext(waiting)).notification for _ in range(4)] == [None] * 4
+        await waiting.aclose()
 
-class TestAPosition:
-    async def test_is_too_old(self, shop: Shop, user: int) -> None:
-        await shop.clients.notification.notify([event(user, order=number) for number in range(1, AT_ONCE + 1)])
+    async def test_outlasts_the_limit_of_requests(self, shop: Shop, outside: Any, by: By, user: int) -> None:
+        async with outside.watch({**by(user), DEADLINE_HEADER: "200"}, user=user) as following:
+            await following()
+            await asyncio.sleep(0.4)
+            await shop.clients.notification.notify([event(user)])
+            assert (await following()).position == 1
+
+    async def test_ends_with_its_process(
+        self, doors: dict[str, Any], outside: Any, name: str, by: By, user: int
+    ) -> None:
+        async with outside.watch(by(user), user=user) as following:
+            await following()
+            with closed(doors[name][1]):
+                assert await code_of(following()) == ("UNAVAILABLE" if outside.says_why else "")
+                late = await ending(outside, by(user), user=user)
+        assert (late.code, late.retry_s) == ("UNAVAILABLE", 1)
+
+    async def test_ends_with_its_token(self, doors: dict[str, Any], by: By, user: int) -> None:
+        """At all doors together, as each waits for the same second."""
+        headers, outside = by(user, ttl_s=2), {name: doors[name][0] for name in OUTSIDE}
+        ends = await asyncio.gather(*(ending(door, headers, user=user) for door in outside.values()))
+        for (name, door), end in zip(outside.items(), ends, strict=True):
+            assert end.code == ("UNAUTHENTICATED" if door.says_why else ""), name
+            assert "the token has expired" in end.message or not door.says_why, name
+            assert await code_of(opening(door, headers, user=user)) == "UNAUTHENTICATED", name
+
+    async def test_counts_for_its_watcher(
+        self, outside: Any, others: Any, by: By, user: int, other: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """However many of a customer's streams a partner has open, the customer opens its own; the partner no more."""
+        monkeypatch.setattr(limits, "MAX_PER_PARTNER", 1)
+        monkeypatch.setattr(limits, "MAX_PER_CUSTOMER", 1)
+        partner = by(other, "partner")
+        async with others.watch(partner, user=user) as watching:
+            await watching()
+            assert await code_of(opening(outside, partner, user=user)) == "TOO_MANY_REQUESTS"
+            async with outside.watch(by(user), user=user) as own:
+                await own()
+                assert await code_of(opening(outside, by(user), user=user)) == "TOO_MANY_REQUESTS"
+
+    async def test_counts_for_its_process(
+        self, outside: Any, others: Any, by: By, user: int, other: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async with others.watch(by(user), user=user) as first, others.watch(by(other), user=other) as second:
+            await first()
+            await second()
+            monkeypatch.setattr(limits, "MAX_PER_PROCESS", 2)
+            assert await code_of(opening(outside, by(1), user=1)) == "UNAVAILABLE"
+
+    async def test_is_opened_only_so_often(
+        self, shop: Shop, outside: Any, name: str, by: By, user: int, other: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(limits, "MAX_PER_CUSTOMER", 1)
+        for _ in range(limits.BURSTS):
+            await opening(outside, by(user), user=user)
+            async with asyncio.timeout(LIMIT_S):
+                while shop.watchers.count:  # noqa: ASYNC110 - nobody tells
+                    await asyncio.sleep(0.01)
+        refused = await ending(outside, by(user), user=user)
+        assert refused.code == "TOO_MANY_REQUESTS"
+        # The code that closes a WebSocket has no room for it.
+        assert name == "graphql-socket" or 1 <= refused.retry_s <= limits.REOPEN_S
+        await opening(outside, by(other), user=other)
+
+    async def test_ends_if_its_client_does_not_read(
+        self, shop: Shop, doors: dict[str, Any], by: By, user: int, other: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What waits for a client lies in the database; the stream ends, and others get theirs."""
+        monkeypatch.setattr("shop.platform.grpc.handlers.READ_LIMIT_S", 0.2)
+        door, position = doors["grpc"][0], 0
+        async with door.watch(by(user), user=user) as idle, door.watch(by(other), user=other) as following:
+            await idle()
+            await following()
+            async with asyncio.timeout(LIMIT_S):
+                while shop.watchers.count > 1:
+                    await shop.clients.notification.notify([event(user) for _ in range(100)])
+                    await shop.clients.notification.notify([event(other)])
+                    position += 1
+                    assert (await following()).position == position
+            ended = await end_of(idle)
+        assert (ended.code, "does not read" in ended.message) == ("RESOURCE_EXHAUSTED", True)
+
+
+@contextmanager
+def closed(streams: Streams) -> Iterator[None]:
+    """Ends all streams, and every later one at once, until the context ends."""
+    streams.close()
+    yield
+    Streams.__init__(streams)
+
+
+@pytest.mark.parametrize(
+    ("who", "watched", "code"),
+    [
+        pytest.param("other", {"user": 1}, "PERMISSION_DENIED", id="another's"),
+        pytest.param("other", {"order": 1}, "NOT_FOUND", id="another's order"),
+        pytest.param("nobody", {"user": 1}, "UNAUTHENTICATED", id="nobody"),
+        pytest.param("nobody", {"order": 1}, "UNAUTHENTICATED", id="nobody, an order"),
+        pytest.param("partner", {"user": 1}, "", id="a partner"),
+        pytest.param("partner", {"order": 1}, "", id="a partner, an order"),
+    ],
+)
+async def test_a_stream_is_opened_for_those_who_may(outside: Any, by: By, who: str, watched: Any, code: str) -> None:
+    headers = {"other": by(2), "partner": by(1, "partner"), "nobody": by(None)}[who]
+    assert await code_of(opening(outside, headers, **watched)) == code
+
+
+@pytest.mark.parametrize("watched", [{"after": -1}, {"after": 1}, {"order": NOWHERE}, {"user": NOWHERE}], ids=str)
+async def test_what_is_not_there_is_not_followed(door: Any, by: By, user: int, watched: dict[str, int]) -> None:
+    refused = await ending(door, by(1, "partner"), **{"user": user, **watched})
+    assert refused.code == ("INVALID_ARGUMENT" if "after" in watched else "NOT_FOUND")
+
+
+async def test_a_position_is_too_old(shop: Shop, door: Any, by: By, user: int) -> None:
+    await shop.clients.notification.notify([event(user, order=number) for number in range(1, AT_ONCE + 1)])
+    await shop.clients.notification.notify([event(user)])
+    gone = await ending(door, by(user), user=user, after=0)
+    assert gone.code == "POSITION_GONE"
+    assert "after_position is 0; only what comes behind 1 is kept: list" in gone.message
+    assert [one.position for one in await door.read_list(by(user), user)] == list(range(KEPT + 1, 1, -1))
+    async with door.watch(by(user), user=user, after=1) as following:
+        assert [(await following()).position for _ in range(KEPT)] == list(range(1, KEPT + 1))
+
+
+async def test_what_is_read_is_marked_up_to_a_position(shop: Shop, door: Any, by: By, user: int) -> None:
+    await shop.clients.notification.notify([event(user, order=number) for number in range(1, 6)])
+    assert await door.mark(by(user), user, 3) == 2
+    assert await door.mark(by(1, "partner"), user, 2) == 2, "what is read stays so"
+    told = [Told(number, number, "PENDING", WHEN, number <= 3) for number in range(5, 0, -1)]
+    for headers in (by(user), by(1, "partner")):
+        assert await door.read_list(headers, user) == told
+
+
+@pytest.mark.parametrize(("who", "code"), [(2, "PERMISSION_DENIED"), (None, "UNAUTHENTICATED")])
+async def test_customers_read_and_mark_what_is_their_own(outside: Any, by: By, who: int | None, code: str) -> None:
+    for asked in (outside.read_list(by(who), 1), outside.mark(by(who), 1, 1)):
+        assert await code_of(asked) == code
+
+
+class TestOverRest:
+    @pytest.fixture(params=["rest", "rest-gateway"])
+    def name(self, request: pytest.FixtureRequest) -> str:
+        return str(request.param)
+
+    @pytest.mark.parametrize("position", ["x", "9" * 19])
+    async def test_what_is_no_position_is_refused(self, outside: Any, by: By, position: str) -> None:
+        assert await code_of(opening(outside, by(1), user=1, after=position)) == "INVALID_ARGUMENT"
+
+    async def test_a_client_that_polls_asks_whether_there_is_news(
+        self, shop: Shop, outside: Any, by: By, user: int
+    ) -> None:
+        path = f"/v1/users/{user}/notifications"
+        first = await outside.ask("GET", path, by(user))
+        assert first.headers["retry-after"] == "5"
+        asked = {**by(user), "if-none-match": first.headers["etag"]}
+        assert (await outside.ask("GET", path, asked)).status_code == 304
         await shop.clients.notification.notify([event(user)])
-        with pytest.raises(PositionGone, match=r"after_position is 0; only what comes behind 1 is kept: list"):
-            await anext(shop.clients.notification.watch_notifications(user, 0))
-        told = await shop.clients.notification.list_notifications(user)
-        assert [one.position for one in told] == list(range(KEPT + 1, 1, -1))
-        async with open_stream(shop.clients.notification.watch_notifications(user, 1)) as following:
-            assert [(await following()).position for _ in range(KEPT)] == list(range(2, KEPT + 2))
+        assert [one.position for one in await outside.read_list(asked, user)] == [1]
 
-    @pytest.mark.parametrize("position", [-1, 1, 2**63 - 1])
-    async def test_is_none_that_was_told(self, shop: Shop, user: int, position: int) -> None:
-        with pytest.raises(InvalidArgument, match=f"after_position is {position}") as refused:
-            await anext(shop.clients.notification.watch_notifications(user, position))
-        assert refused.value.field == "after_position"
+    async def test_there_are_none_where_customers_are_told_nothing(self, keys: Any) -> None:
+        async with served_gateways(MemoryShop().clients, keys.public_file) as at, httpx.AsyncClient() as http:
+            assert (await http.get(f"http://{at['rest-gateway']}/v1/users/1/notifications")).status_code == 404
 
 
 class TestAnEvent:
@@ -176,34 +425,24 @@ class TestAnEvent:
             await shop.clients.notification.notify(wrong)
         assert refused.value.field == field
 
+    @pytest.mark.parametrize(
+        ("headers", "changed", "status"),
+        [
+            ({EDGE_MARK: "1"}, {}, 403),
+            ({}, {}, 200),
+            ({}, {"status": "FAILED"}, 400),
+            ({}, {"happened_at": "yesterday"}, 400),
+        ],
+        ids=["from outside", "from inside", "no status", "no time"],
+    )
+    async def test_comes_over_rest_from_services_alone(
+        self, doors: dict[str, Any], user: int, headers: Headers, changed: dict[str, str], status: int
+    ) -> None:
+        sent = {"id": next(EVENT_IDS), "order_id": 1, "user_id": user, "status": "PENDING", "happened_at": WHEN}
+        body = {"events": [{**sent, "traceparent": "", **changed}]}
+        answer = await doors["rest"][0].transport.post("/v1/order-events", json=body, headers=headers)
+        assert answer.status_code == status
 
-async def test_what_is_read_is_marked_up_to_a_position(shop: Shop, user: int) -> None:
-    await shop.clients.notification.notify([event(user, order=number) for number in range(1, 6)])
-    assert await shop.clients.notification.mark_read(user, 3) == 2
-    assert await shop.clients.notification.mark_read(user, 2) == 2, "what is read stays so"
-    assert [one.read for one in await shop.told(user, 5)] == [True, True, True, False, False]
-
-
-async def test_a_stream_says_that_it_is_still_open(store: PostgresNotifications, user: int) -> None:
-    watchers = Watchers(store, silence_s=0.01)
-    waiting = watchers.watch(user, None)
-    assert [(await anext(waiting)).notification for _ in range(4)] == [None] * 4
-    await waiting.aclose()
-
-
-async def test_what_is_not_there_is_not_followed(shop: Shop) -> None:
-    with pytest.raises(NotFound, match="there is no order 987654321"):
-        await anext(shop.clients.notification.watch_order(987_654_321))
-    with pytest.raises(NotFound, match="there is no user 987654321"):
-        await anext(shop.clients.notification.watch_notifications(987_654_321))
-
-
-async def _to_the_end(following: Any) -> None:
-    while True:
-        await following()
-
-
-def _lines() -> Any:
-    from shop.values.order import CheckoutLine
-
-    return (CheckoutLine(8_001, 1),)
+    @pytest.mark.parametrize("kind", ["customer", "partner"])
+    async def test_comes_over_grpc_from_services_alone(self, doors: dict[str, Any], by: By, kind: str) -> None:
+        assert await code_of(doors["grpc"][0].ask("Notify", pb.NotifyRequest(), by(1, kind))) == "PERMISSION_DENIED"

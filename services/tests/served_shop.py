@@ -1,0 +1,75 @@
+"""A shop in memory behind real servers: both gateways, and services over every protocol."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from graphql_gateway.app import build_app as graphql_gateway
+from rest_gateway.app import build_app as rest_gateway
+from shop.clients.ports import Clients
+from shop.notification import bootstrap as notification
+from shop.order import bootstrap as order
+from shop.payment import bootstrap as payment
+from shop.platform.access.rules import gateway_authenticator
+from shop.platform.access.streams import Streams
+from shop.platform.config import ServiceConfig
+from shop.platform.http.server import http_server
+from shop.platform.serve import servers
+from shop.product import bootstrap as product
+from shop.user import bootstrap as user
+
+SCHEMES = {"grpc": "grpc", "rest": "http", "graphql": "graphql", "thrift": "thrift", "thrift_json": "thrift-json"}
+"""The scheme of addresses over each protocol."""
+ANYWHERE = "127.0.0.1:0"
+BOOTSTRAPS: dict[str, Any] = {
+    "product": product,
+    "user": user,
+    "order": order,
+    "payment": payment,
+    "notification": notification,
+}
+
+
+@asynccontextmanager
+async def served_gateways(
+    clients: Clients, public_key: Path, streams: Mapping[str, Streams] = MappingProxyType({}), **settings: Any
+) -> AsyncIterator[dict[str, str]]:
+    """Serves both gateways over clients of services; gives their addresses, by name.
+
+    Args:
+        clients: The services.
+        public_key: File of the key that verifies tokens.
+        streams: What limits the streams of updates of each gateway; without, there are no updates.
+        settings: More of their configuration.
+    """
+    config = ServiceConfig(component="gateway", jwt_public_key_file=str(public_key), **settings)
+    async with AsyncExitStack() as stack:
+        addresses = {}
+        for name, build_app in (("rest-gateway", rest_gateway), ("graphql-gateway", graphql_gateway)):
+            app: Any = build_app(clients, gateway_authenticator(config), streams=streams.get(name))
+            server = http_server(app, ANYWHERE, sockets=name == "graphql-gateway")
+            addresses[name] = await stack.enter_async_context(server)
+        yield addresses
+
+
+@asynccontextmanager
+async def served_service(
+    name: str, service: Any, public_key: Path, protocols: Iterable[str] = SCHEMES, **settings: Any
+) -> AsyncIterator[dict[str, str]]:
+    """Serves the use cases of a service over protocols; gives the address of each.
+
+    Args:
+        name: The service.
+        service: Its use cases.
+        public_key: File of the key that verifies tokens.
+        protocols: The protocols.
+        settings: More of its configuration.
+    """
+    listens = {f"listen_{protocol}": ANYWHERE for protocol in protocols}
+    config = ServiceConfig(component=name, jwt_public_key_file=str(public_key), **listens, **settings)
+    async with servers(config, BOOTSTRAPS[name].protocols(service)) as addresses:
+        yield addresses

@@ -1,0 +1,316 @@
+"""SERVER spans are the same at each door: one for each sampled request, none for others, and nothing personal."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import itertools
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from typing import Any, NamedTuple
+
+import grpc
+import httpx
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from opentelemetry import trace
+from opentelemetry.trace import SpanKind, StatusCode
+
+from memory_shop import Data, MemoryShop
+from recorded_spans import ReadSpan, draw_tree, let_servers_end
+from served_shop import SCHEMES, served_gateways, served_service
+from shop.clients.connect import connect
+from shop.clients.ports import Clients
+from shop.errors import ShopError
+from shop.instrument.loop import BUSY, RESTED
+from shop.platform.telemetry.trace_context import PROPAGATOR, current_context
+
+GATEWAYS = ("graphql-gateway", "rest-gateway")
+CREDENTIALS = ("user3@example.com", "hopwise-demo")
+READ = "query named ($id: ID!) { product(id: $id) { title } }"
+LIST = "query ($category: String) { products(category: $category) { edges { cursor } } }"
+LOGIN = (
+    "mutation ($email: String!, $password: String!) { login(input: {email: $email, password: $password}) { token } }"
+)
+MARKER = "marker7f3a"
+HTTP = {"http.response.status_code": 200, "url.scheme": "http", "network.protocol.version": "1.1"}
+POST_GRAPHQL = {**HTTP, "http.request.method": "POST", "http.route": "/graphql", "url.path": "/graphql"}
+GET_PRODUCT = {
+    **HTTP,
+    "http.request.method": "GET",
+    "http.route": "/v1/products/{product_id}",
+    "url.path": "/v1/products/3",
+}
+
+
+FORGETFUL = ("rest", "rest-gateway", "thrift_json")
+"""What passes no context on that is not sampled."""
+ANSWERED_WITH_200 = ("graphql", "thrift_json")
+"""What a client's span takes an error for an answer over."""
+
+
+class Kind(NamedTuple):
+    """What a read leaves at a door: the names of its spans, the SERVER span's attributes, and its types of errors."""
+
+    tree: tuple[str, ...]
+    attributes: dict[str, Any]
+    fault: str
+    missing: str | None = "NOT_FOUND"
+
+
+GRPC, THRIFT = "shop.product.v1.ProductService", "ProductService"
+REST = "GET /v1/products/{product_id}"
+OF_THRIFT = {"rpc.system.name": "thrift", "rpc.service": THRIFT, "rpc.method": "GetProduct"}
+KINDS = {
+    "graphql": Kind(
+        ("CLIENT GetProduct", "SERVER POST /graphql", "INTERNAL graphql.execute"),
+        POST_GRAPHQL | {"graphql.operation.type": "query", "graphql.operation.name": "GetProduct"},
+        "INTERNAL",
+    ),
+    "graphql-gateway": Kind(
+        ("SERVER POST /graphql", "INTERNAL graphql.execute"),
+        POST_GRAPHQL | {"graphql.operation.type": "query", "graphql.operation.name": "named"},
+        "INTERNAL",
+    ),
+    "grpc": Kind(
+        (f"CLIENT {GRPC}/GetProduct", f"SERVER {GRPC}/GetProduct"),
+        {"rpc.system": "grpc", "rpc.service": GRPC, "rpc.method": "GetProduct", "rpc.grpc.status_code": 0},
+        "INTERNAL",
+    ),
+    "rest": Kind((f"CLIENT {REST}", f"SERVER {REST}"), GET_PRODUCT, "500", None),
+    "rest-gateway": Kind((f"SERVER {REST}",), GET_PRODUCT, "500", None),
+    "thrift": Kind(
+        (f"CLIENT {THRIFT}/GetProduct", f"SERVER {THRIFT}/GetProduct"),
+        OF_THRIFT,
+        "INTERNAL",
+    ),
+    "thrift_json": Kind(
+        (f"CLIENT {THRIFT}/GetProduct", "SERVER POST /thrift/product"),
+        {
+            **HTTP,
+            **OF_THRIFT,
+            "http.request.method": "POST",
+            "http.route": "/thrift/product",
+            "url.path": "/thrift/product",
+        },
+        "INTERNAL",
+    ),
+}
+
+
+def graphql(query: str, **variables: Any) -> tuple[str, str, Any]:
+    return "POST", "/graphql", {"query": query, "variables": variables}
+
+
+REQUESTS: dict[str, dict[str, Callable[..., tuple[str, str, Any]]]] = {
+    "rest-gateway": {
+        "read": lambda product: ("GET", f"/v1/products/{product}", None),
+        "list": lambda category: ("GET", f"/v1/products?category={category}", None),
+        "login": lambda email, password: ("POST", "/v1/sessions", {"email": email, "password": password}),
+    },
+    "graphql-gateway": {
+        "read": lambda product: graphql(READ, id=base64.b64encode(f"Product:{product}".encode()).decode()),
+        "list": lambda category: graphql(LIST, category=category),
+        "login": lambda email, password: graphql(LOGIN, input={"email": email, "password": password}),
+    },
+}
+"""What a client sends to each gateway."""
+Door = Callable[..., Awaitable[object]]
+"""Makes a request of a name in the current trace; an error is an answer too."""
+
+
+@pytest.fixture(scope="module")
+def shop() -> MemoryShop:
+    return MemoryShop(Data.demo())
+
+
+@pytest.fixture(scope="module")
+async def addresses(shop: MemoryShop, keys: Any) -> AsyncIterator[dict[str, str]]:
+    """Where each door is; of a service's protocols, the product service's."""
+    async with served_gateways(shop.clients, keys.public_file) as gateways, serving(shop, keys, "product") as services:
+        yield gateways | services
+
+
+def serving(shop: MemoryShop, keys: Any, name: str) -> Any:
+    return served_service(name, shop.use_cases(name), keys.public_file)
+
+
+@pytest.fixture(scope="module")
+async def doors(addresses: dict[str, str], shop: MemoryShop, keys: Any) -> AsyncIterator[dict[str, Door]]:
+    """Each door, which has been used: what happens once only, as the check of a document, is apart."""
+    async with AsyncExitStack() as stack:
+        users, made = await stack.enter_async_context(serving(shop, keys, "user")), {}
+        for protocol, scheme in SCHEMES.items():
+            peers = {name: f"{scheme}://{at[protocol]}" for name, at in (("product", addresses), ("user", users))}
+            clients = await stack.enter_async_context(connect(peers, "test"))
+            made[protocol] = over_clients(clients)
+        for name in GATEWAYS:
+            http = httpx.AsyncClient(base_url=f"http://{addresses[name]}", trust_env=False)
+            made[name] = over_http(await stack.enter_async_context(http), REQUESTS[name])
+        for door in made.values():
+            await door("read", 3)
+        yield made
+
+
+def over_clients(clients: Clients) -> Door:
+    async def ask(name: str, *arguments: Any) -> None:
+        calls: dict[str, Callable[..., Any]] = {
+            "read": clients.product.get_product,
+            "list": lambda category: clients.product.list_products(category=category),
+            "login": clients.user.login,
+        }
+        with contextlib.suppress(ShopError):
+            await calls[name](*arguments)
+
+    return ask
+
+
+def over_http(http: httpx.AsyncClient, requests: dict[str, Callable[..., tuple[str, str, Any]]]) -> Door:
+    async def ask(name: str, *arguments: Any) -> None:
+        method, path, body = requests[name](*arguments)
+        headers: dict[str, str] = {}
+        PROPAGATOR.inject(headers)
+        await http.request(method, path, json=body, headers=headers)
+
+    return ask
+
+
+@pytest.fixture(params=KINDS)
+def name(request: pytest.FixtureRequest, shop: MemoryShop) -> str:
+    """The door's name."""
+    shop.record.on_call = None
+    return str(request.param)
+
+
+@pytest.fixture
+def door(name: str, doors: dict[str, Door]) -> Door:
+    return doors[name]
+
+
+@pytest.fixture
+def leaves(traces: Any, door: Door) -> Callable[..., Awaitable[list[ReadSpan]]]:
+    """Makes a request in a sampled trace; gives the spans that it leaves."""
+
+    async def ask(*request: Any) -> list[ReadSpan]:
+        traces.clear()
+        with traces.journey() as root:
+            await door(*request)
+        await let_servers_end()
+        spans: list[ReadSpan] = traces.of(root)
+        assert {span.context.trace_id for span in traces.all()} == {root.trace_id}
+        return spans
+
+    return ask
+
+
+def server_of(spans: Sequence[ReadSpan]) -> ReadSpan:
+    (server,) = [span for span in spans if span.kind is SpanKind.SERVER]
+    return server
+
+
+async def test_a_sampled_request_leaves_one_server_span(leaves: Any, name: str) -> None:
+    spans = await leaves("read", 3)
+    kind = KINDS[name]
+    assert draw_tree(spans).replace("  ", "").split("\n") == [*kind.tree]
+    server = server_of(spans)
+    assert server.status.status_code is StatusCode.UNSET
+    assert {key: one for key, one in server.attributes.items() if key not in (BUSY, RESTED)} == kind.attributes
+    for above, below in itertools.pairwise(spans):
+        assert below.parent.span_id == above.context.span_id
+        assert above.start_time <= below.start_time <= below.end_time <= above.end_time
+
+
+@pytest.mark.parametrize("sampled", [True, False], ids=["sampled", "unsampled"])
+async def test_the_callers_trace_goes_on(door: Door, name: str, shop: MemoryShop, traces: Any, sampled: bool) -> None:
+    seen = []
+
+    async def look(_method: str) -> None:
+        seen.append((current_context(), trace.get_current_span().is_recording()))
+
+    shop.record.on_call = look
+    with traces.journey(sampled=sampled) as root:
+        await door("read", 3)
+    await let_servers_end()
+    known = root.trace_id if sampled or name not in FORGETFUL else 0
+    assert {(context.trace_id, records) for context, records in seen} == {(known, sampled)}
+    if sampled:
+        spans = {span.context.span_id: span for span in traces.all()}
+        below = spans[seen[0][0].span_id]
+        while below.kind is not SpanKind.SERVER:
+            below = spans[below.parent.span_id]
+
+
+async def test_other_requests_leave_none(door: Door, traces: Any) -> None:
+    with traces.journey(sampled=False):
+        await door("read", 3)
+    await door("read", 3)
+    await let_servers_end()
+    assert traces.all() == []
+
+
+async def test_a_fault_is_an_error_and_says_nothing_of_its_cause(leaves: Any, name: str, shop: MemoryShop) -> None:
+    async def fail(_method: str) -> None:
+        raise RuntimeError("secret")
+
+    shop.record.on_call = fail
+    spans = await leaves("read", 3)
+    server = server_of(spans)
+    assert (server.status.status_code, server.attributes["error.type"]) == (StatusCode.ERROR, KINDS[name].fault)
+    assert "secret" not in "".join(span.text for span in spans)
+
+
+async def test_a_clients_mistake_is_no_error_of_the_server(leaves: Any, name: str) -> None:
+    spans = await leaves("read", 999)
+    server = server_of(spans)
+    assert (server.status.status_code, server.attributes.get("error.type")) == (StatusCode.UNSET, KINDS[name].missing)
+    for client in (span for span in spans if span.kind is SpanKind.CLIENT):
+        assert (client.status.status_code is StatusCode.ERROR) == (name not in ANSWERED_WITH_200)
+
+
+async def test_what_a_client_sends_is_in_no_span(leaves: Any) -> None:
+    spans = await leaves("list", MARKER)
+    for email, password in (CREDENTIALS, ("nobody@example.com", "hopwise-demo")):
+        spans += await leaves("login", email, password)
+    text = "".join(span.text for span in spans)
+    assert [secret for secret in (MARKER, "example.com", "hopwise-demo") if secret in text] == []
+    assert len(spans) >= 3
+
+
+@pytest.mark.parametrize("name", [*GATEWAYS, "graphql", "grpc", "rest"])
+async def test_health_checks_leave_none(name: str, addresses: dict[str, str], traces: Any) -> None:
+    headers: dict[str, str] = {}
+    with traces.journey():
+        PROPAGATOR.inject(headers)
+    if name == "grpc":
+        async with grpc.aio.insecure_channel(addresses[name]) as channel:
+            asked = health_pb2.HealthCheckRequest()
+            await health_pb2_grpc.HealthStub(channel).Check(asked, metadata=tuple(headers.items()), timeout=5)
+    else:
+        async with httpx.AsyncClient(trust_env=False) as http:
+            assert (await http.get(f"http://{addresses[name]}/healthz", headers=headers)).status_code == 200
+    await let_servers_end()
+    assert traces.all() == []
+
+
+@pytest.mark.parametrize("name", GATEWAYS)
+@pytest.mark.parametrize("header", ["nonsense", "00-0-0-01"])
+async def test_a_context_that_is_none_begins_no_trace(
+    name: str, addresses: dict[str, str], traces: Any, header: str
+) -> None:
+    method, path, body = REQUESTS[name]["read"](3)
+    async with httpx.AsyncClient(base_url=f"http://{addresses[name]}", trust_env=False) as http:
+        answer = await http.request(method, path, json=body, headers={"traceparent": header})
+    assert answer.status_code == 200
+    assert traces.all() == []
+
+
+@pytest.mark.parametrize("name", ["rest", "rest-gateway"])
+async def test_a_path_that_leads_nowhere_is_in_no_name(name: str, addresses: dict[str, str], traces: Any) -> None:
+    headers: dict[str, str] = {}
+    with traces.journey():
+        PROPAGATOR.inject(headers)
+    async with httpx.AsyncClient(base_url=f"http://{addresses[name]}", trust_env=False) as http:
+        await http.get("/nowhere", headers=headers)
+    await let_servers_end()
+    (span,) = traces.all()
+    assert (span.name, span.status.status_code) == ("GET", StatusCode.UNSET)
