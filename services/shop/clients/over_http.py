@@ -8,35 +8,11 @@ from typing import Any
 
 import aiohttp
 
-from shop.clients.graphql.channel import GraphQLPeer
-from shop.clients.graphql.notification import GraphQLNotificationClient
-from shop.clients.graphql.order import GraphQLOrderClient
-from shop.clients.graphql.payment import GraphQLPaymentClient
-from shop.clients.graphql.product import GraphQLProductClient
-from shop.clients.graphql.user import GraphQLUserClient
+from shop.clients.graphql.client import GraphQLClient
 from shop.clients.http_channel import CONNECTIONS, HttpChannel, http_session
-from shop.clients.rest.channel import RestPeer
-from shop.clients.rest.notification import RestNotificationClient
-from shop.clients.rest.order import RestOrderClient
-from shop.clients.rest.payment import RestPaymentClient
-from shop.clients.rest.product import RestProductClient
-from shop.clients.rest.user import RestUserClient
-from shop.contract.calls import NOTIFICATION, ORDER, PAYMENT, PRODUCT, USER, Service
+from shop.clients.rest.client import RestClient
+from shop.contract.calls import NOTIFICATION, Service
 
-_REST: Mapping[Service, type[RestPeer]] = {
-    PRODUCT: RestProductClient,
-    USER: RestUserClient,
-    ORDER: RestOrderClient,
-    PAYMENT: RestPaymentClient,
-    NOTIFICATION: RestNotificationClient,
-}
-_GRAPHQL: Mapping[Service, type[GraphQLPeer]] = {
-    PRODUCT: GraphQLProductClient,
-    USER: GraphQLUserClient,
-    ORDER: GraphQLOrderClient,
-    PAYMENT: GraphQLPaymentClient,
-    NOTIFICATION: GraphQLNotificationClient,
-}
 _LASTING = ("graphql", NOTIFICATION)
 """What has answers that last, each of which keeps a connection."""
 
@@ -73,4 +49,4 @@ class OverHttp:
             from shop.clients.over_thrift import over_http
 
             return over_http(service, channel)
-        return _REST[service](channel) if scheme == "http" else _GRAPHQL[service](channel)
+        return RestClient(service, channel) if scheme == "http" else GraphQLClient(service, channel)

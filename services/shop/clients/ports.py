@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar, Unpack
+from types import MappingProxyType
+from typing import Generic, Protocol, TypeVar, Unpack, get_type_hints
 
 from msgspec import Struct
 
@@ -190,3 +191,7 @@ class Clients:
     order: OrderClient
     payment: PaymentClient
     notification: NotificationClient
+
+
+PORTS: Mapping[str, type] = MappingProxyType(get_type_hints(Clients))
+"""The port of each service, by the service's name."""

@@ -21,12 +21,12 @@ from shop.platform.rest.parameters import (
     parse_ids,
 )
 from shop.product.service import REVIEWS, ProductService
-from shop.resources.documents import ProductReviews, ProductRowsPage, ReviewList
+from shop.resources.documents import ProductRowsPage, ReviewList
 from shop.resources.pages import next_token, start
 from shop.resources.products import add_products
 from shop.resources.received import NewReservation
 from shop.resources.service_api import service_api
-from shop.values.product import Reservation, StockLine
+from shop.values.product import ProductReviews, Reservation, StockLine
 
 TAGS = {
     "products": "The catalogue: open to read, changed by partners.",
@@ -51,7 +51,7 @@ def _add_reviews(api: FastAPI, service: ProductService) -> None:
     async def batch_list_reviews(call: Call, product_ids: ProductIds, limit: Limit20 = REVIEWS) -> Answer[ReviewList]:
         """The first reviews of each product asked for, by ascending id."""
         reviews = await service.batch_list_reviews(parse_ids(product_ids, "product_ids"), limit=limit)
-        listed = [ProductReviews(product_id, some) for product_id, some in reviews.items()]
+        listed = [ProductReviews(product_id, tuple(some)) for product_id, some in reviews.items()]
         return ok(call, ReviewList(listed), PUBLIC)
 
 

@@ -18,7 +18,7 @@ from shop.money import Money
 from shop.values.notification import Notification
 from shop.values.order import JoinedOrderLine, Order
 from shop.values.payment import PaidOrder, Payment, PaymentStatus
-from shop.values.product import Product, ProductRow, Review
+from shop.values.product import Product, ProductReviews, ProductRow, Review
 from shop.values.user import User
 
 NextPageToken = Annotated[str, documented("Give it as `page_token` to read the next page; empty after the last page.")]
@@ -82,13 +82,6 @@ class ProductRowsPage(msgspec.Struct, frozen=True):
 
     rows: Sequence[ProductRow]
     next_page_token: NextPageToken
-
-
-class ProductReviews(msgspec.Struct, frozen=True):
-    """The first reviews of one product, by ascending id."""
-
-    product_id: Id
-    reviews: Sequence[Review]
 
 
 class ReviewList(msgspec.Struct, frozen=True):

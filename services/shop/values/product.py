@@ -53,6 +53,13 @@ class Review(Struct, frozen=True, gc=False):
     body: Annotated[str, documented("Plain text.")]
 
 
+class ProductReviews(Struct, frozen=True, gc=False):
+    """The first reviews of one product, by ascending id."""
+
+    product_id: Id
+    reviews: tuple[Review, ...]
+
+
 class StockLine(Struct, frozen=True, gc=False):
     """One product and how many pieces of it."""
 

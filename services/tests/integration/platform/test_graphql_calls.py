@@ -124,6 +124,8 @@ NO_ANSWERS = [
     ("an error without a code", 200, b'{"errors": [{"message": "no"}]}', 0, Internal),
     ("a code of nobody", 200, b'{"errors": [{"message": "no", "extensions": {"code": "LOST"}}]}', 0, Internal),
     ("no data", 200, b'{"data": null}', 0, Internal),
+    ("another answer", 200, b'{"data": {"product": {"id": "1"}}}', 0, Internal),
+    ("not UTF-8", 200, b'{"data": {"product": {"title": "\xff"}}}', 0, Internal),
     ("not an object", 200, b"[]", 0, Internal),
     ("a page of a proxy", 503, b"<html>upstream connect error</html>", 0, Unavailable),
     ("a page of something else", 404, b"<html>not here</html>", 0, Internal),

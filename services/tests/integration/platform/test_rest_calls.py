@@ -109,6 +109,7 @@ async def test_read_is_sent_again_when_the_connection_was_lost_and_a_change_is_n
     [
         (b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}", Internal),
         (b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nnonsense!", Internal),
+        (b'HTTP/1.1 200 OK\r\ncontent-length: 13\r\n\r\n{"title":"\xff"}', Internal),
         (b'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"id":1', Unavailable),
         (b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 2\r\n\r\nno", Unavailable),
         (b"HTTP/1.1 504 Gateway Timeout\r\ncontent-length: 2\r\n\r\nno", DeadlineExceeded),

@@ -1,0 +1,164 @@
+"""The calls of a service as clients over HTTP make them: parameters and types of the port, names of the contract."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
+from types import GenericAlias
+from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
+
+import msgspec
+from google.protobuf.descriptor import Descriptor, MethodDescriptor
+from google.protobuf.descriptor_pool import Default
+
+from shop.clients.ports import PORTS, Page
+from shop.contract.calls import Call, Service
+from shop.values.product import ProductReviews
+
+EXPECTED = "expected"
+"""Parameter of a conditional change: the resource as the caller read it."""
+
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError)
+"""Errors of decoding JSON by type."""
+
+_REVIEWS = list[ProductReviews]
+
+
+class Parameter(NamedTuple):
+    """A parameter of a method.
+
+    Attributes:
+        field: Its place in the request's message: "id", "product.title".
+        type: Type of the argument.
+        default: Value of an argument that is left out; `inspect.Parameter.empty` if it must not be.
+    """
+
+    field: str
+    type: Any
+    default: Any
+
+
+class Method:
+    """A method of a port, and its call in the contract.
+
+    Args:
+        function: The method of the port.
+        contract: The call's row.
+        messages: The call's messages.
+
+    Attributes:
+        name: Name of the method: "get_product".
+        contract: The call's row.
+        parameters: Its parameters, by name.
+        masked: Whether a request names the fields that it changes.
+        lists: Whether the method yields the rows of a listing.
+        watches: Whether it yields what happens from now on.
+        pages: Whether it returns one page of a listing.
+        answer: Type of an answer; of an event, if it watches.
+        field: Field of the response's message that holds the answer; empty if the message itself is the answer.
+    """
+
+    def __init__(self, function: Callable[..., Any], contract: Call, messages: MethodDescriptor) -> None:
+        hints = get_type_hints(function)
+        self.name = function.__name__
+        self.contract = contract
+        self.parameters = {
+            name: Parameter(_place(name, messages.input_type), kind, default)
+            for name, kind, default in _parameters(function, hints)
+        }
+        self.masked = "update_mask" in messages.input_type.fields_by_name
+        returned = hints["return"]
+        self.lists = get_origin(returned) is AsyncIterator
+        self.watches = get_origin(returned) is AsyncGenerator
+        self.pages = get_origin(returned) is Page
+        if self.lists:
+            self.answer: Any = GenericAlias(list, get_args(returned))
+        elif self.watches:
+            [self.answer, *_] = get_args(returned)
+        elif get_origin(returned) is Mapping:
+            self.answer = _REVIEWS
+        else:
+            self.answer = returned
+        fields = messages.output_type.fields
+        self.field = "" if not fields or is_struct(self.answer) else fields[0].name
+        self._sequences = [
+            name for name, parameter in self.parameters.items() if get_origin(parameter.type) is Sequence
+        ]
+        self._names = tuple(self.parameters)
+        self._defaults = {
+            name: parameter.default
+            for name, parameter in self.parameters.items()
+            if parameter.default is not inspect.Parameter.empty
+        }
+
+    def bind(self, given: Sequence[object], named: Mapping[str, object]) -> dict[str, Any]:
+        """Returns the arguments of a call by name, with defaults for the others."""
+        arguments = {**self._defaults, **dict(zip(self._names, given, strict=False)), **named}
+        for name in self._sequences:
+            arguments[name] = list(arguments[name])
+        return arguments
+
+    def value(self, answer: Any) -> Any:
+        """Returns what the method returns for a decoded answer."""
+        if self.answer is type(None):
+            return None
+        return {each.product_id: each.reviews for each in answer} if self.answer is _REVIEWS else answer
+
+    @property
+    def position(self) -> tuple[str, Callable[[Any], int]]:
+        """The parameter of a listing that names the row to begin behind, and what returns this id of a row."""
+        after, *_ = self._names
+        [row] = get_args(self.answer)
+        name = after.removeprefix("after_")
+        return after, attrgetter(name if name in row.__struct_fields__ else "id")
+
+
+def methods_of(service: Service) -> Iterator[Method]:
+    """Yields the methods of a service's port."""
+    messages = Default().FindServiceByName(service.full_name).methods_by_name
+    for call in service.calls:
+        # Not every call is a method: a document is streamed in sections over gRPC alone.
+        if function := getattr(PORTS[service.name], call.port, None):
+            yield Method(function, call, messages[call.name])
+
+
+def bare(kind: Any) -> Any:
+    """Returns a type without notes on it, and without None."""
+    if hasattr(kind, "__metadata__"):
+        return bare(get_args(kind)[0])
+    options = [option for option in get_args(kind) if option is not type(None)]
+    return bare(options[0]) if is_optional(kind) else kind
+
+
+def is_optional(kind: Any) -> bool:
+    """Whether None is a value of a type."""
+    return type(None) in get_args(kind)
+
+
+def is_struct(kind: Any) -> bool:
+    """Whether a type is of a message."""
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+
+
+def _parameters(function: Callable[..., Any], hints: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    _, *parameters = inspect.signature(function).parameters.values()
+    for parameter in parameters:
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            [fields] = get_args(hints[parameter.name])
+            for name, kind in get_type_hints(fields).items():
+                yield name, kind, None
+        else:
+            yield parameter.name, hints[parameter.name], parameter.default
+
+
+def _place(name: str, request: Descriptor) -> str:
+    """Returns the place of a parameter in a request: its own field, or one of the resource that the request has."""
+    places = {field.name: field.name for field in request.fields}
+    for resource in request.fields:
+        if resource.message_type is not None:
+            for field in resource.message_type.fields:
+                places.setdefault(field.name, f"{resource.name}.{field.name}")
+    if name in places:
+        return places[name]
+    return places["id" if name.endswith("_id") else f"{name}_position"]

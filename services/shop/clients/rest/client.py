@@ -1,0 +1,251 @@
+"""A client over REST: requests by the routes of the contract, answers decoded by type, problems as errors."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import AsyncIterator, Mapping
+from functools import partial
+from types import GenericAlias
+from typing import Any, get_args
+from urllib.parse import quote, urlencode
+
+import msgspec
+
+from shop.clients.http_channel import Answer, HttpChannel
+from shop.clients.methods import EXPECTED, UNREADABLE, Method, bare, is_struct, methods_of
+from shop.clients.pages import pages
+from shop.clients.ports import Page
+from shop.contract.calls import Service
+from shop.errors import Internal, InvalidArgument, InvalidPageToken, ShopError, changed_since
+from shop.platform.errors import error_for_code
+from shop.platform.validation import matching
+
+PROBLEM = "application/problem+json"
+JSON = {"content-type": "application/json"}
+KEY, KEY_HEADER = "idempotency_key", "Idempotency-Key"
+LARGEST_PAGE = 10_000
+
+_KEY = re.compile(r"([!-~]([ -~]{0,62}[!-~])?)?")
+"""A key that arrives as it was sent: HTTP takes spaces at the ends of a header's value away."""
+_KEY_FORM = "1 to 64 printable ASCII characters, without a space at either end"
+_LOG = logging.getLogger(__name__)
+
+
+class _FieldError(msgspec.Struct):
+    field: str
+    message: str
+
+
+class _Problem(msgspec.Struct):
+    code: str
+    detail: str
+    field: str = ""
+    errors: list[_FieldError] = []
+
+
+class _Call:
+    """A call as REST carries it.
+
+    Args:
+        method: The method that is called.
+
+    Attributes:
+        method: The method that is called.
+        name: HTTP method and path: "GET /v1/products/{product_id}".
+        verb: The HTTP method.
+        template: The path.
+        path: Parameters in the path.
+        others: Parameters in the query of a GET, and in the body of other requests.
+        fields: The contract's names of parameters and fields of the body, by REST's. "" is the whole body; a name with
+            a dot at its end stands for all names that start with it.
+    """
+
+    def __init__(self, method: Method) -> None:
+        self.method = method
+        self.name = method.contract.rest
+        self.verb, _, self.template = self.name.partition(" ")
+        self.path = re.findall(r"{(\w+)}", self.template)
+        self.others = [name for name in method.parameters if name not in (*self.path, EXPECTED, KEY)]
+        self.fields = {"": "update_mask"} if method.masked else {}
+        if KEY in method.parameters:
+            self.fields[KEY_HEADER] = KEY
+        for name, (field, kind, _) in method.parameters.items():
+            if name != field:
+                self.fields[name] = field
+                if is_struct(bare(kind)):
+                    self.fields[f"{name}."] = f"{field}."
+        self._decode = msgspec.json.Decoder(_type_of_body(method)).decode
+
+    def target(self, arguments: Mapping[str, Any]) -> str:
+        """Returns path and query; parameters that have the contract's default are left out.
+
+        Raises:
+            InvalidArgument: A parameter in the path is empty.
+        """
+        path = self.template
+        for name in self.path:
+            value = str(arguments[name])
+            if not value:
+                field = self.fields.get(name, name)
+                raise InvalidArgument(f"{field} must not be empty", field=field)
+            path = path.replace(f"{{{name}}}", quote(value, safe="", errors="backslashreplace"))
+        if self.verb != "GET":
+            return path
+        given = {
+            name: ",".join(map(str, arguments[name])) if isinstance(arguments[name], list) else arguments[name]
+            for name in self.others
+            if arguments[name] != self.method.parameters[name].default
+        }
+        return f"{path}?{urlencode(given, quote_via=quote, safe=',', errors='backslashreplace')}" if given else path
+
+    def body(self, arguments: Mapping[str, Any]) -> bytes | None:
+        """Returns the body of a change, without what is None; None if the call has no body."""
+        if self.verb == "GET" or not self.others:
+            return None
+        return _encode({name: arguments[name] for name in self.others if arguments[name] is not None})
+
+    def answer(self, body: bytes) -> Any:
+        """Returns what the method returns, or the rows of a page.
+
+        Raises:
+            UNREADABLE: The answer is none.
+        """
+        decoded = self._decode(body)
+        if self.method.pages:
+            return Page(getattr(decoded, self.method.field), decoded.next_page_token)
+        return self.method.value(getattr(decoded, self.method.field) if self.method.field else decoded)
+
+
+class RestClient:
+    """A service as its callers see it over REST: the methods of its port, except streams without an end.
+
+    Args:
+        service: The service.
+        channel: Sends the requests.
+    """
+
+    def __init__(self, service: Service, channel: HttpChannel) -> None:
+        self._channel = channel
+        calls = [_Call(method) for method in methods_of(service) if not method.watches]
+        self._by_name = {call.name: call for call in calls}
+        for call in calls:
+            setattr(self, call.method.name, partial(self._rows if call.method.lists else self._run, call))
+
+    async def _run(self, call: _Call, /, *given: object, **named: object) -> Any:
+        """Makes a call, and repeats a read if there is no answer.
+
+        Raises:
+            ShopError: What the service raised, or `Unavailable` if it does not answer.
+        """
+        arguments = call.method.bind(given, named)
+        headers = {}
+        if KEY in arguments:
+            headers[KEY_HEADER] = matching(arguments[KEY], KEY, _KEY, _KEY_FORM)
+        if arguments.get(EXPECTED) is not None:
+            headers["if-match"] = await self._entity_tag(call, arguments)
+        return self._answer(call, await self._exchange(call, call.target(arguments), call.body(arguments), headers))
+
+    async def _entity_tag(self, call: _Call, arguments: Mapping[str, Any]) -> str:
+        """Reads a resource again and returns its entity tag, so that a change is made only to what is expected.
+
+        Raises:
+            PreconditionFailed: The resource has changed.
+            ShopError: What the service raised, or `Unavailable` if it does not answer.
+        """
+        read = self._by_name[f"GET {call.template}"]
+        received = await self._exchange(read, read.target(arguments))
+        if self._answer(read, received) != arguments[EXPECTED]:
+            [name] = call.path
+            raise changed_since(name.removesuffix("_id"), arguments[name])
+        return received.headers["etag"]
+
+    def _rows(self, call: _Call, /, *given: object, **named: object) -> AsyncIterator[Any]:
+        """Yields rows page by page, where other protocols stream; raises what a call raises."""
+        arguments = call.method.bind(given, named)
+        after, id_of = call.method.position
+
+        async def page(after_id: int, size: int) -> Any:
+            target = f"{call.template}?{urlencode({after: after_id, 'page_size': size})}"
+            return self._answer(call, await self._exchange(call, target))
+
+        return pages(page, arguments[after], arguments["limit"], largest=LARGEST_PAGE, id_of=id_of)
+
+    async def _exchange(
+        self, call: _Call, target: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> Answer:
+        received = await self._channel.send(
+            call.verb,
+            target,
+            body=body,
+            headers={**(JSON if body is not None else {}), **(headers or {})},
+            name=call.name,
+            attributes={"url.template": call.template},
+            again=call.method.contract.reads,
+        )
+        if not 200 <= received.status < 300:
+            raise self._error(received, call)
+        return received
+
+    def _answer(self, call: _Call, received: Answer) -> Any:
+        if received.status == 204:
+            return None
+        try:
+            return call.answer(received.body)
+        except UNREADABLE as error:
+            _LOG.error("%s answered %s with another body: %s", self._channel.peer, call.name, error)
+            raise Internal("internal error") from error
+
+    def _error(self, received: Answer, call: _Call) -> ShopError:
+        """Returns the error that the service raised, or an error for the status if a proxy answered."""
+        if received.headers.get("content-type", "").startswith(PROBLEM):
+            try:
+                problem = msgspec.json.decode(received.body, type=_Problem)
+                return _restore(problem, call.fields, received.retry_after_s)
+            except UNREADABLE:
+                pass
+        return self._channel.unreadable(received, call.name, "problem")
+
+
+def _type_of_body(method: Method) -> Any:
+    if method.answer is type(None):
+        return Any
+    if not method.field:
+        return method.answer
+    if not method.pages:
+        return msgspec.defstruct(method.contract.name, [(method.field, method.answer)])
+    items = GenericAlias(tuple, (*get_args(method.answer), ...))
+    return msgspec.defstruct(method.contract.name, [(method.field, items), ("next_page_token", str)])
+
+
+def _restore(problem: _Problem, fields: Mapping[str, str], retry_s: int) -> ShopError:
+    message, field = problem.detail, problem.field
+    if problem.errors:
+        # What FastAPI found: the contract's names instead of REST's, all of it.
+        named = [(_name(one.field, fields), one.message) for one in problem.errors]
+        message = "; ".join(f"{name}: {text}" if name else text for name, text in named)
+        field = named[0][0]
+    else:
+        field = _name(field, fields)
+    error = error_for_code(problem.code, message, field, retry_s)
+    if type(error) is InvalidArgument and field == "page_token":
+        return InvalidPageToken(message, field=field)
+    return error
+
+
+def _name(field: str, fields: Mapping[str, str]) -> str:
+    for rest, contract in fields.items():
+        if field == rest:
+            return contract
+        if rest.endswith(".") and field.startswith(rest):
+            return contract + field.removeprefix(rest)
+    return field
+
+
+def _encode(body: Any) -> bytes:
+    try:
+        return msgspec.json.encode(body)
+    except (OverflowError, UnicodeEncodeError):
+        # More than 64 bits, or half a character: the service says which field it is.
+        return json.dumps(msgspec.to_builtins(body)).encode()
