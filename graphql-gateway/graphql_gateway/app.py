@@ -10,28 +10,28 @@ from graphql_gateway.loaders import BatchedReads, SingleReads
 from graphql_gateway.objects.entities import Reads
 from graphql_gateway.schema import PUBLIC, build_schema
 from shop.clients.ports import Clients
-from shop.platform.access.rules import Authenticator
 from shop.platform.access.streams import Streams
 from shop.platform.config import EDGE_MARK
-from shop.platform.graphql.endpoint import ROUTE, Endpoint
-from shop.platform.graphql.tracing import App, Traced
+from shop.platform.graphql.endpoint import Endpoint
+from shop.platform.incoming import Incoming
 
 _MARK = EDGE_MARK.encode()
 
 
 def build_app(
-    clients: Clients, authenticator: Authenticator, *, loaders: bool = True, streams: Streams | None = None
-) -> App:
-    """Returns the whole application, with compression and tracing around it.
+    clients: Clients, incoming: Incoming, *, loaders: bool = True, streams: Streams | None = None
+) -> Endpoint:
+    """Returns the whole application, which compresses large answers.
 
     Args:
         clients: The services.
-        authenticator: Finds out who calls.
+        incoming: Answers requests.
         loaders: Whether reads are batched; without, every resolver makes a call of its own.
         streams: Limits and ends the streams of updates; None where there are no updates.
     """
     reads: Callable[[Clients], Reads] = BatchedReads if loaders else SingleReads
     schema, held = build_schema(updates=streams is not None), streams or Streams()
+    authenticator, admission = incoming.authenticator, incoming.runtime.admission
 
     def context(headers: dict[bytes, bytes]) -> Context[Reads]:
         authenticator.require_origin(authenticator.origin_of(headers))
@@ -42,7 +42,8 @@ def build_app(
             authenticator,
             headers.get(b"authorization", b"").decode("latin-1"),
             held,
+            admission,
             None if address is None else address.decode("latin-1"),
         )
 
-    return Traced(Endpoint(schema, context, CostModel, compresses=True, public=PUBLIC), ROUTE)
+    return Endpoint(schema, context, incoming, CostModel, compresses=True, public=PUBLIC)

@@ -11,7 +11,9 @@ from shop.platform.access.streams import Streams
 from shop.platform.config import CORE, NOTIFICATION, ServiceConfig, required
 from shop.platform.graphql.graphiql import GraphiQL
 from shop.platform.http.server import http_server
+from shop.platform.incoming import Incoming
 from shop.platform.process.lifecycle import stop_signal
+from shop.platform.process.runtime import Runtime
 
 SWITCH_S = 0.0001
 """How long the event loop waits for the interpreter, each time that it has something to do while a document is prepared
@@ -37,7 +39,7 @@ FIRST_QUERY = """\
 """What GraphiQL opens with."""
 
 
-async def serve(config: ServiceConfig) -> None:
+async def serve(config: ServiceConfig, runtime: Runtime) -> None:
     """Serves until SIGTERM.
 
     Raises:
@@ -46,12 +48,12 @@ async def serve(config: ServiceConfig) -> None:
     """
     sys.setswitchinterval(SWITCH_S)
     listen = required(config.listen_http, "SHOP_LISTEN_HTTP", "127.0.0.1:18010")
-    authenticator = gateway_authenticator(config)
+    incoming = Incoming(gateway_authenticator(config), runtime)
     for peer in CORE:
         required(config.peers.get(peer), f"SHOP_PEER_{peer.upper()}", "grpc://127.0.0.1:18020")
-    async with connect(config.peers, config.component, config.sockets) as clients:
+    async with connect(config.peers, config.component, config.sockets, runtime) as clients:
         streams = Streams() if NOTIFICATION in config.peers else None
-        endpoint = build_app(clients, authenticator, loaders=config.graphql_loaders, streams=streams)
+        endpoint = build_app(clients, incoming, loaders=config.graphql_loaders, streams=streams)
         app = GraphiQL(endpoint, config.graphiql, FIRST_QUERY)
         sockets = streams is not None
         async with stop_signal() as stop, http_server(app, listen, config.drain_s, sockets=sockets):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Generic, TypeVar
 
 from graphql import OperationDefinitionNode
@@ -12,6 +13,7 @@ from shop.clients.ports import Clients
 from shop.errors import ResourceExhausted, Unauthenticated
 from shop.platform.access.rules import Authenticator, Caller
 from shop.platform.access.streams import Streams
+from shop.platform.admission import Admission
 from shop.platform.deadline import DEFAULT_S, begin, work_s
 from shop.platform.graphql.schema import RequestContext
 
@@ -29,10 +31,21 @@ class Context(RequestContext, Generic[R]):
         authorization: The Authorization header, empty if there is none; it is not looked at before a resolver needs
             to know who is asking, so that open reads pay nothing for it.
         streams: Limits and ends what the request follows.
+        admission: Bounds the passwords that are hashed; None for no bound.
         address: The client's address, as the edge gives it; None for a request from inside.
     """
 
-    __slots__ = ("_authenticator", "_authorization", "_caller", "_reads", "_streams", "address", "clients", "reads")
+    __slots__ = (
+        "_admission",
+        "_authenticator",
+        "_authorization",
+        "_caller",
+        "_reads",
+        "_streams",
+        "address",
+        "clients",
+        "reads",
+    )
 
     def __init__(
         self,
@@ -41,12 +54,14 @@ class Context(RequestContext, Generic[R]):
         authenticator: Authenticator,
         authorization: str,
         streams: Streams,
+        admission: Admission | None,
         address: str | None,
     ) -> None:
         self.clients = clients
         self.reads = reads(clients)
         self._reads = reads
         self._streams = streams
+        self._admission = admission
         self.address = address
         self._authenticator = authenticator
         self._authorization = authorization
@@ -62,6 +77,14 @@ class Context(RequestContext, Generic[R]):
         if self._caller is None:
             self._caller = self._authenticator.authenticate(self._authorization)
         return self._caller
+
+    def hashing(self) -> AbstractContextManager[None]:
+        """Bounds the requests that have a password hashed, where the edge cannot tell them from others by their path.
+
+        Raises:
+            TooManyRequests: This process does enough of it already.
+        """
+        return nullcontext() if self._admission is None else self._admission.hashes.hold()
 
     def lasting(self, stream: AsyncGenerator[T]) -> AsyncGenerator[T]:
         """Returns a stream that ends with the caller's token and with the process."""

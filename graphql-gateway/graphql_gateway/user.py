@@ -12,7 +12,6 @@ from graphql_gateway.objects.node import existing
 from graphql_gateway.objects.selection import asks_only
 from shop.errors import InvalidArgument
 from shop.platform.access.guesses import count_failure
-from shop.platform.admission import hashing
 from shop.platform.graphql.field import field, later
 from shop.values import user as values
 
@@ -126,13 +125,13 @@ class UserMutation:
 
     @field(description="Checks e-mail and password, and returns a token.")
     async def login(self, info: GatewayInfo, input: LoginInput) -> LoginPayload:  # noqa: A002
-        with count_failure(info.context.address), hashing():
+        with count_failure(info.context.address), info.context.hashing():
             result = await info.context.clients.user.login(input.email, input.password)
         return LoginPayload(token=result.token, user=User.of(result.user, own=True))
 
     @field(description="Signs a new customer up.")
     async def create_user(self, info: GatewayInfo, input: CreateUserInput) -> UserPayload:  # noqa: A002
-        with hashing():
+        with info.context.hashing():
             made = await info.context.clients.user.create_user(
                 email=input.email, name=input.name, address=input.address.to_shop(), password=input.password
             )

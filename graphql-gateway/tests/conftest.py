@@ -15,9 +15,14 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from conforming import conforming, gateway_over
 from graphql_gateway.app import build_app
 from memory_shop import Data, MemoryShop
+from shop.instrument.lean.spans import Recorder
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
 from shop.platform.access.rules import Authenticator
 from shop.platform.access.streams import Streams
+from shop.platform.admission import Admission
+from shop.platform.incoming import Incoming
+from shop.platform.process.runtime import Runtime
+from shop.platform.telemetry.tracing import Spans
 
 DOCUMENTS = Path(__file__).resolve().parents[2] / "load" / "internal" / "graphql" / "documents"
 
@@ -125,10 +130,21 @@ def program(
 
 
 @pytest.fixture
+def recorder() -> Recorder:
+    """Records the spans of the application in this process."""
+    return Recorder()
+
+
+@pytest.fixture
+def runtime(recorder: Recorder) -> Runtime:
+    return Runtime(Spans(recorder), admission=Admission())
+
+
+@pytest.fixture
 async def gateway(
-    shop: MemoryShop, signer: TokenSigner, verifier: TokenVerifier, program: str | None
+    shop: MemoryShop, signer: TokenSigner, verifier: TokenVerifier, runtime: Runtime, program: str | None
 ) -> AsyncIterator[GatewayClient]:
-    app = build_app(shop.clients, Authenticator(verifier), streams=Streams())
+    app = build_app(shop.clients, Incoming(Authenticator(verifier), runtime), streams=Streams())
     http = serving(app) if program is None else httpx.AsyncClient(base_url=program, trust_env=False)
     async with http:
         yield GatewayClient(http, signer, shop, is_program=program is not None)
@@ -137,7 +153,7 @@ async def gateway(
 @pytest.fixture
 async def naive_gateway(shop: MemoryShop, signer: TokenSigner, verifier: TokenVerifier) -> AsyncIterator[GatewayClient]:
     """The variant that reads item by item."""
-    async with serving(build_app(shop.clients, Authenticator(verifier), loaders=False)) as http:
+    async with serving(build_app(shop.clients, Incoming(Authenticator(verifier)), loaders=False)) as http:
         yield GatewayClient(http, signer, shop)
 
 

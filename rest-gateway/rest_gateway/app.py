@@ -7,8 +7,8 @@ from fastapi import FastAPI
 from rest_gateway.orders import add_orders, require_order
 from rest_gateway.payments import add_payments
 from shop.clients.ports import Clients
-from shop.platform.access.rules import Authenticator
 from shop.platform.access.streams import Streams
+from shop.platform.incoming import Incoming
 from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.rest.app import rest_api
 from shop.platform.rest.docs_page import add_docs
@@ -45,13 +45,13 @@ TAGS = {
 
 
 def build_app(
-    shop: Clients, authenticator: Authenticator, page_token_key: bytes = DEFAULT_KEY, streams: Streams | None = None
+    shop: Clients, incoming: Incoming, page_token_key: bytes = DEFAULT_KEY, streams: Streams | None = None
 ) -> FastAPI:
     """Returns the application.
 
     Args:
         shop: Clients of the services.
-        authenticator: Decides who is admitted.
+        incoming: Answers requests.
         page_token_key: Key of the page tokens.
         streams: Limits and ends the streams of updates; None where there are no updates.
     """
@@ -60,7 +60,7 @@ def build_app(
         summary="Products, users, orders and payments as resources",
         description=DESCRIPTION,
         tags=TAGS,
-        authenticator=authenticator,
+        incoming=incoming,
         published=PUBLISHED,
     )
     add_products(api, shop.product)

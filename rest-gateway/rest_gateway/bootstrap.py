@@ -8,12 +8,14 @@ from shop.platform.access.rules import gateway_authenticator
 from shop.platform.access.streams import Streams
 from shop.platform.config import CORE, NOTIFICATION, ServiceConfig, required
 from shop.platform.http.server import http_server
+from shop.platform.incoming import Incoming
 from shop.platform.process.lifecycle import stop_signal
+from shop.platform.process.runtime import Runtime
 
 EXAMPLE_PEER = "grpc://127.0.0.1:18020"
 
 
-async def serve(config: ServiceConfig) -> None:
+async def serve(config: ServiceConfig, runtime: Runtime) -> None:
     """Serves the gateway until it is told to stop.
 
     Raises:
@@ -21,10 +23,10 @@ async def serve(config: ServiceConfig) -> None:
         StartError: The port is in use.
     """
     listen = required(config.listen_http, "SHOP_LISTEN_HTTP", "127.0.0.1:18011")
-    authenticator = gateway_authenticator(config)
-    async with connect(_peers(config), config.component, config.sockets) as shop:
+    incoming = Incoming(gateway_authenticator(config), runtime)
+    async with connect(_peers(config), config.component, config.sockets, runtime) as shop:
         streams = Streams() if NOTIFICATION in config.peers else None
-        app = build_app(shop, authenticator, config.page_token_key, streams)
+        app = build_app(shop, incoming, config.page_token_key, streams)
         async with stop_signal() as stop, http_server(app, listen, config.drain_s):
             await stop.wait()
             if streams is not None:

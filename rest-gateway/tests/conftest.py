@@ -16,10 +16,14 @@ from schemathesis.specs.openapi.schemas import OpenApiSchema
 from conforming import conforming, gateway_over
 from memory_shop import Data, MemoryShop
 from rest_gateway.app import build_app
+from shop.instrument.lean.spans import Recorder
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
 from shop.platform.access.rules import Authenticator
 from shop.platform.access.streams import Streams
+from shop.platform.incoming import Incoming
+from shop.platform.process.runtime import Runtime
 from shop.platform.rest.openapi import document
+from shop.platform.telemetry.tracing import Spans
 
 Headers = dict[str, str]
 
@@ -46,10 +50,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def installed(signer: TokenSigner, public_pem: bytes) -> tuple[MemoryShop, FastAPI]:
+def recorder() -> Recorder:
+    """Records the spans of the gateway."""
+    return Recorder()
+
+
+@pytest.fixture(scope="session")
+def installed(signer: TokenSigner, public_pem: bytes, recorder: Recorder) -> tuple[MemoryShop, FastAPI]:
     """One gateway for all tests: declaring the routes takes longer than most tests do."""
+    incoming = Incoming(Authenticator(TokenVerifier(public_pem)), Runtime(Spans(recorder)))
     shop = MemoryShop(sign=lambda user_id: signer.sign(Principal("customer", user_id)))
-    return shop, build_app(shop.clients, Authenticator(TokenVerifier(public_pem)), streams=Streams())
+    return shop, build_app(shop.clients, incoming, streams=Streams())
 
 
 @pytest.fixture

@@ -11,15 +11,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
-from opentelemetry import context as otel_context
-from opentelemetry import trace
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
+from opentelemetry.trace import Span, SpanContext, TraceFlags
 
 from mesh.components.postgres import Database, database, postgres_components
 from mesh.components.postgres_owner import remove_cluster
@@ -38,7 +37,8 @@ from shop.instrument.lean.spans import Recorder
 from shop.instrument.tracing import Tracing
 from shop.platform.config import ServiceConfig
 from shop.platform.process.logs import configure_logging
-from shop.platform.telemetry.tracing import traced_by
+from shop.platform.process.runtime import Runtime
+from shop.platform.telemetry.tracing import Spans
 
 DATABASE = "shop_test"
 
@@ -194,7 +194,7 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
 class Traces:
     """The spans that this process has made."""
 
-    tracing: Tracing
+    runtime: Runtime
     all: Callable[[], list[ReadSpan]]
     clear: Callable[[], None]
 
@@ -203,11 +203,8 @@ class Traces:
         """Does as a generator does: everything inside belongs to a new trace, sampled or not."""
         identity = uuid.uuid4().int
         root = SpanContext(identity, identity & (2**64 - 1), False, TraceFlags(TraceFlags.SAMPLED if sampled else 0))
-        token = otel_context.attach(trace.set_span_in_context(NonRecordingSpan(root)))
-        try:
+        with self.runtime.spans.below(root):
             yield root
-        finally:
-            otel_context.detach(token)
 
     def of(self, root: SpanContext) -> list[ReadSpan]:
         """The spans of one trace, by start."""
@@ -215,15 +212,38 @@ class Traces:
         return sorted(of_trace, key=lambda span: (span.start_time, -span.end_time))
 
 
+class Recording:
+    """Records the spans of all tests, by the recorder that a test chooses."""
+
+    tracing: Tracing = Recorder()
+
+    def start(self, *args: Any, **options: Any) -> Span:
+        return self.tracing.start(*args, **options)
+
+    def note(self, *args: Any, **options: Any) -> None:
+        self.tracing.note(*args, **options)
+
+
 @pytest.fixture(scope="session")
-def session_traces(request: pytest.FixtureRequest) -> Iterator[Traces]:
+def recording() -> Recording:
+    return Recording()
+
+
+@pytest.fixture(scope="session")
+def runtime(recording: Recording) -> Runtime:
+    """The runtime of the processes that run in this one: their spans are recorded."""
+    return Runtime(Spans(recording))
+
+
+@pytest.fixture(scope="session")
+def session_traces(request: pytest.FixtureRequest, recording: Recording, runtime: Runtime) -> Traces:
     """What records spans: `lean`, unless a test names `sdk` by its parameter."""
     recorder, exporter = Recorder(), InMemorySpanExporter()
-    lean = Traces(recorder, partial(spans_of, recorder), recorder.waiting.clear)
-    sdk = Traces(sdk_tracing(exporter), partial(spans_of_sdk, exporter), exporter.clear)
-    traces = sdk if getattr(request, "param", "lean") == "sdk" else lean
-    with traced_by(traces.tracing):
-        yield traces
+    if getattr(request, "param", "lean") == "sdk":
+        recording.tracing = sdk_tracing(exporter)
+        return Traces(runtime, partial(spans_of_sdk, exporter), exporter.clear)
+    recording.tracing = recorder
+    return Traces(runtime, partial(spans_of, recorder), recorder.waiting.clear)
 
 
 @pytest.fixture

@@ -18,6 +18,8 @@ from shop.platform.access.rules import gateway_authenticator
 from shop.platform.access.streams import Streams
 from shop.platform.config import ServiceConfig
 from shop.platform.http.server import http_server
+from shop.platform.incoming import Incoming
+from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.serve import servers
 from shop.product import bootstrap as product
 from shop.user import bootstrap as user
@@ -36,7 +38,11 @@ BOOTSTRAPS: dict[str, Any] = {
 
 @asynccontextmanager
 async def served_gateways(
-    clients: Clients, public_key: Path, streams: Mapping[str, Streams] = MappingProxyType({}), **settings: Any
+    clients: Clients,
+    public_key: Path,
+    streams: Mapping[str, Streams] = MappingProxyType({}),
+    runtime: Runtime = BARE,
+    **settings: Any,
 ) -> AsyncIterator[dict[str, str]]:
     """Serves both gateways over clients of services; gives their addresses, by name.
 
@@ -44,13 +50,14 @@ async def served_gateways(
         clients: The services.
         public_key: File of the key that verifies tokens.
         streams: What limits the streams of updates of each gateway; without, there are no updates.
+        runtime: What traces, measures, refuses and delays requests.
         settings: More of their configuration.
     """
     config = ServiceConfig(component="gateway", jwt_public_key_file=str(public_key), **settings)
     async with AsyncExitStack() as stack:
         addresses = {}
         for name, build_app in (("rest-gateway", rest_gateway), ("graphql-gateway", graphql_gateway)):
-            app: Any = build_app(clients, gateway_authenticator(config), streams=streams.get(name))
+            app: Any = build_app(clients, Incoming(gateway_authenticator(config), runtime), streams=streams.get(name))
             server = http_server(app, ANYWHERE, sockets=name == "graphql-gateway")
             addresses[name] = await stack.enter_async_context(server)
         yield addresses
@@ -58,7 +65,12 @@ async def served_gateways(
 
 @asynccontextmanager
 async def served_service(
-    name: str, service: Any, public_key: Path, protocols: Iterable[str] = SCHEMES, **settings: Any
+    name: str,
+    service: Any,
+    public_key: Path,
+    protocols: Iterable[str] = SCHEMES,
+    runtime: Runtime = BARE,
+    **settings: Any,
 ) -> AsyncIterator[dict[str, str]]:
     """Serves the use cases of a service over protocols; gives the address of each.
 
@@ -67,9 +79,10 @@ async def served_service(
         service: Its use cases.
         public_key: File of the key that verifies tokens.
         protocols: The protocols.
+        runtime: What traces, measures, refuses and delays requests.
         settings: More of its configuration.
     """
     listens = {f"listen_{protocol}": ANYWHERE for protocol in protocols}
     config = ServiceConfig(component=name, jwt_public_key_file=str(public_key), **listens, **settings)
-    async with servers(config, BOOTSTRAPS[name].protocols(service)) as addresses:
+    async with servers(config, BOOTSTRAPS[name].protocols(service), runtime) as addresses:
         yield addresses

@@ -21,6 +21,7 @@ from shop.platform.access.streams import Streams
 from shop.platform.config import ServiceConfig
 from shop.platform.graphql.graphiql import POLICY, GraphiQL
 from shop.platform.http.server import http_server
+from shop.platform.incoming import Incoming
 from shop.platform.serve import Protocols, servers
 from shop.product.graphql import build_app as product_app
 
@@ -70,7 +71,7 @@ class Opened:
 
 @asynccontextmanager
 async def gateway(shop: MemoryShop, authenticator: Authenticator) -> AsyncIterator[str]:
-    app = GraphiQL(build_app(shop.clients, authenticator, streams=Streams()), str(FETCHED), FIRST_QUERY)
+    app = GraphiQL(build_app(shop.clients, Incoming(authenticator), streams=Streams()), str(FETCHED), FIRST_QUERY)
     async with http_server(app, "127.0.0.1:0", sockets=True) as address:
         yield address
 
@@ -80,8 +81,8 @@ async def service(shop: MemoryShop, _: Authenticator) -> AsyncIterator[str]:
     config = ServiceConfig(component="product", listen_graphql="127.0.0.1:0", graphiql=str(FETCHED))
     protocols = Protocols(
         grpc=lambda server: None,
-        rest=lambda authenticator: None,
-        graphql=lambda authenticator: product_app(shop.clients.product, authenticator),
+        rest=lambda incoming: None,
+        graphql=lambda incoming: product_app(shop.clients.product, incoming),
         thrift=lambda: None,
     )
     async with servers(config, protocols) as addresses:

@@ -14,8 +14,10 @@ from graphql_gateway.objects.global_id import global_id
 from shop.platform.access.guesses import MAX_FAILURES, WINDOW_S
 from shop.platform.access.jwt import Principal
 from shop.platform.access.rules import Authenticator, EdgeIdentity
-from shop.platform.admission import ADMISSION, MAX_HASHES, PRIORITY, UNDER_WAY, Admission
+from shop.platform.admission import MAX_HASHES, PRIORITY, UNDER_WAY, Admission
 from shop.platform.config import EDGE_MARK
+from shop.platform.incoming import Incoming
+from shop.platform.process.runtime import Runtime
 
 USER_1, USER_2, ORDER_1, PAYMENT_1 = (
     global_id("User", 1),
@@ -160,7 +162,7 @@ async def test_the_order_of_an_account_that_is_gone_is_left_to_partners(gateway:
 
 async def test_where_callers_have_identities_a_request_without_one_is_refused(shop: Any, verifier: Any) -> None:
     edge = "spiffe://cluster.local/ns/default/sa/edge"
-    app = build_app(shop.clients, Authenticator(verifier, EdgeIdentity(edge)))
+    app = build_app(shop.clients, Incoming(Authenticator(verifier, EdgeIdentity(edge))))
     query = {"query": "{ products { edges { cursor } } }"}
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway") as client:
         refused = await client.post("/graphql", json=query, headers={"x-hopwise-edge": "1"})
@@ -177,14 +179,10 @@ async def test_a_gateway_that_does_not_keep_up_refuses_what_is_new(shop: Any, ve
     limit = Admission()
     limit.new.value = 0.0
     query, outside = {"query": "{ products { edges { cursor } } }"}, {EDGE_MARK: "1"}
-    app = build_app(shop.clients, Authenticator(verifier))
-    ADMISSION.append(limit)
-    try:
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway") as client:
-            refused = await client.post("/graphql", json=query, headers=outside)
-            under_way = await client.post("/graphql", json=query, headers=outside | {PRIORITY: UNDER_WAY})
-    finally:
-        ADMISSION.remove(limit)
+    app = build_app(shop.clients, Incoming(Authenticator(verifier), Runtime(admission=limit)))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway") as client:
+        refused = await client.post("/graphql", json=query, headers=outside)
+        under_way = await client.post("/graphql", json=query, headers=outside | {PRIORITY: UNDER_WAY})
     (error,) = refused.json()["errors"]
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
     assert (error["extensions"]["code"], error["extensions"]["retryAfter"]) == ("UNAVAILABLE", 1)
@@ -200,23 +198,19 @@ async def test_passwords_leave_room_for_what_the_edge_always_admits(shop: Any, v
     )
     read = "{ products { edges { cursor } } }"
     limit = Admission()
-    app = build_app(shop.clients, Authenticator(verifier))
-    ADMISSION.append(limit)
-    try:
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway") as client:
+    app = build_app(shop.clients, Incoming(Authenticator(verifier), Runtime(admission=limit)))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway") as client:
 
-            async def errors(query: str) -> list[dict[str, Any]]:
-                answer = (await client.post("/graphql", json={"query": query})).json()
-                return [error["extensions"] for error in answer.get("errors", [])]
+        async def errors(query: str) -> list[dict[str, Any]]:
+            answer = (await client.post("/graphql", json={"query": query})).json()
+            return [error["extensions"] for error in answer.get("errors", [])]
 
-            with ExitStack() as others:
-                for _ in range(MAX_HASHES):
-                    others.enter_context(limit.hashes.hold())
-                refused = [await errors(login), await errors(sign_up)]
-                served = await errors(read)
-            free = [await errors(login), await errors(sign_up)]
-    finally:
-        ADMISSION.remove(limit)
+        with ExitStack() as others:
+            for _ in range(MAX_HASHES):
+                others.enter_context(limit.hashes.hold())
+            refused = [await errors(login), await errors(sign_up)]
+            served = await errors(read)
+        free = [await errors(login), await errors(sign_up)]
     assert refused == [[{"code": "TOO_MANY_REQUESTS", "retryAfter": 1}]] * 2
     assert served == []
     assert free == [[{"code": "UNAUTHENTICATED"}], []]
@@ -225,7 +219,7 @@ async def test_passwords_leave_room_for_what_the_edge_always_admits(shop: Any, v
 @pytest.mark.ours
 async def test_logins_that_fail_from_one_address_leave_room_for_others(shop: Any, verifier: Any) -> None:
     login = 'mutation($email: String!) { login(input: {email: $email, password: "battery staple"}) { token } }'
-    app = build_app(shop.clients, Authenticator(verifier))
+    app = build_app(shop.clients, Incoming(Authenticator(verifier)))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway") as client:
 
         async def refusal(address: str | None) -> dict[str, Any]:

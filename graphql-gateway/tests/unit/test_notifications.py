@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from graphql import parse, validate
 from msgspec.structs import replace
+from opentelemetry.trace import SpanKind
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
@@ -19,22 +21,32 @@ from graphql_gateway.app import build_app
 from graphql_gateway.objects.global_id import global_id
 from graphql_gateway.schema import build_schema
 from memory_shop import Data, MemoryShop
+from recorded_spans import spans_of
+from shop.instrument.lean.spans import Recorder
+from shop.instrument.meters import Meters
 from shop.platform.access import streams as access_streams
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
 from shop.platform.access.rules import Access, Authenticator
 from shop.platform.access.streams import Streams
-from shop.platform.admission import ADMISSION, Admission
 from shop.platform.config import EDGE_MARK
 from shop.platform.graphql import streams
 from shop.platform.graphql.internals import core_schema
 from shop.platform.http import server, sockets
 from shop.platform.http.body import MOST_BYTES
 from shop.platform.http.server import http_server
+from shop.platform.incoming import Incoming
+from shop.platform.process.injected_delay import ASKED_ATTRIBUTE, InjectedDelay
+from shop.platform.process.runtime import Runtime
+from shop.platform.telemetry.trace_context import current_context
+from shop.platform.telemetry.tracing import Spans
 from shop.values.order import MAX_LINES, CheckoutLine, OrderStatus
 from update_doors import LIMIT_S, GraphqlDoor, receive, send
 
 DOCUMENTS = Path(__file__).resolve().parents[3] / "load" / "internal" / "watch" / "documents"
+NEWS = "subscription News { notifications { position } }"
 POSITIONS = "subscription ($after: Int) { notifications(after: $after) { position notification { status } } }"
+NEWS = "subscription News { notifications { position } }"
+OF_ORDER = "subscription ($id: ID!) { orderNotifications(orderId: $id) { position notification { status } } }"
 
 Tell = Callable[..., Any]
 
@@ -57,9 +69,11 @@ class Served(GraphqlDoor):
 
 
 @pytest.fixture
-async def served(shop: MemoryShop, signer: TokenSigner, verifier: TokenVerifier) -> AsyncIterator[Served]:
+async def served(
+    shop: MemoryShop, signer: TokenSigner, verifier: TokenVerifier, runtime: Runtime
+) -> AsyncIterator[Served]:
     held = Streams()
-    app = build_app(shop.clients, Authenticator(verifier), streams=held)
+    app = build_app(shop.clients, Incoming(Authenticator(verifier), runtime), streams=held)
     inside = Authenticator(verifier, trusts_inside=True)
 
     async def in_one_process(scope: Any, receive: Any, send: Any) -> None:
@@ -402,24 +416,75 @@ class TestOverHTTP:
         assert message in refused.json()["errors"][0]["message"]
 
 
-async def test_a_gateway_that_does_not_keep_up_opens_none(served: Served) -> None:
-    limit = Admission()
-    limit.new.value = 0.0
+class TestASubscriptionIsARequest:
+    @pytest.fixture
+    def runtime(self, recorder: Recorder) -> Iterator[Runtime]:
+        with closing(InjectedDelay(1_500)) as delay:
+            yield Runtime(Spans(recorder), Meters(), delays=(delay,))
+
+    @pytest.mark.parametrize("over", ["WebSocket", "events"])
+    async def test_its_span_its_delay_and_its_time_end_with_it(
+        self, served: Served, shop: MemoryShop, runtime: Runtime, recorder: Recorder, over: str
+    ) -> None:
+        trace, caller = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+        headers = {**served.authorization(1), "traceparent": f"00-{trace}-{caller}-01"}
+        called_in = []
+
+        async def look(_method: str) -> None:
+            called_in.append(current_context())
+
+        shop.record.on_call = look
+        async with AsyncExitStack() as stack:
+            if over == "WebSocket":
+                opened = await stack.enter_async_context(served.socket(additional_headers=headers))
+                await send(opened, type="connection_init")
+                await receive(opened)
+                await send(
+                    opened,
+                    id="1",
+                    type="subscribe",
+                    payload={"query": NEWS},
+                )
+                await receive(opened)
+            else:
+                headers["accept"] = "text/event-stream"
+                answer = served.transport.stream("POST", "/graphql/stream", json={"query": NEWS}, headers=headers)
+                await anext((await stack.enter_async_context(answer)).aiter_lines())
+            assert "SERVER" not in {span.kind.name for span in spans_of(recorder)}, "it lasts as long as the stream"
+        async with asyncio.timeout(LIMIT_S):
+            while not (left := [span for span in spans_of(recorder) if span.kind is SpanKind.SERVER]):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        (span,) = left
+        assert span.name == ("SUBSCRIBE" if over == "WebSocket" else "POST") + " /graphql/stream"
+        assert (f"{span.context.trace_id:032x}", f"{span.parent.span_id:016x}") == (trace, caller)
+        assert (span.attributes["graphql.operation.name"], span.attributes[ASKED_ATTRIBUTE]) == ("News", 1.5)
+        assert span.attributes["http.route"] == "/graphql/stream"
+        assert {context.span_id for context in called_in} == {span.context.span_id}
+        assert runtime.meters is not None
+        labels = {"http_route": "/graphql/stream", "shop_operation": "notifications"}
+        (count,) = (
+            one.value
+            for family in runtime.meters.registry.collect()
+            for one in family.samples
+            if one.name == "http_server_request_duration_seconds_count" and labels.items() <= one.labels.items()
+        )
+        assert count == 1
+
+
+async def test_a_gateway_that_does_not_keep_up_opens_none(served: Served, runtime: Runtime) -> None:
+    assert runtime.admission is not None
     outside = {**served.authorization(1), EDGE_MARK: "1"}
     async with served.socket(additional_headers=outside) as over:
         await send(over, type="connection_init")
         await receive(over)
-        ADMISSION.append(limit)
-        try:
-            headers = {**outside, "accept": "text/event-stream"}
-            refused = await served.transport.post("/graphql/stream", json={"query": POSITIONS}, headers=headers)
-            with pytest.raises(InvalidStatus) as denied:
-                async with served.socket(additional_headers=outside):
-                    pass
-            await send(over, id="1", type="subscribe", payload={"query": POSITIONS})
-            (error,) = (await receive(over))["payload"]
-        finally:
-            ADMISSION.remove(limit)
+        runtime.admission.new.value = 0.0
+        headers = {**outside, "accept": "text/event-stream"}
+        refused = await served.transport.post("/graphql/stream", json={"query": POSITIONS}, headers=headers)
+        with pytest.raises(InvalidStatus) as denied:
+            async with served.socket(additional_headers=outside):
+                pass
+        await send(over, id="1", type="subscribe", payload={"query": POSITIONS})
+        (error,) = (await receive(over))["payload"]
     assert error["extensions"]["code"] == "UNAVAILABLE"
     for answer in (refused, denied.value.response):
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")

@@ -16,6 +16,7 @@ from shop.platform.access.guesses import MAX_FAILURES, WINDOW_S
 from shop.platform.access.jwt import Principal, TokenSigner
 from shop.platform.access.rules import Access, Authenticator, EdgeIdentity
 from shop.platform.config import EDGE_MARK
+from shop.platform.incoming import Incoming
 from shop.platform.rest.openapi import document
 
 Headers = dict[str, str]
@@ -100,7 +101,7 @@ async def test_where_callers_have_identities_a_request_without_one_is_refused(
     shop: MemoryShop, signer: TokenSigner
 ) -> None:
     edge = "spiffe://cluster.local/ns/default/sa/edge"
-    gateway = build_app(shop.clients, Authenticator(CountingVerifier(), EdgeIdentity(edge)))
+    gateway = build_app(shop.clients, Incoming(Authenticator(CountingVerifier(), EdgeIdentity(edge))))
     token = {"authorization": f"Bearer {signer.sign(Principal('customer', 3))}"}
     async with httpx.AsyncClient(transport=httpx.ASGITransport(gateway), base_url="http://gateway") as client:
         for path in ("/v1/products/1", "/v1/users/3"):

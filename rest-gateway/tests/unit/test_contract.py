@@ -18,6 +18,7 @@ from rest_gateway.app import build_app
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
 from shop.platform.access.rules import Authenticator
 from shop.platform.access.streams import Streams
+from shop.platform.incoming import Incoming
 
 CHECKS = [
     not_a_server_error,
@@ -43,7 +44,7 @@ def contract(public_pem: bytes, program: str | None) -> OpenApiSchema:
         return schemathesis.openapi.from_dict(DOCUMENT)
     shop = MemoryShop.demo(products=20, users=5, regulars=2)
     return schemathesis.openapi.from_asgi(
-        "/openapi.json", build_app(shop.clients, Authenticator(TokenVerifier(public_pem)), streams=Streams())
+        "/openapi.json", build_app(shop.clients, Incoming(Authenticator(TokenVerifier(public_pem))), streams=Streams())
     )
 
 

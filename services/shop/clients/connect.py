@@ -21,6 +21,7 @@ from shop.contract.calls import NOTIFICATION, ORDER, PAYMENT, PRODUCT, USER, Ser
 from shop.platform.config import ServiceConfig
 from shop.platform.errors import ConfigError
 from shop.platform.grpc.client import Peer, grpc_channel
+from shop.platform.process.runtime import BARE, Runtime
 
 if TYPE_CHECKING:
     from shop.clients.over_http import OverHttp
@@ -53,7 +54,10 @@ class _NotConnected:
 
 @asynccontextmanager
 async def connect(
-    peers: Mapping[str, str], component: str, sockets: Mapping[str, str] = _NO_SOCKETS
+    peers: Mapping[str, str],
+    component: str,
+    sockets: Mapping[str, str] = _NO_SOCKETS,
+    runtime: Runtime = BARE,
 ) -> AsyncIterator[Clients]:
     """Opens a channel to each service and keeps it for as long as the context lasts.
 
@@ -64,6 +68,7 @@ async def connect(
             "grpc://127.0.0.1:18020,127.0.1.1:18020". Services that are not called may be absent.
         component: The process that calls, for messages.
         sockets: Path of the Unix domain socket to connect in place of a service's address, by name.
+        runtime: What traces and measures the calls.
 
     Yields:
         The clients; that of an absent service raises `ConfigError` when it is called.
@@ -83,16 +88,16 @@ async def connect(
             if parts.scheme == "grpc":
                 channel = grpc_channel(parts.netloc, service.full_name, service.reads, sockets.get(service.name))
                 stack.push_async_callback(channel.close, CLOSE_LIMIT_S)
-                return over_grpc(Peer(service.name, service.full_name, parts.netloc), channel)
+                return over_grpc(Peer(service.name, service.full_name, parts.netloc, runtime), channel)
             if parts.scheme == "thrift":
                 from shop.clients.over_thrift import framed
 
-                return framed(stack, service, parts.netloc, sockets.get(service.name))
+                return framed(stack, service, parts.netloc, sockets.get(service.name), runtime)
             if parts.scheme in HTTP_SCHEMES:
                 if over_http is None:
                     from shop.clients.over_http import OverHttp
 
-                    over_http = OverHttp(stack, sockets)
+                    over_http = OverHttp(stack, sockets, runtime)
                 return await over_http.client(parts.scheme, service, parts.netloc)
             valid = " or ".join(f"{scheme}://host:port" for scheme in SCHEMES)
             raise ConfigError(f"SHOP_PEER_{service.name.upper()} is {address!r}; valid: {valid}")

@@ -8,22 +8,22 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
-from opentelemetry.trace import StatusCode
+from opentelemetry.trace import Span, StatusCode
 from opentelemetry.util.types import AttributeValue
 
 from shop.clients.rotation import Rotation
 from shop.errors import Internal, ShopError, Unavailable, away, late
-from shop.instrument.tracing import CLIENT
 from shop.platform.config import split_address
-from shop.platform.deadline import DEADLINE_HEADER, DEFAULT_S, remaining
+from shop.platform.deadline import DEFAULT_S, remaining
+from shop.platform.outgoing import Call
+from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.retries import Retries
-from shop.platform.telemetry.metering import METERS, metered
-from shop.platform.telemetry.trace_context import trace_headers
-from shop.platform.telemetry.tracing import UNTRACED, Ending, begin, note_busy, sampled_parent
+
+if TYPE_CHECKING:
+    from shop.instrument.meters import Meters, Timing
 
 CONNECTIONS = 256
 KEEP_ALIVE_S = 60.0
@@ -33,7 +33,6 @@ SILENT_S = 45.0
 """Seconds without a line after which an answer that lasts is given up: three times as long as a stream is silent."""
 
 _LOG = logging.getLogger(__name__)
-_METER = attrgetter("http_client")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +54,59 @@ class _NotSent(Unavailable):
     """There was no connection to send a request on."""
 
 
+class HttpCall(Call):
+    """One request.
+
+    Args:
+        runtime: What traces and measures it.
+        method: The HTTP method.
+        path: Path, with the query string if there is one.
+        peer: The service's name.
+        name: Name of the span, one of a small number of names.
+        attributes: Further attributes of the span; never personal or payment data.
+    """
+
+    __slots__ = ("_status", "_values")
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        method: str,
+        path: str,
+        peer: str,
+        name: str,
+        attributes: Mapping[str, AttributeValue] | None,
+    ) -> None:
+        super().__init__(runtime, name, attributes)
+        self._values = (method, peer, name)
+        self._status = 0
+        if self.span is not None:
+            self.span.set_attributes({"http.request.method": method, "url.path": path.partition("?")[0]})
+
+    def answered(self, status: int) -> None:
+        """Notes that the answer has been read, and its status."""
+        self.read()
+        self._status = status
+
+    def end_span(self, span: Span, error: BaseException | None) -> None:
+        super().end_span(span, None if _is_left(error) else error)
+        if self._status:
+            span.set_attribute("http.response.status_code", self._status)
+            if self._status >= 400:
+                span.set_attribute("error.type", str(self._status))
+                span.set_status(StatusCode.ERROR)
+
+    def measured(self, meters: Meters, error: BaseException | None) -> tuple[Timing, tuple[str, ...]]:
+        status = str(self._status or "")
+        fault = status if self._status >= 400 else "" if _is_left(error) else type(error).__qualname__
+        return meters.http_client, (*self._values, status, fault)
+
+
+def _is_left(error: BaseException | None) -> bool:
+    """Whether nothing failed: an answer that lasts ends as well when its reader leaves."""
+    return error is None or isinstance(error, GeneratorExit)
+
+
 class HttpChannel:
     """One service as its callers see it over HTTP.
 
@@ -62,13 +114,21 @@ class HttpChannel:
         session: Pool of connections.
         peer: The service's name, for messages: "product".
         addresses: "host:port" of each of its replicas, which get the requests in turn; or one whose host is a name.
+        runtime: What traces and measures the requests.
         follow: Whether such a name is looked up; it is not where a sidecar at the session's socket knows the way.
     """
 
     def __init__(
-        self, session: aiohttp.ClientSession, peer: str, addresses: Sequence[str], *, follow: bool = True
+        self,
+        session: aiohttp.ClientSession,
+        peer: str,
+        addresses: Sequence[str],
+        runtime: Runtime = BARE,
+        *,
+        follow: bool = True,
     ) -> None:
         self.peer = peer
+        self._runtime = runtime
         self._session = session
         self._retries = Retries()
         self._replicas = Rotation(session, addresses, follow=follow)
@@ -110,38 +170,47 @@ class HttpChannel:
         """
 
         def once() -> Coroutine[Any, Any, Answer]:
-            call = self._once(method, path, body, headers, name, attributes)
-            return metered(_METER, (method, self.peer, name), call, _ended, _failed) if METERS else call
+            return self._once(method, path, body, headers, name, attributes)
 
         return await self._retries.tried(once, again=again)
 
-    async def lines(self, path: str, body: bytes, headers: Mapping[str, str]) -> AsyncGenerator[bytes]:
-        """Sends a request whose answer lasts, and yields its lines as they come.
+    async def lines(
+        self,
+        path: str,
+        body: bytes,
+        headers: Mapping[str, str],
+        name: str,
+        attributes: Mapping[str, AttributeValue] | None = None,
+    ) -> AsyncGenerator[bytes]:
+        """Sends a request whose answer lasts, and yields its lines as they come; its span ends with the answer.
 
         Args:
             path: Path of the request, a POST.
             body: Its body.
             headers: More headers; `accept` is what the answer must be.
+            name: Name of the span, one of a small number of names.
+            attributes: Further attributes of the span; never personal or payment data.
 
         Raises:
             Unavailable: There is no such answer, or it breaks off.
             DeadlineExceeded: Nothing has come for `SILENT_S`.
         """
         address = self._replicas.next()
-        try:
-            async with self._session.post(
-                f"http://{address}{path}", data=body, headers={**self._host, **headers}
-            ) as response:
-                if response.content_type != headers["accept"]:
-                    refusal = Answer(response.status, response.headers, await response.read())
-                    raise self.unreadable(refusal, path, headers["accept"])
-                while line := await _next_line(response.content):
-                    yield line
-        except TimeoutError:
-            raise late(self.peer) from None
-        except (aiohttp.ClientError, OSError) as error:
-            self._replicas.leave_out(address)
-            raise away(self.peer) from error
+        with self._call(address, "POST", path, name, attributes) as call:
+            sent = {**self._host, **call.headers(), **headers}
+            try:
+                async with self._session.post(f"http://{address}{path}", data=body, headers=sent) as response:
+                    call.answered(response.status)
+                    if response.content_type != headers["accept"]:
+                        refusal = Answer(response.status, response.headers, await response.read())
+                        raise self.unreadable(refusal, path, headers["accept"])
+                    while line := await _next_line(response.content):
+                        yield line
+            except TimeoutError:
+                raise late(self.peer) from None
+            except (aiohttp.ClientError, OSError) as error:
+                self._replicas.leave_out(address)
+                raise away(self.peer) from error
 
     def unreadable(self, received: Answer, call: str, what: str) -> ShopError:
         """Returns the error of an answer that is not of the service's own making: the one that fits its status.
@@ -188,15 +257,8 @@ class HttpChannel:
         attributes: Mapping[str, AttributeValue] | None,
     ) -> Answer:
         limit = remaining() or DEFAULT_S
-        # Not the current span: nothing else happens below it in this process.
-        span = begin(name, CLIENT, sampled_parent(), attributes)
-        if span is not None:
-            span.set_attributes(self._attributes[self._replicas.name or address])
-            span.set_attributes({"http.request.method": method, "url.path": path.partition("?")[0]})
-        carrier = trace_headers(span)
-        with UNTRACED if span is None else Ending(span):
-            note_busy()
-            sent = {DEADLINE_HEADER: str(max(1, int(limit * 1000))), **self._host, **carrier, **(headers or {})}
+        with self._call(address, method, path, name, attributes) as call:
+            sent = {**call.headers(limit), **self._host, **(headers or {})}
             try:
                 async with (
                     asyncio.timeout(limit),
@@ -210,22 +272,16 @@ class HttpChannel:
                 self._replicas.leave_out(address)
                 kind = _NotSent if isinstance(error, aiohttp.ClientConnectorError) else Unavailable
                 raise away(self.peer, kind) from error
-            if span is not None:
-                note_busy(span)
-                span.set_attribute("http.response.status_code", answer.status)
-                if answer.status >= 400:
-                    span.set_attribute("error.type", str(answer.status))
-                    span.set_status(StatusCode.ERROR)
+            call.answered(answer.status)
             return answer
 
-
-def _ended(answer: Answer) -> tuple[str, ...]:
-    status = str(answer.status)
-    return status, status if answer.status >= 400 else ""
-
-
-def _failed(error: BaseException) -> tuple[str, ...]:
-    return "", type(error).__qualname__
+    def _call(
+        self, address: str, method: str, path: str, name: str, attributes: Mapping[str, AttributeValue] | None
+    ) -> HttpCall:
+        call = HttpCall(self._runtime, method, path, self.peer, name, attributes)
+        if call.span is not None:
+            call.span.set_attributes(self._attributes[self._replicas.name or address])
+        return call
 
 
 async def _next_line(content: aiohttp.StreamReader) -> bytes:

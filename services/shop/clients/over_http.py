@@ -12,6 +12,7 @@ from shop.clients.graphql.client import GraphQLClient
 from shop.clients.http_channel import CONNECTIONS, HttpChannel, http_session
 from shop.clients.rest.client import RestClient
 from shop.contract.calls import NOTIFICATION, Service
+from shop.platform.process.runtime import Runtime
 
 _LASTING = ("graphql", NOTIFICATION)
 """What has answers that last, each of which keeps a connection."""
@@ -23,9 +24,11 @@ class OverHttp:
     Args:
         stack: Closes their channels.
         sockets: Path of the Unix domain socket to connect in place of a service's address, by name.
+        runtime: What traces and measures the calls.
     """
 
-    def __init__(self, stack: AsyncExitStack, sockets: Mapping[str, str]) -> None:
+    def __init__(self, stack: AsyncExitStack, sockets: Mapping[str, str], runtime: Runtime) -> None:
+        self._runtime = runtime
         self._stack = stack
         self._sockets = sockets
         self._sessions: dict[tuple[str | None, bool], aiohttp.ClientSession] = {}
@@ -43,7 +46,7 @@ class OverHttp:
             session = http_session(socket, connections=0 if lasts else CONNECTIONS)
             self._sessions[socket, lasts] = await self._stack.enter_async_context(session)
         session_of = self._sessions[socket, lasts]
-        channel = HttpChannel(session_of, service.name, address.split(","), follow=socket is None)
+        channel = HttpChannel(session_of, service.name, address.split(","), self._runtime, follow=socket is None)
         self._stack.push_async_callback(channel.close)
         if scheme == "thrift-json":
             from shop.clients.over_thrift import over_http

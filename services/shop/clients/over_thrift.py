@@ -14,6 +14,7 @@ from shop.clients.thrift.payment import ThriftPaymentClient
 from shop.clients.thrift.product import ThriftProductClient
 from shop.clients.thrift.user import ThriftUserClient
 from shop.contract.calls import ORDER, PAYMENT, PRODUCT, USER, Service
+from shop.platform.process.runtime import Runtime
 from shop.stubs.thrift import OrderService, PaymentService, ProductService, UserService
 
 _CLIENTS: Mapping[Service, tuple[type[Any], ModuleType]] = {
@@ -30,7 +31,7 @@ def over_http(service: Service, channel: HttpChannel) -> Any:
     return client(HttpPeer(service, stubs, channel))
 
 
-def framed(stack: AsyncExitStack, service: Service, address: str, socket: str | None) -> Any:
+def framed(stack: AsyncExitStack, service: Service, address: str, socket: str | None, runtime: Runtime) -> Any:
     """Returns a client of a service over framed Thrift.
 
     Args:
@@ -38,8 +39,9 @@ def framed(stack: AsyncExitStack, service: Service, address: str, socket: str | 
         service: The service.
         address: "host:port", or those of its replicas with commas between.
         socket: Path of the Unix domain socket to connect in place of the address.
+        runtime: What traces and measures the calls.
     """
     client, stubs = _CLIENTS[service]
-    peer = FramedPeer(service, stubs, address.split(","), socket)
+    peer = FramedPeer(service, stubs, address.split(","), socket, runtime)
     stack.push_async_callback(peer.close)
     return client(peer)

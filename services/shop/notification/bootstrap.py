@@ -16,8 +16,9 @@ from shop.platform.config import ServiceConfig, required
 from shop.platform.database.listening import listening_to
 from shop.platform.database.pool import connect_database
 from shop.platform.process.lifecycle import stop_signal
+from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.serve import Protocols, protocols_of, servers
-from shop.platform.telemetry.metering import METERS
+from shop.platform.telemetry.events import EventTraces
 
 EXAMPLE_URL = "postgresql://shop_notification:…@127.0.0.1:18060/shop_trial"
 
@@ -32,7 +33,7 @@ class NotificationParts:
 
 
 @asynccontextmanager
-async def bootstrap(config: ServiceConfig) -> AsyncIterator[NotificationParts]:
+async def bootstrap(config: ServiceConfig, runtime: Runtime = BARE) -> AsyncIterator[NotificationParts]:
     """Opens what notifications need.
 
     Raises:
@@ -40,18 +41,19 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[NotificationParts]:
         StartError: The database does not answer.
     """
     url = required(config.database_url, "SHOP_DATABASE_URL", EXAMPLE_URL)
-    database = await connect_database(url, config.database_pool)
+    database = await connect_database(url, config.database_pool, meters=runtime.meters)
     try:
-        store = PostgresNotifications(database)
-        watchers, streams = Watchers(store), Streams()
-        for meters in METERS:
-            meters.gauge("shop.notification.watchers", "Streams that wait for news.", lambda: watchers.count)
+        traces = EventTraces(runtime.spans)
+        store = PostgresNotifications(database, traces)
+        watchers, streams = Watchers(store, traces), Streams()
+        if runtime.meters is not None:
+            runtime.meters.gauge("shop.notification.watchers", "Streams that wait for news.", lambda: watchers.count)
 
         def heard(user: str | None) -> None:
             watchers.wake(None if user is None else int(user))
 
         async with (
-            connect(config.peers, config.component, config.sockets) as clients,
+            connect(config.peers, config.component, config.sockets, runtime) as clients,
             listening_to(CHANNEL, url, heard),
         ):
             service = NotificationService(store, watchers, streams, clients.order, clients.user)
@@ -65,9 +67,13 @@ def protocols(service: NotificationService) -> Protocols:
     return protocols_of("shop.notification", service, lambda server: register(server, service))
 
 
-async def serve(config: ServiceConfig) -> None:
+async def serve(config: ServiceConfig, runtime: Runtime) -> None:
     """Serves notifications until the process is told to stop."""
-    async with stop_signal() as stop, bootstrap(config) as parts, servers(config, protocols(parts.service)):
+    async with (
+        stop_signal() as stop,
+        bootstrap(config, runtime) as parts,
+        servers(config, protocols(parts.service), runtime),
+    ):
         await stop.wait()
         # Before the servers wait for calls under way: these would not end.
         parts.streams.close()

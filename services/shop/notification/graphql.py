@@ -9,12 +9,12 @@ from typing import TypeAlias, cast
 import strawberry
 
 from shop.notification.service import NotificationService
-from shop.platform.access.rules import Authenticator
+from shop.platform.graphql.endpoint import Endpoint
 from shop.platform.graphql.field import field, followed
 from shop.platform.graphql.scalars import Instant, Long
 from shop.platform.graphql.schema import Schema
 from shop.platform.graphql.service import ServiceContext, graphql_app
-from shop.platform.graphql.tracing import App
+from shop.platform.incoming import Incoming
 from shop.values import notification as values
 from shop.values.order import OrderStatus
 
@@ -103,6 +103,6 @@ class Subscription:
                 yield cast(Update, update)
 
 
-def build_app(service: NotificationService, authenticator: Authenticator) -> App:
+def build_app(service: NotificationService, incoming: Incoming) -> Endpoint:
     """Returns the notifications' GraphQL application."""
-    return graphql_app(Schema(query=Query, mutation=Mutation, subscription=Subscription), service, authenticator)
+    return graphql_app(Schema(query=Query, mutation=Mutation, subscription=Subscription), service, incoming)

@@ -10,7 +10,7 @@ import asyncpg
 
 from shop.errors import Conflict, no_such
 from shop.platform.database.pool import Database
-from shop.platform.telemetry.events import taken
+from shop.platform.telemetry.events import NOT_TRACED, EventTraces
 from shop.values.notification import KEPT, Event, Notification
 from shop.values.order import OrderStatus
 
@@ -60,10 +60,12 @@ class PostgresNotifications:
 
     Args:
         database: Connections whose search_path is that schema.
+        traces: Records the traces of events.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, traces: EventTraces = NOT_TRACED) -> None:
         self._database = database
+        self._traces = traces
 
     async def add(self, events: Sequence[Event]) -> None:
         try:
@@ -97,7 +99,7 @@ class PostgresNotifications:
         rows = [row for row in rows if row["position"] is not None]
         for row in rows:
             if row["traceparent"]:
-                taken(QUEUE, row["traceparent"], row["added_at"])
+                self._traces.taken(QUEUE, row["traceparent"], row["added_at"])
         return [_notification(row) for row in rows]
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from shop.notification.service import NotificationService
-from shop.platform.access.rules import Access, Authenticator
+from shop.platform.access.rules import Access
+from shop.platform.incoming import Incoming
 from shop.platform.rest.answers import Answer, changed
 from shop.platform.rest.docs_page import add_docs
 from shop.platform.rest.operations import changing
@@ -19,9 +20,9 @@ from shop.values.order import OrderStatus
 TAGS = {TAG: "What happens to orders, told to those who bought."}
 
 
-def build_app(service: NotificationService, authenticator: Authenticator) -> FastAPI:
+def build_app(service: NotificationService, incoming: Incoming) -> FastAPI:
     """Returns the application."""
-    api = service_api("notification", "What customers are told of their orders", TAGS, authenticator)
+    api = service_api("notification", "What customers are told of their orders", TAGS, incoming)
 
     # The service itself looks whose an order is, and ends its streams.
     async def checked_by_the_service(_order_id: int) -> None: ...

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 from shop.notification.domain import begin_behind
 from shop.notification.ports import NotificationStore
-from shop.platform.telemetry.events import pushed
+from shop.platform.telemetry.events import NOT_TRACED, EventTraces
 from shop.values.notification import Update
 
 SILENCE_S = 15.0
@@ -28,11 +28,15 @@ class Watchers:
 
     Args:
         store: What customers are told.
+        traces: Records the traces of events.
         silence_s: After how long without news a stream says that it is still open, in seconds.
     """
 
-    def __init__(self, store: NotificationStore, *, silence_s: float = SILENCE_S) -> None:
+    def __init__(
+        self, store: NotificationStore, traces: EventTraces = NOT_TRACED, *, silence_s: float = SILENCE_S
+    ) -> None:
         self._store = store
+        self._traces = traces
         self._silence_s = silence_s
         self._waiting: defaultdict[int, set[asyncio.Event]] = defaultdict(set)
 
@@ -74,7 +78,7 @@ class Watchers:
                     if order_id in (None, notification.order_id):
                         start_ns = time.time_ns()
                         yield Update(notification, position)
-                        pushed(notification.traceparent, start_ns)
+                        self._traces.pushed(notification.traceparent, start_ns)
                 if len(told) < AT_ONCE:
                     while not await self._is_woken(news):
                         yield Update(None, position)

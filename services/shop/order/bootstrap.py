@@ -29,8 +29,9 @@ from shop.platform.database.store import opened_store
 from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.process.beside import beside
 from shop.platform.process.lifecycle import stop_signal
+from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.serve import Protocols, listening, protocols_of, servers
-from shop.platform.telemetry.metering import METERS
+from shop.platform.telemetry.events import EventTraces
 
 EXAMPLE_URL = "postgresql://shop_order:…@127.0.0.1:18060/shop_trial"
 DRAIN_S = 1.5
@@ -53,7 +54,7 @@ class OrderParts:
 
 
 @asynccontextmanager
-async def bootstrap(config: ServiceConfig) -> AsyncIterator[OrderParts]:
+async def bootstrap(config: ServiceConfig, runtime: Runtime = BARE) -> AsyncIterator[OrderParts]:
     """Opens what orders need; at the end, sagas under way get a moment to finish.
 
     Raises:
@@ -76,11 +77,13 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[OrderParts]:
         )
 
     async with AsyncExitStack() as stack:
-        stores = await stack.enter_async_context(opened_store(config, EXAMPLE_URL, in_postgres, MemoryTables.load))
+        opened = opened_store(config, EXAMPLE_URL, in_postgres, MemoryTables.load, runtime.meters)
+        stores = await stack.enter_async_context(opened)
         orders, checkout_store, cancellation_store = stores
-        for database in measured if METERS else ():
-            await stack.enter_async_context(beside(Backlog(database, METERS[0]).run()))
-        clients = await stack.enter_async_context(connect(config.peers, config.component, config.sockets))
+        if runtime.meters is not None:
+            for database in measured:
+                await stack.enter_async_context(beside(Backlog(database, runtime.meters).run()))
+        clients = await stack.enter_async_context(connect(config.peers, config.component, config.sockets, runtime))
         checkouts = CheckoutSaga(
             checkout_store, orders, product=clients.product, user=clients.user, payment=clients.payment
         )
@@ -88,17 +91,19 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[OrderParts]:
         background = Background()
         stack.push_async_callback(background.drain, DRAIN_S)
         service = OrderService(orders, checkouts, cancellations, background, page_token_key=config.page_token_key)
-        relay = await _relay(config, clients, stack) if told is not SILENCE else None
+        relay = await _relay(config, runtime, clients, stack) if told is not SILENCE else None
         yield OrderParts(service, Recovery(checkouts, cancellations), relay)
 
 
-async def _relay(config: ServiceConfig, clients: Clients, stack: AsyncExitStack) -> Relay:
+async def _relay(config: ServiceConfig, runtime: Runtime, clients: Clients, stack: AsyncExitStack) -> Relay:
     """Opens what the relay needs, connections of its own among it: a delivery keeps no request waiting for one."""
     url = required(config.database_url, "SHOP_DATABASE_URL", EXAMPLE_URL)
     # Deletions that a crash of the database takes back are deliveries made again, which do no harm.
-    database = await connect_database(url, 1, settings={"synchronous_commit": "off"}, name="relay")
+    database = await connect_database(
+        url, 1, settings={"synchronous_commit": "off"}, name="relay", meters=runtime.meters
+    )
     stack.push_async_callback(database.close)
-    relay = Relay(PostgresOutbox(database), clients.notification)
+    relay = Relay(PostgresOutbox(database), clients.notification, EventTraces(runtime.spans))
     await stack.enter_async_context(listening_to(CHANNEL, url, relay.wake))
     return relay
 
@@ -108,12 +113,12 @@ def protocols(service: OrderService, page_token_key: bytes = DEFAULT_KEY) -> Pro
     return protocols_of("shop.order", service, lambda server: register(server, service), page_token_key)
 
 
-async def serve(config: ServiceConfig) -> None:
+async def serve(config: ServiceConfig, runtime: Runtime) -> None:
     """Serves orders until the process is told to stop."""
     async with (
         stop_signal() as stop,
-        bootstrap(config) as parts,
-        servers(config, protocols(parts.service, config.page_token_key)),
+        bootstrap(config, runtime) as parts,
+        servers(config, protocols(parts.service, config.page_token_key), runtime),
         # Last: only the process that holds the address may take over what the one before it left there.
         beside(parts.recovery.run()),
         nullcontext() if parts.relay is None else beside(parts.relay.run()),

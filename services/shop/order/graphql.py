@@ -8,13 +8,13 @@ from typing import TypeAlias, cast
 import strawberry
 
 from shop.order.service import LONGEST_STREAM, OrderService
-from shop.platform.access.rules import Authenticator
+from shop.platform.graphql.endpoint import Endpoint
 from shop.platform.graphql.field import field
 from shop.platform.graphql.money import Money
 from shop.platform.graphql.scalars import Long, Moment
 from shop.platform.graphql.schema import Schema
 from shop.platform.graphql.service import ServiceContext, graphql_app
-from shop.platform.graphql.tracing import App
+from shop.platform.incoming import Incoming
 from shop.values import order as values
 from shop.values.order import OrderStatus
 
@@ -133,6 +133,6 @@ class Mutation:
         return cast(Order, await info.context.service.cancel_order(id))
 
 
-def build_app(service: OrderService, authenticator: Authenticator) -> App:
+def build_app(service: OrderService, incoming: Incoming) -> Endpoint:
     """Returns the orders' GraphQL application."""
-    return graphql_app(Schema(query=Query, mutation=Mutation), service, authenticator)
+    return graphql_app(Schema(query=Query, mutation=Mutation), service, incoming)

@@ -13,7 +13,7 @@ from tenacity import AsyncRetrying, RetryCallState, wait_random_exponential
 from shop.clients.ports import NotificationClient
 from shop.order.ports import Outbox
 from shop.platform.deadline import own_deadline
-from shop.platform.telemetry.events import sent, work_for
+from shop.platform.telemetry.events import NOT_TRACED, EventTraces
 from shop.values.notification import Event
 from shop.values.order import OrderStatus
 
@@ -40,12 +40,21 @@ class Relay:
     Args:
         outbox: The events.
         notification: Whom they are delivered to.
+        traces: Records their traces.
         look_s: After how long without a call to `wake` it looks by itself, in seconds.
     """
 
-    def __init__(self, outbox: Outbox, notification: NotificationClient, *, look_s: float = LOOK_S) -> None:
+    def __init__(
+        self,
+        outbox: Outbox,
+        notification: NotificationClient,
+        traces: EventTraces = NOT_TRACED,
+        *,
+        look_s: float = LOOK_S,
+    ) -> None:
         self._outbox = outbox
         self._notification = notification
+        self._traces = traces
         self._look_s = look_s
         self._woken = asyncio.Event()
         self._later: asyncio.TimerHandle | None = None
@@ -98,8 +107,9 @@ class Relay:
             pass
 
     async def _notify(self, events: Sequence[Event]) -> None:
+        sent = self._traces.sent
         followed = [replace(event, traceparent=sent(QUEUE, event.traceparent, event.happened_at)) for event in events]
-        with work_for([event.traceparent for event in followed], "deliver"):
+        with self._traces.work_for([event.traceparent for event in followed], "deliver"):
             await self._notification.notify(followed)
 
 

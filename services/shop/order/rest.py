@@ -8,8 +8,9 @@ from contextlib import aclosing
 from fastapi import FastAPI
 
 from shop.order.service import OrderService
-from shop.platform.access.rules import Access, Authenticator, require_owner, visible
+from shop.platform.access.rules import Access, require_owner, visible
 from shop.platform.http.caching import PERSONAL
+from shop.platform.incoming import Incoming
 from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.rest.answers import Answer, ok
 from shop.platform.rest.call import Call
@@ -28,9 +29,9 @@ TAGS = {
 }
 
 
-def build_app(service: OrderService, authenticator: Authenticator, page_token_key: bytes = DEFAULT_KEY) -> FastAPI:
+def build_app(service: OrderService, incoming: Incoming, page_token_key: bytes = DEFAULT_KEY) -> FastAPI:
     """Returns the application."""
-    api = service_api("order", "Orders and the checkout", TAGS, authenticator)
+    api = service_api("order", "Orders and the checkout", TAGS, incoming)
     _add_reads(api, service)
     add_order_changes(api, service)
 

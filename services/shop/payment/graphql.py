@@ -7,13 +7,13 @@ from typing import TypeAlias, cast
 import strawberry
 
 from shop.payment.service import PaymentService
-from shop.platform.access.rules import Authenticator
+from shop.platform.graphql.endpoint import Endpoint
 from shop.platform.graphql.field import field
 from shop.platform.graphql.money import Money, MoneyInput
 from shop.platform.graphql.scalars import Long, Moment
 from shop.platform.graphql.schema import Schema
 from shop.platform.graphql.service import ServiceContext, graphql_app
-from shop.platform.graphql.tracing import App
+from shop.platform.incoming import Incoming
 from shop.values.payment import PaymentStatus
 
 Info: TypeAlias = strawberry.Info[ServiceContext[PaymentService], None]
@@ -70,6 +70,6 @@ class Mutation:
         return cast(Payment, await info.context.service.void_payment(checkout_id))
 
 
-def build_app(service: PaymentService, authenticator: Authenticator) -> App:
+def build_app(service: PaymentService, incoming: Incoming) -> Endpoint:
     """Returns the payments' GraphQL application."""
-    return graphql_app(Schema(query=Query, mutation=Mutation), service, authenticator)
+    return graphql_app(Schema(query=Query, mutation=Mutation), service, incoming)

@@ -6,8 +6,9 @@ from fastapi import FastAPI
 
 from shop.money import Money
 from shop.payment.service import PaymentService
-from shop.platform.access.rules import Access, Authenticator, is_internal, may_act_for, visible
+from shop.platform.access.rules import Access, is_internal, may_act_for, visible
 from shop.platform.http.caching import PERSONAL
+from shop.platform.incoming import Incoming
 from shop.platform.rest.answers import Answer, changed, ok
 from shop.platform.rest.call import Call
 from shop.platform.rest.docs_page import add_docs
@@ -21,9 +22,9 @@ from shop.values.payment import Payment
 TAGS = {"payments": "Payments of orders; changed by other parts of the shop only."}
 
 
-def build_app(service: PaymentService, authenticator: Authenticator) -> FastAPI:
+def build_app(service: PaymentService, incoming: Incoming) -> FastAPI:
     """Returns the application."""
-    api = service_api("payment", "Payments of orders", TAGS, authenticator)
+    api = service_api("payment", "Payments of orders", TAGS, incoming)
     _add_reads(api, service)
     _add_changes(api, service)
     add_docs(api)

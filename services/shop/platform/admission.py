@@ -134,35 +134,15 @@ class Admission:
                 share.follow(least_s)
 
 
-ADMISSION: list[Admission] = []
-"""What lets requests in, if any may be refused: a list, which costs those that look at it no call."""
-
-
-@contextmanager
-def hashing() -> Iterator[None]:
-    """Bounds the requests that have a password hashed, where the edge cannot tell them from others by their path.
-
-    Raises:
-        TooManyRequests: This process does enough of it already.
-    """
-    if not ADMISSION:
-        yield
-        return
-    with ADMISSION[0].hashes.hold():
-        yield
-
-
 @asynccontextmanager
-async def admission(config: ServiceConfig) -> AsyncIterator[None]:
-    """Refuses what is too much for as long as the context lasts, if the configuration says so."""
+async def admission(config: ServiceConfig) -> AsyncIterator[Admission | None]:
+    """Gives what refuses too many requests for as long as the context lasts, if the configuration asks for it."""
     if not config.admission:
-        yield
+        yield None
         return
     limit = Admission()
-    ADMISSION.append(limit)
     looking = asyncio.create_task(limit.look())
     try:
-        yield
+        yield limit
     finally:
         looking.cancel()
-        ADMISSION.remove(limit)

@@ -8,14 +8,16 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass
 from typing import Any
 
-from shop.platform.access.rules import Authenticator, service_authenticator
+from shop.platform.access.rules import service_authenticator
 from shop.platform.config import ServiceConfig
 from shop.platform.errors import ConfigError
 from shop.platform.grpc.server import Register, grpc_server
+from shop.platform.incoming import Incoming
 from shop.platform.process.lifecycle import stop_signal
+from shop.platform.process.runtime import BARE, Runtime
 
-BuildApp = Callable[[Authenticator], Any]
-"""Builds the ASGI application of a protocol; the authenticator decides who is admitted."""
+BuildApp = Callable[[Incoming], Any]
+"""Builds the ASGI application of a protocol, whose requests the argument answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +46,13 @@ def protocols_of(package: str, service: Any, register: Register, *of_rest: objec
         package: Package of the service.
         service: Its use cases.
         register: Adds the servicers to a gRPC server.
-        of_rest: What the REST adapter gets beside the use cases and the authenticator.
+        of_rest: What the REST adapter gets besides the use cases and what answers requests.
     """
 
     def app(protocol: str, *more: object) -> BuildApp:
-        def build(authenticator: Authenticator) -> Any:
+        def build(incoming: Incoming) -> Any:
             # Here, so that a process loads neither FastAPI nor Strawberry without need.
-            return importlib.import_module(f"{package}.{protocol}").build_app(service, authenticator, *more)
+            return importlib.import_module(f"{package}.{protocol}").build_app(service, incoming, *more)
 
         return build
 
@@ -82,12 +84,15 @@ def listening(config: ServiceConfig) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def servers(config: ServiceConfig, protocols: Protocols) -> AsyncIterator[dict[str, str]]:
+async def servers(
+    config: ServiceConfig, protocols: Protocols, runtime: Runtime = BARE
+) -> AsyncIterator[dict[str, str]]:
     """Runs the servers that the configuration names for as long as the context lasts.
 
     Args:
         config: Says where to listen, and which key verifies tokens.
         protocols: What serves each protocol.
+        runtime: What traces, measures, refuses and delays requests.
 
     Yields:
         The address that each protocol is served on, by its name: "grpc", "rest", "thrift_json" and so on.
@@ -96,36 +101,36 @@ async def servers(config: ServiceConfig, protocols: Protocols) -> AsyncIterator[
         ConfigError: No protocol is to be served.
         StartError: A port or a socket is in use.
     """
-    authenticator = service_authenticator(config)
+    incoming = Incoming(service_authenticator(config), runtime)
     async with AsyncExitStack() as stack:
         addresses = {}
         for protocol, listen in listening(config).items():
-            server = _server(protocol, listen, config, protocols, authenticator)
+            server = _server(protocol, listen, config, protocols, incoming)
             addresses[protocol] = await stack.enter_async_context(server)
         yield addresses
 
 
 def _server(
-    protocol: str, listen: str, config: ServiceConfig, protocols: Protocols, authenticator: Authenticator
+    protocol: str, listen: str, config: ServiceConfig, protocols: Protocols, incoming: Incoming
 ) -> AbstractAsyncContextManager[str]:
     """Returns the server of one protocol; imported here, so that a process loads nothing that it does not use."""
     if protocol == "grpc":
-        return grpc_server(listen, protocols.grpc, authenticator, config.connection_age_s, config.reflection)
+        return grpc_server(listen, protocols.grpc, incoming, config.connection_age_s, config.reflection)
     if protocol in ("thrift", "thrift_entrance"):
         from shop.platform.thrift.server import framed_server
 
-        return framed_server(listen, protocols.thrift(), authenticator, from_outside=protocol == "thrift_entrance")
+        return framed_server(listen, protocols.thrift(), incoming, from_outside=protocol == "thrift_entrance")
     from shop.platform.http.server import http_server
 
     if protocol == "thrift_json":
         from shop.platform.thrift.over_http import http_app
 
-        return http_server(http_app(config.component, protocols.thrift(), authenticator), listen, config.drain_s)
+        return http_server(http_app(config.component, protocols.thrift(), incoming), listen, config.drain_s)
     if protocol == "rest":
-        return http_server(protocols.rest(authenticator), listen, config.drain_s)
+        return http_server(protocols.rest(incoming), listen, config.drain_s)
     from shop.platform.graphql.graphiql import GraphiQL
 
-    return http_server(GraphiQL(protocols.graphql(authenticator), config.graphiql), listen, config.drain_s)
+    return http_server(GraphiQL(protocols.graphql(incoming), config.graphiql), listen, config.drain_s)
 
 
 def import_adapters(package: str, config: ServiceConfig) -> None:
@@ -144,12 +149,12 @@ def import_adapters(package: str, config: ServiceConfig) -> None:
             importlib.import_module("shop.platform.thrift.over_http")
 
 
-async def run_servers(config: ServiceConfig, protocols: Protocols) -> None:
+async def run_servers(config: ServiceConfig, protocols: Protocols, runtime: Runtime) -> None:
     """Serves what the configuration names until SIGTERM or SIGINT.
 
     Raises:
         ConfigError: No protocol is to be served.
         StartError: A port or a socket is in use.
     """
-    async with stop_signal() as stop, servers(config, protocols):
+    async with stop_signal() as stop, servers(config, protocols, runtime):
         await stop.wait()

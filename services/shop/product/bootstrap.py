@@ -9,6 +9,7 @@ from shop.platform.cache.opening import behind_cache
 from shop.platform.config import ServiceConfig
 from shop.platform.database.store import opened_store
 from shop.platform.page_token import DEFAULT_KEY
+from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.serve import Protocols, protocols_of, run_servers
 from shop.product.cached import CachedProductStore
 from shop.product.grpc import register
@@ -21,7 +22,7 @@ EXAMPLE_URL = "postgresql://shop_product:…@127.0.0.1:18060/shop_trial"
 
 
 @asynccontextmanager
-async def bootstrap(config: ServiceConfig) -> AsyncIterator[ProductService]:
+async def bootstrap(config: ServiceConfig, runtime: Runtime = BARE) -> AsyncIterator[ProductService]:
     """Opens what the catalogue needs and gives its use cases.
 
     Raises:
@@ -29,7 +30,7 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[ProductService]:
         StartError: The database does not answer.
     """
     async with (
-        opened_store(config, EXAMPLE_URL, PostgresProductStore, MemoryProductStore.load) as store,
+        opened_store(config, EXAMPLE_URL, PostgresProductStore, MemoryProductStore.load, runtime.meters) as store,
         behind_cache(config, store, Product, CachedProductStore) as catalogue,
     ):
         yield ProductService(catalogue, page_token_key=config.page_token_key)
@@ -40,7 +41,7 @@ def protocols(service: ProductService, page_token_key: bytes = DEFAULT_KEY) -> P
     return protocols_of("shop.product", service, lambda server: register(server, service), page_token_key)
 
 
-async def serve(config: ServiceConfig) -> None:
+async def serve(config: ServiceConfig, runtime: Runtime) -> None:
     """Serves the catalogue until the process is told to stop."""
-    async with bootstrap(config) as service:
-        await run_servers(config, protocols(service, config.page_token_key))
+    async with bootstrap(config, runtime) as service:
+        await run_servers(config, protocols(service, config.page_token_key), runtime)

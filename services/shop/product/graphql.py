@@ -7,13 +7,13 @@ from typing import Any, TypeAlias, cast
 
 import strawberry
 
-from shop.platform.access.rules import Authenticator
+from shop.platform.graphql.endpoint import Endpoint
 from shop.platform.graphql.field import field
 from shop.platform.graphql.money import Money, MoneyInput
 from shop.platform.graphql.scalars import Long, Moment
 from shop.platform.graphql.schema import Schema
 from shop.platform.graphql.service import ServiceContext, graphql_app
-from shop.platform.graphql.tracing import App
+from shop.platform.incoming import Incoming
 from shop.product.service import MOST_ROWS, ProductService
 from shop.values import product as values
 from shop.values.product import ReservationState
@@ -256,6 +256,6 @@ class Mutation:
         return cast(Reservation, await info.context.service.release_reservation(reservation_id))
 
 
-def build_app(service: ProductService, authenticator: Authenticator) -> App:
+def build_app(service: ProductService, incoming: Incoming) -> Endpoint:
     """Returns the catalogue's GraphQL application."""
-    return graphql_app(Schema(query=Query, mutation=Mutation), service, authenticator)
+    return graphql_app(Schema(query=Query, mutation=Mutation), service, incoming)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from shop.platform.access.rules import Access, Authenticator
+from shop.platform.access.rules import Access
 from shop.platform.http.caching import PUBLIC
+from shop.platform.incoming import Incoming
 from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.rest.answers import Answer, changed, ok
 from shop.platform.rest.call import Call
@@ -35,9 +36,9 @@ TAGS = {
 _ROWS = "product-rows"
 
 
-def build_app(service: ProductService, authenticator: Authenticator, page_token_key: bytes = DEFAULT_KEY) -> FastAPI:
+def build_app(service: ProductService, incoming: Incoming, page_token_key: bytes = DEFAULT_KEY) -> FastAPI:
     """Returns the application."""
-    api = service_api("product", "The catalogue and its stock", TAGS, authenticator)
+    api = service_api("product", "The catalogue and its stock", TAGS, incoming)
     add_products(api, service)
     _add_reviews(api, service)
     _add_rows(api, service, page_token_key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from shop.platform.access.rules import Authenticator
+from shop.platform.incoming import Incoming
 from shop.platform.rest.app import rest_api
 from shop.resources.published import PUBLISHED
 
@@ -19,13 +19,13 @@ ABOUT = """\
 """
 
 
-def service_api(name: str, summary: str, tags: dict[str, str], authenticator: Authenticator) -> FastAPI:
+def service_api(name: str, summary: str, tags: dict[str, str], incoming: Incoming) -> FastAPI:
     """Returns a service's API without routes; add the docs (`add_docs`) after them."""
     return rest_api(
         title=f"Hopwise {name}",
         summary=summary,
         description=ABOUT,
         tags=tags,
-        authenticator=authenticator,
+        incoming=incoming,
         published=PUBLISHED,
     )

@@ -12,6 +12,7 @@ from shop.platform.cache.opening import behind_cache
 from shop.platform.config import ServiceConfig, required
 from shop.platform.database.store import opened_store
 from shop.platform.errors import ConfigError
+from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.serve import Protocols, protocols_of, run_servers
 from shop.user.cached import CachedUserStore
 from shop.user.grpc import register
@@ -25,7 +26,7 @@ EXAMPLE_URL = "postgresql://shop_user:…@127.0.0.1:18060/shop_trial"
 
 
 @asynccontextmanager
-async def bootstrap(config: ServiceConfig) -> AsyncIterator[UserService]:
+async def bootstrap(config: ServiceConfig, runtime: Runtime = BARE) -> AsyncIterator[UserService]:
     """Opens what the accounts need and gives their use cases.
 
     Raises:
@@ -34,7 +35,7 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[UserService]:
     """
     signer = _signer(required(config.jwt_private_key_file, "SHOP_JWT_PRIVATE_KEY_FILE", "keys/jwt-private.pem"))
     async with (
-        opened_store(config, EXAMPLE_URL, PostgresUserStore, MemoryUserStore.load) as store,
+        opened_store(config, EXAMPLE_URL, PostgresUserStore, MemoryUserStore.load, runtime.meters) as store,
         behind_cache(config, store, User, CachedUserStore) as accounts,
     ):
         with contextlib.closing(Argon2Passwords()) as passwords:
@@ -46,10 +47,10 @@ def protocols(service: UserService) -> Protocols:
     return protocols_of("shop.user", service, lambda server: register(server, service))
 
 
-async def serve(config: ServiceConfig) -> None:
+async def serve(config: ServiceConfig, runtime: Runtime) -> None:
     """Serves the accounts until the process is told to stop."""
-    async with bootstrap(config) as service:
-        await run_servers(config, protocols(service))
+    async with bootstrap(config, runtime) as service:
+        await run_servers(config, protocols(service), runtime)
 
 
 def _signer(path: str) -> TokenSigner:

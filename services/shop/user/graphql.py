@@ -6,12 +6,12 @@ from typing import TypeAlias, cast
 
 import strawberry
 
-from shop.platform.access.rules import Authenticator
+from shop.platform.graphql.endpoint import Endpoint
 from shop.platform.graphql.field import field
 from shop.platform.graphql.scalars import Long
 from shop.platform.graphql.schema import Schema
 from shop.platform.graphql.service import ServiceContext, graphql_app
-from shop.platform.graphql.tracing import App
+from shop.platform.incoming import Incoming
 from shop.user.service import UserService
 from shop.values import user as values
 
@@ -153,6 +153,6 @@ class Mutation:
         return True
 
 
-def build_app(service: UserService, authenticator: Authenticator) -> App:
+def build_app(service: UserService, incoming: Incoming) -> Endpoint:
     """Returns the accounts' GraphQL application."""
-    return graphql_app(Schema(query=Query, mutation=Mutation), service, authenticator)
+    return graphql_app(Schema(query=Query, mutation=Mutation), service, incoming)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from shop.platform.access.rules import Authenticator
+from shop.platform.incoming import Incoming
 from shop.platform.rest.docs_page import add_docs
 from shop.resources.service_api import service_api
 from shop.resources.users import add_users
@@ -16,9 +16,9 @@ TAGS = {
 }
 
 
-def build_app(service: UserService, authenticator: Authenticator) -> FastAPI:
+def build_app(service: UserService, incoming: Incoming) -> FastAPI:
     """Returns the application."""
-    api = service_api("user", "Customers and their logins", TAGS, authenticator)
+    api = service_api("user", "Customers and their logins", TAGS, incoming)
     add_users(api, service)
     add_docs(api)
     return api

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from shop.order import bootstrap as order_bootstrap
 from shop.payment import bootstrap as payment_bootstrap
 from shop.platform.config import ServiceConfig
 from shop.platform.process.beside import beside
+from shop.platform.process.runtime import Runtime
 from shop.platform.serve import servers
 from shop.product import bootstrap as product_bootstrap
 from shop.user import bootstrap as user_bootstrap
@@ -86,23 +88,25 @@ def cache_url(protocol: str, request: pytest.FixtureRequest) -> str | None:
 
 
 @asynccontextmanager
-async def served(name: str, protocol: str, service: Any) -> AsyncIterator[str]:
+async def served(name: str, protocol: str, service: Any, runtime: Runtime) -> AsyncIterator[str]:
     """A service over one protocol; gives the address that its callers are told."""
     if protocol in (MEMORY, CACHED):
         protocol = "grpc"
     config = ServiceConfig(component=name, **{f"listen_{protocol}": "127.0.0.1:0"})
-    async with servers(config, BOOTSTRAPS[name].protocols(service)) as addresses:
+    async with servers(config, BOOTSTRAPS[name].protocols(service), runtime) as addresses:
         yield f"{PROTOCOLS[protocol]}://{addresses[protocol]}"
 
 
 @pytest.fixture(scope="session", name="served")
-def served_fixture() -> Callable[..., Any]:
-    """Serves a service over a protocol; for tests in folders of their own."""
-    return served
+def served_fixture(runtime: Runtime) -> Callable[..., Any]:
+    """Serves a service over a protocol, by default with spans; for tests in folders of their own."""
+    return lambda name, protocol, service, runtime=runtime: served(name, protocol, service, runtime)
 
 
 @asynccontextmanager
-async def started(protocol: str, config: ServiceConfig, folder: Path, *, ours: bool = False) -> AsyncIterator[str]:
+async def started(
+    protocol: str, config: ServiceConfig, folder: Path, *, runtime: Runtime, ours: bool = False
+) -> AsyncIterator[str]:
     """A service on its database: the program that is tested, or ours in this process; gives its callers' address."""
     name = config.component
     async with AsyncExitStack() as stack:
@@ -115,24 +119,24 @@ async def started(protocol: str, config: ServiceConfig, folder: Path, *, ours: b
             }
             yield f"{PROTOCOLS[protocol]}://{stack.enter_context(CONFORMING.started(protocol, env, folder))}"
             return
-        service = await stack.enter_async_context(BOOTSTRAPS[name].bootstrap(config))
+        service = await stack.enter_async_context(BOOTSTRAPS[name].bootstrap(config, runtime))
         if isinstance(service, order_bootstrap.OrderParts):
             await stack.enter_async_context(beside(service.recovery.run()))
             service = service.service
-        yield await stack.enter_async_context(served(name, protocol, service))
+        yield await stack.enter_async_context(served(name, protocol, service, runtime))
 
 
 @pytest.fixture(scope="session", name="started")
-def started_fixture() -> Callable[..., Any]:
-    """Starts a service as `started` does; for tests in folders of their own."""
-    return started
+def started_fixture(runtime: Runtime) -> Callable[..., Any]:
+    """Starts a service as `started` does, with spans; for tests in folders of their own."""
+    return partial(started, runtime=runtime)
 
 
 @asynccontextmanager
-async def running(protocol: str, config: ServiceConfig, folder: Path) -> AsyncIterator[Clients]:
+async def running(protocol: str, config: ServiceConfig, folder: Path, runtime: Runtime) -> AsyncIterator[Clients]:
     """A service on the tests' database, and clients of which the one of this service is connected."""
     async with (
-        started(protocol, config, folder) as address,
+        started(protocol, config, folder, runtime=runtime) as address,
         connect({config.component: address}, "test") as clients,
     ):
         yield clients
@@ -152,13 +156,14 @@ async def product(
     cache_url: str | None,
     role_url: Callable[[str], str],
     seeded_documents: None,
+    runtime: Runtime,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[ProductClient]:
     """A client of the product service, which the tests of a module share."""
     config = ServiceConfig(
         component="product", database_url=role_url("product"), database_pool=4, store=store, cache_url=cache_url
     )
-    async with running(protocol, config, tmp_path_factory.mktemp("product")) as clients:
+    async with running(protocol, config, tmp_path_factory.mktemp("product"), runtime) as clients:
         yield clients.product
 
 
@@ -169,6 +174,7 @@ async def user(
     cache_url: str | None,
     role_url: Callable[[str], str],
     keys: Any,
+    runtime: Runtime,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[UserClient]:
     """A client of the user service, which the tests of a module share."""
@@ -180,17 +186,21 @@ async def user(
         cache_url=cache_url,
         jwt_private_key_file=str(keys.private_file),
     )
-    async with running(protocol, config, tmp_path_factory.mktemp("user")) as clients:
+    async with running(protocol, config, tmp_path_factory.mktemp("user"), runtime) as clients:
         yield clients.user
 
 
 @pytest.fixture(scope="module")
 async def payment(
-    protocol: str, store: str, role_url: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory
+    protocol: str,
+    store: str,
+    role_url: Callable[[str], str],
+    runtime: Runtime,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[PaymentClient]:
     """A client of the payment service, which the tests of a module share."""
     config = ServiceConfig(component="payment", database_url=role_url("payment"), database_pool=4, store=store)
-    async with running(protocol, config, tmp_path_factory.mktemp("payment")) as clients:
+    async with running(protocol, config, tmp_path_factory.mktemp("payment"), runtime) as clients:
         yield clients.payment
 
 

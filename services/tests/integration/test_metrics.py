@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -14,14 +15,15 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
 from shop.clients.connect import connect
-from shop.clients.ports import Clients, ProductClient
+from shop.clients.ports import Clients
 from shop.errors import NotFound
 from shop.instrument.meters import Meters, written
 from shop.order.backlog import Backlog
 from shop.platform.config import ServiceConfig
 from shop.platform.database.pool import connect_database
 from shop.platform.errors import StartError
-from shop.platform.telemetry.metering import METERS, metering, trace_id_of
+from shop.platform.process.runtime import Runtime
+from shop.platform.telemetry.metering import metering, trace_id_of
 from shop.product.bootstrap import bootstrap
 
 pytestmark = pytest.mark.integration
@@ -41,27 +43,33 @@ def protocol(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-async def scraped(free_address: str) -> AsyncIterator[Callable[[], list[Sample]]]:
-    """Has this process measure; reads all that it shows."""
+async def measured(free_address: str, runtime: Runtime) -> AsyncIterator[Runtime]:
+    """Has this process measure."""
+    async with metering(ServiceConfig(component="product", listen_metrics=free_address)) as meters:
+        yield replace(runtime, meters=meters)
+
+
+@pytest.fixture
+async def scraped(free_address: str, measured: Runtime) -> Callable[[], list[Sample]]:
+    """Reads all that this process shows."""
 
     def read() -> list[Sample]:
         answer = httpx.get(f"http://{free_address}/metrics", headers=OPEN_METRICS, trust_env=False)
         return [one for family in text_string_to_metric_families(answer.text) for one in family.samples]
 
-    async with metering(ServiceConfig(component="product", listen_metrics=free_address)):
-        yield read
+    return read
 
 
 @pytest.fixture
 async def clients(
-    scraped: Any, protocol: str, role_url: Callable[[str], str], served: Callable[..., Any]
+    measured: Runtime, protocol: str, role_url: Callable[[str], str], served: Callable[..., Any]
 ) -> AsyncIterator[Clients]:
     """The product service, measured."""
     config = ServiceConfig(component="product", database_url=role_url("product"), database_pool=2)
     async with AsyncExitStack() as stack:
-        service = await stack.enter_async_context(bootstrap(config))
-        address = await stack.enter_async_context(served("product", protocol, service))
-        yield await stack.enter_async_context(connect({"product": address}, "test"))
+        service = await stack.enter_async_context(bootstrap(config, measured))
+        address = await stack.enter_async_context(served("product", protocol, service, measured))
+        yield await stack.enter_async_context(connect({"product": address}, "test", runtime=measured))
 
 
 def of(samples: list[Sample], name: str, **labels: str) -> list[Sample]:
@@ -99,12 +107,11 @@ async def test_a_call_is_measured_on_both_sides_and_leads_to_its_trace(
         assert of(samples, f"db_client_connection_{time}_seconds_count", **pool)[0].value == 2
 
 
-@pytest.mark.parametrize("protocol", ["grpc"], indirect=True)
 async def test_who_waits_for_a_connection_is_counted(
-    clients: Clients, scraped: Callable[[], list[Sample]], role_url: Callable[[str], str]
+    measured: Runtime, scraped: Callable[[], list[Sample]], role_url: Callable[[str], str]
 ) -> None:
     async with AsyncExitStack() as stack:
-        database = await connect_database(role_url("product"), 1, name="alone")
+        database = await connect_database(role_url("product"), 1, name="alone", meters=measured.meters)
         stack.push_async_callback(database.close)
         async with database.acquire():
             waiting = asyncio.create_task(database.fetch("SELECT 1"))
@@ -156,14 +163,12 @@ async def test_what_waits_is_counted_and_how_long_the_oldest_has(trial: Any) -> 
     await database.close()
 
 
-@pytest.mark.parametrize("protocol", ["grpc"], indirect=True)
-async def test_nothing_is_measured_unless_asked_for(product: ProductClient) -> None:
-    with pytest.raises(NotFound):
-        await product.get_product(NOWHERE)
-    assert METERS == []
+async def test_nothing_is_measured_unless_asked_for() -> None:
+    async with metering(ServiceConfig(component="product")) as meters:
+        assert meters is None
 
 
-async def test_a_port_in_use_is_named(scraped: Any, free_address: str) -> None:
+async def test_a_port_in_use_is_named(measured: Runtime, free_address: str) -> None:
     with pytest.raises(StartError, match=free_address):
         async with metering(ServiceConfig(component="product", listen_metrics=free_address)):
             pass

@@ -12,13 +12,12 @@ from typing import TypeAlias
 
 import grpc
 import pytest
-from opentelemetry import trace
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTracePartialSuccess,
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
 )
-from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
+from opentelemetry.trace import SpanContext, TraceFlags
 
 from shop.instrument import sdk
 from shop.instrument.account import SpanAccount
@@ -291,10 +290,10 @@ async def test_a_process_accounts_for_its_spans_at_its_end(
     tracing: str, answers: list[Answer], config: ServiceConfig, collector: Collector
 ) -> None:
     collector.answers = list(answers)
-    async with telemetry(replace(config, tracing=tracing)):
+    async with telemetry(replace(config, tracing=tracing)) as spans:
         with child_span("not traced"):
             pass
-        with trace.use_span(NonRecordingSpan(CALLER)), child_span("work"):
+        with spans.below(CALLER), child_span("work"):
             pass
     taken = not answers
     assert collector.names == ["work"] * taken
@@ -306,8 +305,8 @@ async def test_a_process_accounts_for_its_spans_at_its_end(
 
 
 async def test_the_sdk_says_what_made_its_spans(config: ServiceConfig, collector: Collector) -> None:
-    async with telemetry(replace(config, tracing="sdk")):
-        with trace.use_span(NonRecordingSpan(CALLER)), child_span("work"):
+    async with telemetry(replace(config, tracing="sdk")) as spans:
+        with spans.below(CALLER), child_span("work"):
             pass
     [process] = collector.requests[0].resource_spans
     told = {attribute.key: attribute.value.string_value for attribute in process.resource.attributes}

@@ -21,6 +21,8 @@ from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.config import ServiceConfig
 from shop.platform.deadline import deadline
 from shop.platform.grpc.server import grpc_server
+from shop.platform.incoming import Incoming
+from shop.platform.process.runtime import Runtime
 from shop.product.bootstrap import bootstrap
 from shop.product.grpc import register
 from shop.stubs import product_pb2_grpc
@@ -191,7 +193,7 @@ async def test_tried_again_call_says_how_often(traces: Any) -> None:
         return []
 
     async with (
-        grpc_server("127.0.0.1:0", add, INSIDE) as address,
+        grpc_server("127.0.0.1:0", add, Incoming(INSIDE, traces.runtime)) as address,
         connect({"product": f"grpc://{address}"}, "test") as clients,
     ):
         with traces.journey() as root, pytest.raises(Unavailable):
@@ -219,12 +221,12 @@ async def test_requests_at_once_keep_their_traces_apart(
 
 
 @pytest.fixture
-async def product_address(role_url: Callable[[str], str]) -> AsyncIterator[str]:
+async def product_address(role_url: Callable[[str], str], runtime: Runtime) -> AsyncIterator[str]:
     """The address of a product service over gRPC with a pool of one connection."""
     config = ServiceConfig(component="product", database_url=role_url("product"), database_pool=1)
     async with (
         bootstrap(config) as service,
-        grpc_server("127.0.0.1:0", lambda server: register(server, service), INSIDE) as address,
+        grpc_server("127.0.0.1:0", lambda server: register(server, service), Incoming(INSIDE, runtime)) as address,
     ):
         yield address
 

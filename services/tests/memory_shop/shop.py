@@ -27,6 +27,7 @@ from shop.platform.access.jwt import Principal
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.access.streams import Streams
 from shop.platform.grpc.server import grpc_server
+from shop.platform.incoming import Incoming
 from shop.product.grpc import register as product_register
 from shop.product.memory import MemoryProductStore
 from shop.product.service import ProductService
@@ -134,7 +135,9 @@ class MemoryShop:
             each = zip(registers, map(self.use_cases, self._services()), strict=True)
             return [name for add, one in each for name in add(server, one)]
 
-        async with grpc_server("127.0.0.1:0", register, Authenticator(NoVerifier(), trusts_inside=True)) as address:
+        async with grpc_server(
+            "127.0.0.1:0", register, Incoming(Authenticator(NoVerifier(), trusts_inside=True))
+        ) as address:
             yield address
 
     @classmethod

@@ -12,7 +12,7 @@ from opentelemetry.trace import SpanContext, SpanKind, TraceFlags
 
 from shop.instrument import lean
 from shop.instrument.loop import BUSY, LoopAccount
-from shop.platform.telemetry.tracing import begin, note_busy, traced_by
+from shop.platform.telemetry.tracing import Spans
 
 HELD_S = 0.05
 
@@ -130,12 +130,13 @@ def test_no_account_is_kept_before_a_request_is_traced() -> None:
 
     async def told() -> bool:
         span = tracing.start("GET", SpanKind.SERVER.value, parent, None, ())
-        note_busy()
+        spans.note_busy()
         hold()
-        note_busy(span)
+        spans.note_busy(span)
         return BUSY in (span.attributes or {})
 
-    with lean.discarding() as tracing, traced_by(tracing), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+    with lean.discarding() as tracing, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        spans = Spans(tracing)
         assert not runner.run(told())
-        begin("GET", SpanKind.SERVER.value, parent)
+        spans.start("GET", SpanKind.SERVER.value, parent)
         assert runner.run(told())

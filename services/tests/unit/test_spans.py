@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from functools import partial
+from typing import Any
 
 import pytest
 from opentelemetry import trace
@@ -15,7 +17,7 @@ from opentelemetry.trace import NonRecordingSpan, SpanContext, SpanKind, Status,
 from recorded_spans import ReadSpan, sdk_tracing, spans_of, spans_of_sdk
 from shop.instrument.lean.spans import MOST_ATTRIBUTES, RecordedSpan, Recorder
 from shop.instrument.tracing import shared
-from shop.platform.telemetry.tracing import child_span, note, traced_by
+from shop.platform.telemetry.tracing import Spans, child_span, note
 
 REMOTE = SpanContext(2**127 + 5, 7, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
 UNSAMPLED = SpanContext(2**127 + 5, 7, is_remote=True)
@@ -34,7 +36,7 @@ def sampled(request: pytest.FixtureRequest) -> Iterator[Callable[[], list[ReadSp
         "lean": (recorder, partial(spans_of, recorder)),
         "sdk": (sdk_tracing(exporter), partial(spans_of_sdk, exporter)),
     }[request.param]
-    with traced_by(tracing), trace.use_span(NonRecordingSpan(REMOTE)):
+    with Spans(tracing).below(REMOTE):
         yield ended
 
 
@@ -200,16 +202,13 @@ def test_a_span_that_is_only_noted_is_as_one_that_has_ended(sampled: Callable[[]
 
 @pytest.mark.parametrize("context", [UNSAMPLED, None], ids=["unsampled", "no trace"])
 def test_a_child_of_what_is_not_traced_leaves_nothing(context: SpanContext | None) -> None:
-    with (
-        traced_by(Recorder()) as recorder,
-        trace.use_span(trace.INVALID_SPAN if context is None else NonRecordingSpan(context)),
-    ):
-        with child_span("work"):
-            pass
-        assert recorder.started == 0
+    recorder = Recorder()
+    with nullcontext() if context is None else Spans(recorder).below(context), child_span("work"):
+        pass
+    assert recorder.started == 0
 
 
-def test_a_process_that_does_not_record_works_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shop.platform.telemetry.tracing._tracing", None)
-    with trace.use_span(NonRecordingSpan(REMOTE)), child_span("work") as span:
+@pytest.mark.parametrize("below", [Spans().below, lambda remote: trace.use_span(NonRecordingSpan(remote))])
+def test_a_process_that_does_not_record_works_as_well(below: Callable[[SpanContext], Any]) -> None:
+    with below(REMOTE), child_span("work") as span:
         assert not span.is_recording()

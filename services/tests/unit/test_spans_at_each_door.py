@@ -23,6 +23,7 @@ from shop.clients.connect import connect
 from shop.clients.ports import Clients
 from shop.errors import ShopError
 from shop.instrument.loop import BUSY, RESTED
+from shop.platform.process.runtime import Runtime
 from shop.platform.telemetry.trace_context import PROPAGATOR, current_context
 
 GATEWAYS = ("graphql-gateway", "rest-gateway")
@@ -43,8 +44,6 @@ GET_PRODUCT = {
 }
 
 
-FORGETFUL = ("rest", "rest-gateway", "thrift_json")
-"""What passes no context on that is not sampled."""
 ANSWERED_WITH_200 = ("graphql", "thrift_json")
 """What a client's span takes an error for an answer over."""
 
@@ -125,24 +124,26 @@ def shop() -> MemoryShop:
 
 
 @pytest.fixture(scope="module")
-async def addresses(shop: MemoryShop, keys: Any) -> AsyncIterator[dict[str, str]]:
+async def addresses(shop: MemoryShop, keys: Any, runtime: Runtime) -> AsyncIterator[dict[str, str]]:
     """Where each door is; of a service's protocols, the product service's."""
-    async with served_gateways(shop.clients, keys.public_file) as gateways, serving(shop, keys, "product") as services:
+    async with (
+        served_gateways(shop.clients, keys.public_file, runtime=runtime) as gateways,
+        served_service("product", shop.use_cases("product"), keys.public_file, runtime=runtime) as services,
+    ):
         yield gateways | services
 
 
-def serving(shop: MemoryShop, keys: Any, name: str) -> Any:
-    return served_service(name, shop.use_cases(name), keys.public_file)
-
-
 @pytest.fixture(scope="module")
-async def doors(addresses: dict[str, str], shop: MemoryShop, keys: Any) -> AsyncIterator[dict[str, Door]]:
+async def doors(
+    addresses: dict[str, str], shop: MemoryShop, keys: Any, runtime: Runtime
+) -> AsyncIterator[dict[str, Door]]:
     """Each door, which has been used: what happens once only, as the check of a document, is apart."""
     async with AsyncExitStack() as stack:
-        users, made = await stack.enter_async_context(serving(shop, keys, "user")), {}
+        serving = served_service("user", shop.use_cases("user"), keys.public_file, runtime=runtime)
+        users, made = await stack.enter_async_context(serving), {}
         for protocol, scheme in SCHEMES.items():
             peers = {name: f"{scheme}://{at[protocol]}" for name, at in (("product", addresses), ("user", users))}
-            clients = await stack.enter_async_context(connect(peers, "test"))
+            clients = await stack.enter_async_context(connect(peers, "test", runtime=runtime))
             made[protocol] = over_clients(clients)
         for name in GATEWAYS:
             http = httpx.AsyncClient(base_url=f"http://{addresses[name]}", trust_env=False)
@@ -221,7 +222,7 @@ async def test_a_sampled_request_leaves_one_server_span(leaves: Any, name: str) 
 
 
 @pytest.mark.parametrize("sampled", [True, False], ids=["sampled", "unsampled"])
-async def test_the_callers_trace_goes_on(door: Door, name: str, shop: MemoryShop, traces: Any, sampled: bool) -> None:
+async def test_the_callers_trace_goes_on(door: Door, shop: MemoryShop, traces: Any, sampled: bool) -> None:
     seen = []
 
     async def look(_method: str) -> None:
@@ -231,8 +232,7 @@ async def test_the_callers_trace_goes_on(door: Door, name: str, shop: MemoryShop
     with traces.journey(sampled=sampled) as root:
         await door("read", 3)
     await let_servers_end()
-    known = root.trace_id if sampled or name not in FORGETFUL else 0
-    assert {(context.trace_id, records) for context, records in seen} == {(known, sampled)}
+    assert {(context.trace_id, records) for context, records in seen} == {(root.trace_id, sampled)}
     if sampled:
         spans = {span.context.span_id: span for span in traces.all()}
         below = spans[seen[0][0].span_id]

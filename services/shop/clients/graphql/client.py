@@ -137,8 +137,10 @@ class GraphQLClient:
     async def _follow(self, call: _Call, /, *given: object, **named: object) -> AsyncGenerator[Any]:
         """Yields the events of a subscription; errors as those of a call."""
         arguments = call.method.bind(given, named)
-        body = _encode(call, arguments, query=call.document.text)
-        async with aclosing(self._channel.lines(STREAM_PATH, body, _STREAM_HEADERS)) as lines:
+        document = call.document
+        body = _encode(call, arguments, query=document.text)
+        sent = self._channel.lines(STREAM_PATH, body, _STREAM_HEADERS, document.name, document.attributes)
+        async with aclosing(sent) as lines:
             async for line in lines:
                 # Nothing is in two lines; the event behind the last one has no data.
                 if line.startswith(_DATA) and (data := line[len(_DATA) :].strip()):

@@ -10,30 +10,45 @@ import time
 from abc import ABC, abstractmethod
 from asyncio import StreamReader, StreamWriter
 from collections.abc import Coroutine, Mapping, Sequence
-from operator import attrgetter
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from shop.clients.http_channel import KEEP_ALIVE_S, HttpChannel
 from shop.contract.calls import Service
 from shop.errors import Internal, ShopError, away, late
-from shop.instrument.tracing import CLIENT
 from shop.platform.config import split_address
-from shop.platform.deadline import DEADLINE_HEADER, DEFAULT_S, remaining
+from shop.platform.deadline import DEFAULT_S, remaining
 from shop.platform.errors import error_for_code
+from shop.platform.outgoing import Call
+from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.retries import Retries
-from shop.platform.telemetry.metering import METERS, metered
-from shop.platform.telemetry.trace_context import trace_headers
-from shop.platform.telemetry.tracing import UNTRACED, Ending, begin, note_busy, sampled_parent
 from shop.platform.thrift.encoding import CALL, COMPACT, EXCEPTION, JSON, LARGEST_ANSWER, encoded, opened
 from shop.platform.thrift.over_http import MEDIA_TYPE, path_of
 from shop.platform.thrift.processor import TracedMethod, attributes_of
 from shop.platform.thrift.server import LENGTH
 
+if TYPE_CHECKING:
+    from shop.instrument.meters import Meters, Timing
+
 _LOG = logging.getLogger(__name__)
-_METER = attrgetter("rpc_client")
+
+
+class ThriftCall(Call):
+    """A call of a method over framed Thrift."""
+
+    __slots__ = ("_method",)
+
+    def __init__(self, runtime: Runtime, method: TracedMethod) -> None:
+        super().__init__(runtime, method.name, None, method.attributes)
+        self._method = method.name
+
+    def measured(self, meters: Meters, error: BaseException | None) -> tuple[Timing, tuple[str, ...]]:
+        code = "CANCELLED" if error is not None else ""
+        if isinstance(error, ShopError):
+            code = error.code.value
+        return meters.rpc_client, ("thrift", self._method, code or "OK", code)
 
 
 class _Problem(msgspec.Struct):
@@ -165,12 +180,19 @@ class FramedPeer(ThriftPeer):
         stubs: Its generated module.
         addresses: "host:port" of each of its replicas, which get the calls in turn; one that refuses is passed over.
         socket: Path of the Unix domain socket to connect in place of the addresses.
+        runtime: What traces and measures the calls.
     """
 
     def __init__(
-        self, service: Service, stubs: ModuleType, addresses: Sequence[str], socket: str | None = None
+        self,
+        service: Service,
+        stubs: ModuleType,
+        addresses: Sequence[str],
+        socket: str | None = None,
+        runtime: Runtime = BARE,
     ) -> None:
         super().__init__(service, stubs)
+        self._runtime = runtime
         self._addresses = addresses
         self._turns = itertools.cycle(addresses)
         self._retries = Retries()
@@ -182,8 +204,7 @@ class FramedPeer(ThriftPeer):
 
     async def call(self, method: str, request: Any) -> Any:
         def once() -> Coroutine[Any, Any, Any]:
-            call = self._once(method, request)
-            return metered(_METER, ("thrift", f"{self._name}/{method}"), call, _ended, _failed) if METERS else call
+            return self._once(method, request)
 
         return await self._retries.tried(once, again=method in self.service.reads)
 
@@ -198,12 +219,8 @@ class FramedPeer(ThriftPeer):
         traced = self._methods.get(method)
         if traced is None:
             traced = self._methods[method] = self.traced(method, self._place)
-        # Not the current span: nothing else happens below it in this process.
-        span = begin(traced.name, CLIENT, sampled_parent(), None, traced.attributes)
-        with UNTRACED if span is None else Ending(span):
-            headers = {DEADLINE_HEADER: str(max(1, int(limit * 1000))), **trace_headers(span)}
-            message = self.message(COMPACT, method, headers, request)
-            note_busy()
+        with ThriftCall(self._runtime, traced) as call:
+            message = self.message(COMPACT, method, call.headers(limit), request)
             try:
                 async with asyncio.timeout(limit):
                     answer = await self._exchange(message)
@@ -211,8 +228,7 @@ class FramedPeer(ThriftPeer):
                 raise late(self.service.name) from None
             except (OSError, EOFError) as error:
                 raise away(self.service.name) from error
-            if span is not None:
-                note_busy(span)
+            call.read()
             return self.answer(COMPACT, method, answer)
 
     async def _exchange(self, message: bytes) -> bytes:
@@ -242,12 +258,3 @@ class FramedPeer(ThriftPeer):
         if self._socket is not None:
             return address, _Connection(*await asyncio.open_unix_connection(self._socket))
         return address, _Connection(*await asyncio.open_connection(*split_address(address)))
-
-
-def _ended(_: object) -> tuple[str, ...]:
-    return "OK", ""
-
-
-def _failed(error: BaseException) -> tuple[str, ...]:
-    code = error.code.value if isinstance(error, ShopError) else "CANCELLED"
-    return code, code

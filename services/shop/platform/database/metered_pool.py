@@ -11,9 +11,21 @@ import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
 from shop.instrument.meters import Meters
-from shop.platform.telemetry.metering import note_since
+from shop.platform.database.statement_tracing import T, TracedConnection, noted
+from shop.platform.telemetry.metering import metered, note_since
 
 _POOL, _STATE = "db.client.connection.pool.name", "db.client.connection.state"
+
+
+def metered_connection(meters: Meters) -> type[TracedConnection]:
+    """Returns the class of connections whose statements are measured; asyncpg makes the connections by itself."""
+    timing = meters.statements
+
+    class MeteredConnection(TracedConnection):
+        def _trace(self, query: str, call: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
+            return super()._trace(query, metered(timing, ("postgresql", noted(query)[0]), call))
+
+    return MeteredConnection
 
 
 class MeteredPool:

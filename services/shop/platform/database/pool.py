@@ -17,10 +17,10 @@ from shop.instrument.tracing import INTERNAL
 from shop.platform.database.statement_tracing import TracedConnection
 from shop.platform.deadline import passed, remaining
 from shop.platform.errors import StartError
-from shop.platform.telemetry.metering import METERS
-from shop.platform.telemetry.tracing import UNTRACED, Ending, begin, sampled_parent
+from shop.platform.telemetry.tracing import UNTRACED, Ending, begin
 
 if TYPE_CHECKING:
+    from shop.instrument.meters import Meters
     from shop.platform.database.metered_pool import MeteredPool
 
 log = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ class Database:
         """
         with _told_as_shop_errors():
             # Not the current span: nothing else happens below it.
-            span = begin("pool.acquire", INTERNAL, sampled_parent())
+            span = begin("pool.acquire", INTERNAL)
             with UNTRACED if span is None else Ending(span):
                 # A limit of the pool's own would start a task for each call.
                 async with asyncio.timeout(remaining() or ACQUIRE_LIMIT_S):
@@ -137,6 +137,7 @@ async def connect_database(
     limit_s: float = CONNECT_LIMIT_S,
     settings: Mapping[str, str] = NO_SETTINGS,
     name: str = "requests",
+    meters: Meters | None = None,
 ) -> Database:
     """Opens the connections of a service, waiting for a database that is still starting.
 
@@ -146,6 +147,7 @@ async def connect_database(
         limit_s: How long to try, in seconds.
         settings: Further settings of the sessions.
         name: Name of these connections among those of the process.
+        meters: Measures the connections and their statements; None where nothing is measured.
 
     Raises:
         StartError: The database did not answer in time, or refused the role.
@@ -153,8 +155,14 @@ async def connect_database(
     give_up_at = asyncio.get_running_loop().time() + limit_s
     while True:
         try:
-            pool = await _open(url, pool_size, settings)
-            return Database(_metered(pool, name) if METERS else pool)
+            if meters is None:
+                return Database(await _open(url, pool_size, settings))
+            # Here, so that a process that measures nothing loads nothing for it.
+            from shop.platform.database.metered_pool import MeteredPool, metered_connection
+
+            return Database(
+                MeteredPool(await _open(url, pool_size, settings, metered_connection(meters)), name, meters)
+            )
         except (OSError, TimeoutError, asyncpg.CannotConnectNowError) as error:
             if asyncio.get_running_loop().time() >= give_up_at:
                 raise StartError(f"the database at {_place(url)} does not answer: {error}; is it running?") from error
@@ -163,18 +171,13 @@ async def connect_database(
             raise StartError(f"the database at {_place(url)} refuses SHOP_DATABASE_URL: {error}") from error
 
 
-def _metered(pool: asyncpg.Pool[asyncpg.Record], name: str) -> MeteredPool:
-    # Here, so that a process that measures nothing loads nothing for it.
-    from shop.platform.database.metered_pool import MeteredPool
-
-    return MeteredPool(pool, name, METERS[0])
-
-
-def _open(url: str, pool_size: int, settings: Mapping[str, str]) -> asyncpg.Pool[asyncpg.Record]:
+def _open(
+    url: str, pool_size: int, settings: Mapping[str, str], connection_class: type[TracedConnection] = TracedConnection
+) -> asyncpg.Pool[asyncpg.Record]:
     """Returns a pool to await."""
     return asyncpg.create_pool(
         url,
-        connection_class=TracedConnection,
+        connection_class=connection_class,
         min_size=pool_size,
         max_size=pool_size,
         max_inactive_connection_lifetime=0,

@@ -11,14 +11,12 @@ import re
 import time
 from collections.abc import Coroutine
 from functools import lru_cache
-from operator import attrgetter
 from typing import Any, TypeVar
 
 import asyncpg
 
 from shop.instrument.tracing import CLIENT, Parent, SharedAttributes, shared
 from shop.platform.deadline import remaining
-from shop.platform.telemetry.metering import METERS, metered
 from shop.platform.telemetry.tracing import note, sampled_parent
 
 T = TypeVar("T")
@@ -58,7 +56,6 @@ def _named_after(query: str) -> tuple[str, str]:
     return operation, table[1] if table else ""
 
 
-_METER = attrgetter("statements")
 ENDINGS = ("COMMIT", "ROLLBACK")
 END_LIMIT_S = 2.0
 
@@ -69,6 +66,10 @@ class TracedConnection(asyncpg.Connection):
     Its methods return asyncpg's own coroutines where there is nothing to trace.
     """
 
+    def _trace(self, query: str, call: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
+        parent = sampled_parent()
+        return call if parent is None else _in_span(query, parent, call)
+
     def get_reset_query(self) -> str:
         """Returns what undoes a caller's changes of the session: nothing, as no caller makes any."""
         return ""
@@ -78,40 +79,32 @@ class TracedConnection(asyncpg.Connection):
         # A transaction whose time is over must still be ended, or its connection is lost.
         limit = END_LIMIT_S if timeout is None and query.startswith(ENDINGS) else _limit(timeout)
         call = super().execute(query, *args, timeout=limit)
-        return traced(query, call)
+        return self._trace(query, call)
 
     def fetch(
         self, query: str, *args: Any, timeout: float | None = None, record_class: Any = None
     ) -> Coroutine[Any, Any, Any]:
         """Runs a statement; returns its rows."""
         call = super().fetch(query, *args, timeout=_limit(timeout), record_class=record_class)
-        return traced(query, call)
+        return self._trace(query, call)
 
     def fetchval(
         self, query: str, *args: Any, column: int = 0, timeout: float | None = None
     ) -> Coroutine[Any, Any, Any]:
         """Runs a statement; returns one value of its first row, or None."""
         call = super().fetchval(query, *args, column=column, timeout=_limit(timeout))
-        return traced(query, call)
+        return self._trace(query, call)
 
     def fetchrow(
         self, query: str, *args: Any, timeout: float | None = None, record_class: Any = None
     ) -> Coroutine[Any, Any, Any]:
         """Runs a statement; returns its first row, or None."""
         call = super().fetchrow(query, *args, timeout=_limit(timeout), record_class=record_class)
-        return traced(query, call)
+        return self._trace(query, call)
 
 
 def _limit(timeout: float | None) -> float | None:
     return remaining() if timeout is None else timeout
-
-
-def traced(query: str, call: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
-    """Traces a statement if the request is traced, and measures it if anything is measured."""
-    parent = sampled_parent()
-    if METERS:
-        call = metered(_METER, ("postgresql", _noted(query)[0]), call)
-    return call if parent is None else _in_span(query, parent, call)
 
 
 async def _in_span(query: str, parent: Parent, call: Coroutine[Any, Any, T]) -> T:
@@ -134,11 +127,12 @@ def note_statement(query: str, parent: Parent, start: int, error: BaseException 
         start: When it started, in ns since the epoch.
         error: What ended it early.
     """
-    name, attributes = _noted(query)
+    name, attributes = noted(query)
     note(name, CLIENT, parent, start, attributes, error)
 
 
 @lru_cache(maxsize=1024)
-def _noted(query: str) -> tuple[str, SharedAttributes]:
+def noted(query: str) -> tuple[str, SharedAttributes]:
+    """Returns the name of a statement, and the attributes of its span."""
     attributes = statement_attributes(query)
     return attributes["db.query.summary"], shared(attributes)

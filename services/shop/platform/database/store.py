@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from shop.platform.config import ServiceConfig, required
 from shop.platform.database.pool import Connection, Database, connect_database
+
+if TYPE_CHECKING:
+    from shop.instrument.meters import Meters
 
 P = TypeVar("P")
 M = TypeVar("M")
@@ -19,6 +22,7 @@ async def opened_store(
     example_url: str,
     in_postgres: Callable[[Database], P],
     in_memory: Callable[[Connection], Awaitable[M]],
+    meters: Meters | None = None,
 ) -> AsyncIterator[P | M]:
     """Opens what a service keeps its data in for as long as the context lasts.
 
@@ -27,6 +31,7 @@ async def opened_store(
         example_url: A valid URL of the database, for messages.
         in_postgres: Makes the store over the database.
         in_memory: Makes the store of the rows that the database holds now; changes stay in memory.
+        meters: Measures the connections and their statements; None where nothing is measured.
 
     Raises:
         ConfigError: The database is not named.
@@ -35,6 +40,7 @@ async def opened_store(
     database = await connect_database(
         required(config.database_url, "SHOP_DATABASE_URL", example_url),
         config.database_pool if config.store == "postgres" else 1,
+        meters=meters,
     )
     try:
         if config.store == "postgres":

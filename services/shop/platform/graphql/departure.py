@@ -6,10 +6,11 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from starlette.types import Receive
+
 from shop.errors import DeadlineExceeded
 from shop.platform import deadline
 from shop.platform.graphql.execution import Execution
-from shop.platform.graphql.tracing import Receive
 
 NOTICED_AFTER_S = 0.05
 """How long an execution runs before it looks for its client, in seconds: most have ended by then."""

@@ -6,18 +6,16 @@ so that nearly all of it would be overridden; what is done here ends where Straw
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Awaitable, Callable, Sequence, Set
 from contextlib import nullcontext
 from typing import Any, TypeAlias
 
 import orjson
 from graphql import OperationDefinitionNode
+from starlette.types import Receive, Scope, Send
 
-from shop.errors import DeadlineExceeded, Internal, InvalidArgument, NotFound, ShopError, Unavailable
-from shop.platform.admission import ADMISSION, PRIORITY
-from shop.platform.config import EDGE_MARK
-from shop.platform.deadline import DEADLINE_HEADER, caller_limit, caller_timeout_s, deadline, work_s
+from shop.errors import DeadlineExceeded, InvalidArgument, NotFound, ShopError
+from shop.platform.deadline import lift
 from shop.platform.errors import row
 from shop.platform.graphql import streams
 from shop.platform.graphql.departure import while_awaited
@@ -29,16 +27,16 @@ from shop.platform.graphql.internals import core_schema
 from shop.platform.graphql.limits import first_field, name_of
 from shop.platform.graphql.request import GraphQLRequest, from_json, from_query_string, read_body
 from shop.platform.graphql.schema import RequestContext, Schema
-from shop.platform.graphql.tracing import Receive, Scope, Send, name_operation, note_error
+from shop.platform.graphql.tracing import name_operation, note_error
 from shop.platform.http.caching import NO_STORE, PERSONAL_QUERY, PUBLIC_QUERY, Header
 from shop.platform.http.compression import SMALLEST_BYTES, accepts_gzip, gzip
-from shop.platform.telemetry.metering import METERS, tell
+from shop.platform.http.request import HttpRequest
+from shop.platform.incoming import Incoming
+from shop.platform.telemetry.metering import tell
 from shop.platform.telemetry.tracing import child_span
 
 ROUTE = "/graphql"
 
-_LOG = logging.getLogger(__name__)
-_DEADLINE, _MARK, _PRIORITY = DEADLINE_HEADER.encode(), EDGE_MARK.encode(), PRIORITY.encode()
 _JSON = b"application/json"
 _EVENTS = b"text/event-stream"
 _RESPONSE_JSON = b"application/graphql-response+json"
@@ -47,11 +45,12 @@ Headers: TypeAlias = tuple[Header, ...]
 
 
 class Endpoint:
-    """Answers HTTP requests.
+    """Answers HTTP requests, and WebSockets.
 
     Args:
         schema: Schema that queries are executed against.
         context: Makes the context of a request from its headers; raises a ShopError to refuse the request.
+        incoming: Answers requests.
         measure: Works out the cost of a document; None where costs are not limited.
         compresses: Whether large answers are compressed for clients that accept gzip.
         public: What everyone may see, as in `shop.platform.graphql.public.is_public`.
@@ -61,6 +60,7 @@ class Endpoint:
         self,
         schema: Schema,
         context: Callable[[dict[bytes, bytes]], RequestContext],
+        incoming: Incoming,
         measure: Measure | None = None,
         *,
         compresses: bool = False,
@@ -68,65 +68,49 @@ class Endpoint:
     ) -> None:
         self._schema = schema
         self._context = context
+        self._incoming = incoming
         self._documents = Documents(core_schema(schema), measure, public=public)
         self._compresses = compresses
-        self._sockets = streams.Sockets(schema, context, self._prepare)
+        self._sockets = streams.Sockets(schema, context, self._prepare, incoming)
+        self._works = {ROUTE: self._graphql, streams.ROUTE: self._stream}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handles one request, or the start and end of the server."""
         if scope["type"] == "websocket":
             await self._sockets(scope, receive, send)
         elif scope["type"] == "http":
-            if scope["path"] == ROUTE:
-                await self._graphql(scope, receive, send)
-            elif scope["path"] == streams.ROUTE:
-                await self._stream(scope, receive, send)
-            elif scope["path"] == "/healthz":
+            if scope["path"] == "/healthz":
                 await respond(send, 200, b"ok\n", b"text/plain; charset=utf-8")
             else:
-                error = NotFound(f"there is nothing at {scope['path'][:100]}; POST {ROUTE} answers queries")
-                await respond(send, 404, _errors([shop_error(error)]), _JSON)
+                work = self._works.get(scope["path"], _nothing)
+                await self._incoming.answer(_Request(work, scope, receive, send))
         elif scope["type"] == "lifespan":
             await _live(receive, send)
 
-    async def _graphql(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = dict(scope["headers"])
-        media_type = _RESPONSE_JSON if _RESPONSE_JSON in headers.get(b"accept", b"") else _JSON
-        try:
-            if ADMISSION and _MARK in headers:
-                _admit(headers)
-            request = await _received(scope, headers, receive)
-            context = self._context(headers)
-            status, body, is_public = await self._answer(request, context, headers, scope["method"], receive)
-        except Exception as error:
-            await _refuse(send, error, media_type)
-            return
-        caching: Headers = (NO_STORE,)
-        if scope["method"] == "GET":
-            caching = PUBLIC_QUERY if is_public else PERSONAL_QUERY
-        body, encoding = self._encoded(body, headers)
-        # Of application/json, clients expect 200 for any GraphQL request.
-        await respond(send, status if media_type == _RESPONSE_JSON else 200, body, media_type, encoding, caching)
+    async def _graphql(self, request: _Request) -> None:
+        received = await _received(request)
+        context = self._context(request.headers)
+        status, body, is_public = await self._answer(received, context, request)
+        caching = request.caching
+        if is_public and request.method == "GET":
+            caching = PUBLIC_QUERY
+        body, encoding = self._encoded(body, request.headers)
+        await request.respond(status, body, encoding, caching)
 
-    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = dict(scope["headers"])
+    async def _stream(self, request: _Request) -> None:
+        if _EVENTS not in request.headers.get(b"accept", b""):
+            error = InvalidArgument(f"the answer is a stream; accept {_EVENTS.decode()}, or open a WebSocket")
+            raise Refused(406, error)
+        received, context = await _received(request), self._context(request.headers)
         try:
-            if _EVENTS not in headers.get(b"accept", b""):
-                error = InvalidArgument(f"the answer is a stream; accept {_EVENTS.decode()}, or open a WebSocket")
-                raise Refused(406, error)
-            if ADMISSION and _MARK in headers:
-                _admit(headers)
-            request, context = await _received(scope, headers, receive), self._context(headers)
-            try:
-                async with caller_limit(_waits(headers)):
-                    streams.check_kind(await self._prepare(request, context), streams=True)
-            except (PersistedQueryNotFound, RequestError, ShopError) as error:
-                await respond(send, *_unprepared(error), _JSON)
-                return
-        except Exception as error:
-            await _refuse(send, error, _JSON)
+            operation = await self._prepare(received, context)
+            streams.check_kind(operation, streams=True)
+        except (PersistedQueryNotFound, RequestError, ShopError) as error:
+            await request.respond(*_unprepared(error))
             return
-        await streams.event_stream(self._schema, request, context)(scope, receive, send)
+        self._name(operation)
+        lift()
+        await streams.event_stream(self._schema, received, context)(request.scope, request.receive, request.send)
 
     async def _prepare(self, request: GraphQLRequest, context: RequestContext) -> OperationDefinitionNode:
         """Finds a request's document, checks its limits, and gives it to the context."""
@@ -140,6 +124,11 @@ class Endpoint:
         context.execution = Execution(prepared.fields, cost)
         return operation
 
+    def _name(self, operation: OperationDefinitionNode) -> None:
+        name_operation(operation.operation.value, name_of(operation))
+        if self._incoming.runtime.meters is not None:
+            tell(operation=first_field(operation))
+
     def _encoded(self, body: bytes, headers: dict[bytes, bytes]) -> tuple[bytes, Headers]:
         if not self._compresses or len(body) < SMALLEST_BYTES:
             return body, ()
@@ -148,31 +137,23 @@ class Endpoint:
         return gzip(body), ((b"content-encoding", b"gzip"),)
 
     async def _answer(
-        self,
-        request: GraphQLRequest,
-        context: RequestContext,
-        headers: dict[bytes, bytes],
-        method: str,
-        receive: Receive,
+        self, received: GraphQLRequest, context: RequestContext, request: _Request
     ) -> tuple[int, bytes, bool]:
         """Returns the status, the body, and whether everyone would get the same."""
         try:
-            async with caller_limit(_waits(headers)):
-                operation = await self._prepare(request, context)
-                streams.check_kind(operation, streams=False)
-                if method == "GET" and is_mutation(operation):
-                    raise _bad_method("mutations need POST", b"POST")
-                name_operation(operation.operation.value, name_of(operation))
-                if METERS:
-                    tell(operation=first_field(operation))
-                # A mutation is not left half done: it continues until its deadline.
-                awaited = nullcontext() if is_mutation(operation) else while_awaited(receive, context.execution)
-                with child_span("graphql.execute"), awaited:
-                    result = await self._schema.execute(
-                        None, request.variables, context, operation_name=request.operation_name
-                    )
-                if context.execution.error is not None:
-                    raise context.execution.error
+            operation = await self._prepare(received, context)
+            streams.check_kind(operation, streams=False)
+            if request.method == "GET" and is_mutation(operation):
+                raise _bad_method("mutations need POST", b"POST")
+            self._name(operation)
+            # A mutation is not left half done: it continues until its deadline.
+            awaited = nullcontext() if is_mutation(operation) else while_awaited(request.receive, context.execution)
+            with child_span("graphql.execute"), awaited:
+                result = await self._schema.execute(
+                    None, received.variables, context, operation_name=received.operation_name
+                )
+            if context.execution.error is not None:
+                raise context.execution.error
         except (PersistedQueryNotFound, RequestError, ShopError) as error:
             return *_unprepared(error), False
         if not result.errors:
@@ -184,6 +165,70 @@ class Endpoint:
         return 200 if begun else 400, orjson.dumps({"errors": errors, "data": result.data}), False
 
 
+class _Request(HttpRequest):
+    """One request over HTTP.
+
+    Args:
+        work: Answers it, or raises `Refused`.
+        scope: Its ASGI scope.
+        receive: Receives its body.
+        send: Sends its answer.
+
+    Attributes:
+        is_read: Whether all of it has arrived, so that what is late is its execution.
+    """
+
+    __slots__ = ("_media_type", "_work", "is_read")
+
+    def __init__(self, work: Work, scope: Scope, receive: Receive, send: Send) -> None:
+        super().__init__(scope, receive, send, dict(scope["headers"]))
+        self._work = work
+        self.is_read = False
+        is_new = scope["path"] == ROUTE and _RESPONSE_JSON in self.headers.get(b"accept", b"")
+        self._media_type = _RESPONSE_JSON if is_new else _JSON
+
+    @property
+    def route(self) -> str:
+        return "" if self._work is _nothing else str(self.scope["path"])
+
+    @property
+    def caching(self) -> Headers:
+        """What caches may do with an answer that is not the same for everyone."""
+        return PERSONAL_QUERY if self.method == "GET" and self.scope["path"] == ROUTE else (NO_STORE,)
+
+    async def work(self) -> None:
+        try:
+            await self._work(self)
+        except Refused as refused:
+            await self._refuse(refused.status, refused.error, refused.headers)
+
+    async def refuse(self, error: ShopError) -> None:
+        if self.is_read and isinstance(error, DeadlineExceeded):
+            await self.respond(*_unprepared(error), caching=self.caching)
+            return
+        retry = ((b"retry-after", str(error.retry_after_s).encode()),) if error.retry_after_s else ()
+        await self._refuse(row(error).http, error, retry)
+
+    async def respond(self, status: int, body: bytes, headers: Headers = (), caching: Headers = (NO_STORE,)) -> None:
+        """Sends an answer."""
+        # Of application/json, clients expect 200 for any GraphQL request.
+        if self._media_type == _JSON and self.scope["path"] == ROUTE:
+            status = 200
+        await respond(self.send, status, body, self._media_type, headers, caching)
+
+    async def _refuse(self, status: int, error: ShopError, headers: Headers) -> None:
+        await respond(self.send, status, _errors([shop_error(error)]), self._media_type, headers)
+
+
+Work: TypeAlias = Callable[[_Request], Awaitable[None]]
+
+
+async def _nothing(request: _Request) -> None:
+    """Answers what is at no route."""
+    error = NotFound(f"there is nothing at {request.scope['path'][:100]}; POST {ROUTE} answers queries")
+    raise Refused(404, error)
+
+
 def _unprepared(error: PersistedQueryNotFound | RequestError | ShopError) -> tuple[int, bytes]:
     if isinstance(error, PersistedQueryNotFound):
         return 200, _errors([not_found_by_hash()])
@@ -192,30 +237,15 @@ def _unprepared(error: PersistedQueryNotFound | RequestError | ShopError) -> tup
     return 200 if isinstance(error, DeadlineExceeded) else 400, _errors([shop_error(error)])
 
 
-async def _refuse(send: Send, error: Exception, media_type: bytes) -> None:
-    if isinstance(error, ShopError):
-        error = Refused(row(error).http, error)
-    if isinstance(error, Refused):
-        await respond(send, error.status, _errors([shop_error(error.error)]), media_type, error.headers)
+async def _received(request: _Request) -> GraphQLRequest:
+    if request.method == "POST":
+        received = await _from_post(request.headers, request.receive)
+    elif request.method == "GET":
+        received = from_query_string(request.scope["query_string"])
     else:
-        _LOG.error("a request failed", exc_info=error)
-        await respond(send, 500, _errors([shop_error(Internal("internal error"))]), media_type)
-
-
-def _admit(headers: dict[bytes, bytes]) -> None:
-    try:
-        ADMISSION[0].admit(headers.get(_PRIORITY))
-    except Unavailable as error:
-        raise Refused(503, error, ((b"retry-after", str(error.retry_after_s).encode()),)) from error
-
-
-async def _received(scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> GraphQLRequest:
-    if scope["method"] == "POST":
-        with deadline(work_s(_waits(headers))):
-            return await _from_post(headers, receive)
-    if scope["method"] == "GET":
-        return from_query_string(scope["query_string"])
-    raise _bad_method("only GET and POST are valid", b"GET, POST")
+        raise _bad_method("only GET and POST are valid", b"GET, POST")
+    request.is_read = True
+    return received
 
 
 async def _from_post(headers: dict[bytes, bytes], receive: Receive) -> GraphQLRequest:
@@ -224,11 +254,6 @@ async def _from_post(headers: dict[bytes, bytes], receive: Receive) -> GraphQLRe
         error = InvalidArgument(f"the content type is {kind.decode('latin-1')!r}; application/json is valid")
         raise Refused(415, error)
     return from_json(await read_body(receive, headers.get(b"content-length", b"").decode("latin-1")))
-
-
-def _waits(headers: dict[bytes, bytes]) -> float:
-    """Returns how long the caller waits, in seconds."""
-    return caller_timeout_s(headers.get(_DEADLINE, b"").decode("latin-1"))
 
 
 def _bad_method(message: str, allow: bytes) -> Refused:

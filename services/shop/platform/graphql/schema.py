@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Iterable, Iterator
-from typing import Any
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
+from typing import Any, TypeAlias
 
 import strawberry
 from graphql import DocumentNode, GraphQLError, OperationDefinitionNode
@@ -56,6 +56,9 @@ class RequestContext:
         """
 
 
+OpenStream: TypeAlias = Callable[[RequestContext], Awaitable[AsyncGenerator[StreamExecutionResult]]]
+
+
 class Socket(ABC):
     """The context of a WebSocket.
 
@@ -77,12 +80,16 @@ class Socket(ABC):
         """
 
     @abstractmethod
-    async def begin(self, query: str, variables: dict[str, Any] | None, operation_name: str | None) -> RequestContext:
-        """Returns the context of an operation of its own, with its document.
+    def follow(
+        self, query: str, variables: dict[str, Any] | None, operation_name: str | None, open_stream: OpenStream
+    ) -> AsyncGenerator[StreamExecutionResult]:
+        """Returns the results of a subscription, which has a context of its own; or why it is refused.
 
-        Raises:
-            RequestError: The document is malformed, or not valid for the schema.
-            ShopError: The operation is refused.
+        Args:
+            query: Its document.
+            variables: The values of its variables; None for none.
+            operation_name: The operation of the document; None if there is only one.
+            open_stream: Begins to execute it in its context, which has the document.
         """
 
 
@@ -148,25 +155,28 @@ class Schema(strawberry.Schema):
         allowed_operation_types: Iterable[OperationType] | None = None,
     ) -> AsyncGenerator[StreamExecutionResult]:
         """Executes an operation and yields its results; one of a socket has a context of its own."""
+        open_stream = super().stream
+
+        def stream(context: Any) -> Awaitable[AsyncGenerator[StreamExecutionResult]]:
+            return open_stream(
+                query,
+                variable_values,
+                context,
+                root_value,
+                operation_name,
+                operation_extensions,
+                allowed_operation_types,
+            )
+
         if isinstance(context_value, Socket):
-            try:
-                context_value = await context_value.begin(query or "", variable_values, operation_name)
-            except (RequestError, ShopError) as error:
-                return _refusal(error)
-        return await super().stream(
-            query,
-            variable_values,
-            context_value,
-            root_value,
-            operation_name,
-            operation_extensions,
-            allowed_operation_types,
-        )
+            return context_value.follow(query or "", variable_values, operation_name, stream)
+        return await stream(context_value)
 
     def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
         """Leaves the log to `shop.platform.graphql.errors`, which knows the errors that clients are meant to see."""
 
 
-async def _refusal(error: RequestError | ShopError) -> AsyncGenerator[StreamExecutionResult]:
+async def refusal(error: RequestError | ShopError) -> AsyncGenerator[StreamExecutionResult]:
+    """Yields the result of a subscription that is not executed."""
     errors = error.errors if isinstance(error, RequestError) else [GraphQLError(error.message, original_error=error)]
     yield PreExecutionError(data=None, errors=shown_errors(errors))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from shop.platform.access.rules import Access, Authenticator
-from shop.platform.graphql.endpoint import ROUTE, Endpoint
+from shop.platform.access.rules import Access
+from shop.platform.graphql.endpoint import Endpoint
 from shop.platform.graphql.schema import RequestContext, Schema
-from shop.platform.graphql.tracing import App, Traced
+from shop.platform.incoming import Incoming
 
 S = TypeVar("S")
 
@@ -21,17 +21,18 @@ class ServiceContext(RequestContext, Generic[S]):
         self.service = service
 
 
-def graphql_app(schema: Schema, service: S, authenticator: Authenticator) -> App:
+def graphql_app(schema: Schema, service: S, incoming: Incoming) -> Endpoint:
     """Returns a service's GraphQL application.
 
     Args:
         schema: The service's schema.
         service: The service's use cases; the resolvers' `info.context.service`.
-        authenticator: Refuses whatever comes through the edge, which leads clients to the gateway only.
+        incoming: Answers requests, and refuses what comes through the edge, which leads clients to the gateway only.
     """
+    authenticator = incoming.authenticator
 
     def context(headers: dict[bytes, bytes]) -> ServiceContext[S]:
         authenticator.admit(Access.INTERNAL, None, authenticator.origin_of(headers))
         return ServiceContext(service)
 
-    return Traced(Endpoint(schema, context), ROUTE)
+    return Endpoint(schema, context, incoming)

@@ -12,11 +12,12 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import ExitStack, aclosing
 from datetime import timedelta
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import msgspec
 import orjson
 from graphql import OperationDefinitionNode, OperationType
+from opentelemetry.trace import Span
 from starlette.responses import Response, StreamingResponse
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 from strawberry.asgi import ASGIWebSocketAdapter, GraphQL
@@ -26,19 +27,27 @@ from strawberry.http.exceptions import NonJsonMessageReceived
 from strawberry.http.streaming import SSETransport
 from strawberry.subscriptions import GRAPHQL_TRANSPORT_WS_PROTOCOL
 from strawberry.types import ExecutionResult
+from strawberry.types.execution import StreamExecutionResult
 from strawberry.types.unset import UnsetType
 
-from shop.errors import InvalidArgument, ShopError, Unauthenticated
+from shop.errors import ErrorCode, InvalidArgument, ShopError, Unauthenticated
+from shop.instrument.tracing import Attributes, SharedAttributes, shared
 from shop.platform.access.jwt import EXPIRED
 from shop.platform.access.rules import Caller
 from shop.platform.access.streams import Quota, expiry
-from shop.platform.admission import ADMISSION, PRIORITY
-from shop.platform.config import EDGE_MARK
-from shop.platform.deadline import DEFAULT_S, caller_limit
+from shop.platform.deadline import DEFAULT_S
 from shop.platform.errors import row
 from shop.platform.graphql.error_format import shop_error
+from shop.platform.graphql.errors import RequestError
+from shop.platform.graphql.limits import first_field, name_of
 from shop.platform.graphql.request import GraphQLRequest
-from shop.platform.graphql.schema import RequestContext, Schema, Socket
+from shop.platform.graphql.schema import OpenStream, RequestContext, Schema, Socket, refusal
+from shop.platform.graphql.tracing import name_operation, note_error
+from shop.platform.incoming import Header, Incoming, Request
+from shop.platform.telemetry.metering import Asked, tell
+
+if TYPE_CHECKING:
+    from shop.instrument.meters import Meters
 
 ROUTE = "/graphql/stream"
 HANDSHAKE_S = 5
@@ -52,9 +61,11 @@ Prepare = Callable[[GraphQLRequest, RequestContext], Awaitable[OperationDefiniti
 """Finds the document of a request, checks its limits, and gives it to the request's context."""
 Open = Callable[[dict[bytes, bytes]], RequestContext]
 """Makes the context of a request from its headers."""
+Results: TypeAlias = AsyncGenerator[StreamExecutionResult]
 
 _SSE = SSETransport()
-_MARK, _PRIORITY = EDGE_MARK.encode(), PRIORITY.encode()
+_SPAN = f"SUBSCRIBE {ROUTE}"
+_SPAN_ATTRIBUTES = shared({"network.protocol.name": "websocket", "http.route": ROUTE})
 UNAUTHORIZED = 4401
 """The code that closes a WebSocket without a valid token: after 4403, Strawberry's own, graphql-ws would try again."""
 TRY_AGAIN_LATER = 1013
@@ -152,11 +163,13 @@ class Sockets:
         schema: Schema that subscriptions are executed against.
         open_context: Makes the context of each subscription; its Authorization header may come with `connection_init`.
         prepare: Finds the document of a subscription.
+        incoming: Answers subscriptions.
     """
 
-    def __init__(self, schema: Schema, open_context: Open, prepare: Prepare) -> None:
+    def __init__(self, schema: Schema, open_context: Open, prepare: Prepare, incoming: Incoming) -> None:
         self._open = open_context
         self._prepare = prepare
+        self._incoming = incoming
         self._quota = Quota("WebSockets")
         self._pending: dict[asyncio.Timeout, None] = {}
         self._view = _View(
@@ -174,14 +187,14 @@ class Sockets:
             async with asyncio.timeout(None) as limit:
                 with ExitStack() as held:
                     subscriptions = _Subscriptions(
-                        headers, self._open, self._prepare, partial(self._admit, limit, held)
+                        headers, self._open, self._prepare, self._incoming, partial(self._admit, limit, held)
                     )
                     socket.state.subscriptions = subscriptions
                     try:
                         if scope["path"] != ROUTE:
                             place = scope["path"][:100]
                             raise InvalidArgument(f"there is no WebSocket at {place}; subscriptions run at {ROUTE}")
-                        _admit_new(headers)
+                        self._incoming.admit(subscriptions.header)
                         self._open(headers)
                         if b"authorization" in headers:
                             subscriptions.admit()
@@ -214,12 +227,6 @@ class Sockets:
         limit.reschedule(expiry(caller))
 
 
-def _admit_new(headers: dict[bytes, bytes]) -> None:
-    """Admits a WebSocket or a subscription from outside, unless the process does not keep up."""
-    if ADMISSION and _MARK in headers:
-        ADMISSION[0].admit(headers.get(_PRIORITY))
-
-
 def _denial(error: ShopError) -> Response:
     headers = {"cache-control": "no-store"}
     if error.retry_after_s:
@@ -234,35 +241,85 @@ class _Subscriptions(Socket):
         headers: dict[bytes, bytes],
         open_context: Open,
         prepare: Prepare,
+        incoming: Incoming,
         admit: Callable[[Caller], None],
     ) -> None:
         super().__init__()
         self.is_admitted = False
         self.refusal: ShopError | None = None
+        self.prepare = prepare
         self._headers = headers
         self._open = open_context
-        self._prepare = prepare
+        self._incoming = incoming
         self._admit = admit
 
     def admit(self) -> None:
-        self._admit(self._context().caller)
+        self._admit(self.context().caller)
         self.is_admitted = True
 
-    async def begin(self, query: str, variables: dict[str, Any] | None, operation_name: str | None) -> RequestContext:
-        _admit_new(self._headers)
-        context = self._context()
-        async with caller_limit(DEFAULT_S):
-            operation = await self._prepare(GraphQLRequest(query, variables or {}, operation_name, None), context)
-        check_kind(operation, streams=True)
-        return context
+    def follow(
+        self, query: str, variables: dict[str, Any] | None, operation_name: str | None, open_stream: OpenStream
+    ) -> Results:
+        asked = GraphQLRequest(query, variables or {}, operation_name, None)
+        return self._incoming.follow(_Subscription(self, asked, open_stream))
 
-    def _context(self) -> RequestContext:
+    def header(self, name: Header) -> str | None:
+        """Returns the value of a header of the opening handshake; None if it is not there."""
+        value = self._headers.get(name.raw)
+        return None if value is None else str(value, "latin-1")
+
+    def context(self) -> RequestContext:
+        """Returns the context of one more operation."""
         given = {str(name).lower(): value for name, value in self.connection_params.items()}
         authorization = given.get("authorization")
         headers = self._headers
         if isinstance(authorization, str):
             headers = {**headers, b"authorization": authorization.encode("latin-1", "replace")}
         return self._open(headers)
+
+
+class _Subscription(Request[Results]):
+    """One subscription over a WebSocket, whose headers are those of the opening handshake."""
+
+    __slots__ = ("_asked", "_open_stream", "_socket")
+
+    def __init__(self, socket: _Subscriptions, asked: GraphQLRequest, open_stream: OpenStream) -> None:
+        self._socket = socket
+        self._asked = asked
+        self._open_stream = open_stream
+
+    def header(self, name: Header) -> str | None:
+        return self._socket.header(name)
+
+    def waits(self) -> float:
+        return DEFAULT_S
+
+    def describe_span(self) -> tuple[str, Attributes, SharedAttributes]:
+        return _SPAN, None, _SPAN_ATTRIBUTES
+
+    async def work(self) -> Results:
+        context = self._socket.context()
+        try:
+            operation = await self._socket.prepare(self._asked, context)
+            check_kind(operation, streams=True)
+        except (RequestError, ShopError) as error:
+            return self._refusal(error)
+        name_operation(operation.operation.value, name_of(operation))
+        tell(operation=first_field(operation))
+        return await self._open_stream(context)
+
+    async def refuse(self, error: ShopError) -> Results:
+        return self._refusal(error)
+
+    def end_span(self, span: Span, error: BaseException | None) -> None:
+        """Does nothing: what fails is noted where it is refused, and any client may leave at any time."""
+
+    def measure(self, meters: Meters, asked: Asked, error: BaseException | None) -> None:  # noqa: ARG002
+        meters.http_server.note(("GET", ROUTE, asked.operation, "101", asked.error), asked.seconds, asked.trace_id)
+
+    def _refusal(self, error: RequestError | ShopError) -> Results:
+        note_error(error.code.value if isinstance(error, ShopError) else ErrorCode.INVALID_ARGUMENT.value)
+        return refusal(error)
 
 
 def _encoded(value: object) -> str:

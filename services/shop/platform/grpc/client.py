@@ -15,7 +15,8 @@ import grpc
 from shop.platform.config import is_ipv4, split_address
 from shop.platform.deadline import DEFAULT_S, remaining
 from shop.platform.grpc.errors import restore
-from shop.platform.grpc.tracing import TracedMethod, client_span
+from shop.platform.grpc.tracing import GrpcCall, TracedMethod
+from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.process.unix_socket import grpc_target
 from shop.platform.retries import MOST_TOKENS, TOKENS_PER_ANSWER
 
@@ -51,9 +52,11 @@ class Peer:
         name: Short name for messages: "product".
         service: Full name: "shop.product.v1.ProductService".
         address: "host:port", or those of its replicas, for spans.
+        runtime: What traces and measures the calls.
     """
 
-    def __init__(self, name: str, service: str, address: str) -> None:
+    def __init__(self, name: str, service: str, address: str, runtime: Runtime = BARE) -> None:
+        self._runtime = runtime
         self._name = name
         self._service = service
         # gRPC does not say which replica a call goes to.
@@ -75,7 +78,7 @@ class Peer:
             ShopError: What the service raised, or `Unavailable` if it does not answer.
         """
         limit = remaining() or DEFAULT_S
-        with client_span(self._traced(name)) as span:
+        with GrpcCall(self._traced(name), self._runtime) as span:
             try:
                 return await method(request, timeout=limit, metadata=span.metadata)
             except grpc.aio.AioRpcError as error:
@@ -97,7 +100,7 @@ class Peer:
     async def _stream(
         self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], name: str, request: Q, limit: float | None
     ) -> AsyncGenerator[S]:
-        with client_span(self._traced(name)) as span:
+        with GrpcCall(self._traced(name), self._runtime) as span:
             call = method(request, timeout=limit, metadata=span.metadata)
             try:
                 async for message in call:

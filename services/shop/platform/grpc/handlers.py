@@ -18,16 +18,15 @@ from google.protobuf.message import DecodeError
 from opentelemetry.trace import Span, StatusCode
 
 from shop.errors import Internal, InvalidArgument, ResourceExhausted, ShopError
-from shop.platform.access.rules import Authenticator, access_of
-from shop.platform.admission import ADMISSION, PRIORITY
+from shop.platform.access.rules import access_of
+from shop.platform.admission import PRIORITY
 from shop.platform.config import EDGE_MARK
 from shop.platform.deadline import DEADLINE_HEADER, caller_limit, caller_timeout_s
 from shop.platform.errors import row
 from shop.platform.grpc.errors import status_of
 from shop.platform.grpc.tracing import TRACEPARENT, Metadata, TracedMethod, end, server_span
-from shop.platform.process.injected_delay import INJECTED, pause
-from shop.platform.telemetry.metering import METERS, asked
-from shop.platform.telemetry.tracing import note_busy
+from shop.platform.incoming import Incoming
+from shop.platform.telemetry.metering import begin_request
 
 log = logging.getLogger(__name__)
 
@@ -52,33 +51,34 @@ READ_LIMIT_S = 20.0
 """How long a client may take to make room for the next message of a stream, in seconds."""
 
 
-def guarded(handler: Handler, method: str, authenticator: Authenticator) -> Handler:
+def guarded(handler: Handler, method: str, incoming: Incoming) -> Handler:
     """Wraps a method with its span, its deadline, its errors and the check of its caller.
 
     Args:
         handler: A unary or server-streaming method, as the generated code registers it.
         method: Its full name, "/shop.product.v1.ProductService/GetProduct".
-        authenticator: Decides who is admitted.
+        incoming: Decides who is admitted, and traces, measures, refuses and delays calls.
     """
     behaviour = handler.unary_stream if handler.response_streaming else handler.unary_unary
     work = _streaming(handler) if handler.response_streaming else _unary(handler)
     traced, access = TracedMethod.of(method), access_of(behaviour)
-    admit, origin = authenticator.admit, authenticator.origin_header
+    admit, origin, runtime = incoming.authenticator.admit, incoming.authenticator.origin_header, incoming.runtime
+    note_busy = runtime.spans.note_busy
 
     async def answer(_: object, context: Context) -> bytes | None:
         # Taken here, as grpc.aio leaves a unary call without a message, or with half of one, without an answer as well.
         raw: object = await context.read()
         metadata: Metadata = dict(context.invocation_metadata() or ())  # type: ignore[arg-type]
-        request = asked(metadata.get(TRACEPARENT)) if METERS else None
+        request = begin_request(metadata.get(TRACEPARENT)) if runtime.meters else None
         ended = grpc.StatusCode.CANCELLED
-        span = server_span(metadata, traced) if TRACEPARENT in metadata else None
+        span = server_span(metadata, traced, runtime.spans) if TRACEPARENT in metadata else None
         note_busy(span)
         try:
             async with caller_limit(_waits(context, metadata)):
-                if ADMISSION and EDGE_MARK in metadata:
-                    ADMISSION[0].admit(metadata.get(PRIORITY))
-                if INJECTED:
-                    await pause()
+                if runtime.admission is not None and EDGE_MARK in metadata:
+                    runtime.admission.admit(metadata.get(PRIORITY))
+                for delay in runtime.delays:
+                    await delay.pause()
                 admit(access, metadata.get("authorization"), metadata.get(origin))
                 if not isinstance(raw, bytes):
                     raise InvalidArgument("the call has no message, or not a whole one")
@@ -96,10 +96,10 @@ def guarded(handler: Handler, method: str, authenticator: Authenticator) -> Hand
             raise
         finally:
             note_busy()
-            if request is not None:
+            if request is not None and runtime.meters is not None:
                 error_type = ended.name if ended in _SERVER_FAULTS else ""
                 values = ("grpc", traced.name, ended.name, error_type)
-                METERS[0].rpc_server.note(values, request.seconds, request.trace_id)
+                runtime.meters.rpc_server.note(values, request.seconds, request.trace_id)
         return await context.abort_with_status(status_of(failure))
 
     if handler.response_streaming:

@@ -9,11 +9,11 @@ from typing import Any, cast
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
-from shop.platform.access.rules import Authenticator
 from shop.platform.config import socket_path, split_address
 from shop.platform.errors import StartError
 from shop.platform.grpc.handlers import Handler, guarded
 from shop.platform.grpc.reflection import SERVICES, add_reflection
+from shop.platform.incoming import Incoming
 from shop.platform.process.unix_socket import bind_unix, grpc_target, unlink
 
 GRACE_S = 3.0
@@ -44,18 +44,16 @@ Register = Callable[[grpc.aio.Server], list[str]]
 class _GuardingServer:
     """Takes servicers for a server, and guards each of their methods once: an interceptor would cost every call."""
 
-    def __init__(self, server: grpc.aio.Server, authenticator: Authenticator) -> None:
+    def __init__(self, server: grpc.aio.Server, incoming: Incoming) -> None:
         self._server = server
-        self._authenticator = authenticator
+        self._incoming = incoming
 
     def add_generic_rpc_handlers(self, handlers: Sequence[grpc.GenericRpcHandler]) -> None:
         """Does nothing: generated code adds the same methods by their names, too."""
 
     def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Handler]) -> None:
         """Adds the methods of a service by their names."""
-        methods = {
-            name: guarded(handler, f"/{service}/{name}", self._authenticator) for name, handler in handlers.items()
-        }
+        methods = {name: guarded(handler, f"/{service}/{name}", self._incoming) for name, handler in handlers.items()}
         self._server.add_registered_method_handlers(service, methods)
 
 
@@ -63,7 +61,7 @@ class _GuardingServer:
 async def grpc_server(
     listen: str,
     add: Register,
-    authenticator: Authenticator,
+    incoming: Incoming,
     connection_age_s: int = 0,
     described: Sequence[str] = (),
 ) -> AsyncIterator[str]:
@@ -72,7 +70,7 @@ async def grpc_server(
     Args:
         listen: "host:port", where port 0 takes a free one, or "unix:" and the path of a socket.
         add: Adds the servicers.
-        authenticator: Decides who is admitted.
+        incoming: Answers calls.
         connection_age_s: After how long a client is told to connect anew, in seconds; 0 for never.
         described: Names of the components whose services reflection lists in addition.
 
@@ -83,7 +81,7 @@ async def grpc_server(
         StartError: The port or the socket is in use.
     """
     server = grpc.aio.server(options=options(connection_age_s))
-    names = add(cast(grpc.aio.Server, _GuardingServer(server, authenticator)))
+    names = add(cast(grpc.aio.Server, _GuardingServer(server, incoming)))
     checks = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(checks, server)
     listed = dict.fromkeys([*names, *(SERVICES[component] for component in described)])

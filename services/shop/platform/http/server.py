@@ -15,7 +15,6 @@ from shop.platform.config import socket_path, split_address
 from shop.platform.errors import StartError
 from shop.platform.http.body import MOST_BYTES
 from shop.platform.process.unix_socket import bind_unix, unlink
-from shop.platform.telemetry.metering import metered_app
 
 KEEP_ALIVE_S = 75
 GRACE_S = 3
@@ -89,7 +88,7 @@ async def http_server(app: Any, listen: str, drain_s: float = 0, *, sockets: boo
     listener, address = _bind(listen)
     server = _Server(
         uvicorn.Config(
-            metered_app(app),
+            app,
             loop="none",
             http="httptools",
             ws=METERED_SOCKET if sockets else "none",

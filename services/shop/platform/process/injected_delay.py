@@ -22,9 +22,11 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from opentelemetry import trace
+
+from shop.platform.config import ServiceConfig
 
 ASKED_ATTRIBUTE = "shop.injected_delay_ms"
 TOOK_ATTRIBUTE = "shop.injected_delay_took_ms"
@@ -195,41 +197,19 @@ class InjectedHold:
         """Does nothing: it holds nothing."""
 
 
-INJECTED: list[InjectedDelay | InjectedHold] = []
-"""The delay of every request, if requests are to be delayed: a list, which costs those that look at it no call."""
+Delay: TypeAlias = InjectedDelay | InjectedHold
 
 
 @contextmanager
-def injected_delay(delay_us: int) -> Iterator[None]:
-    """Delays every request that this process serves for as long as the context lasts.
-
-    Args:
-        delay_us: Delay of each request in microseconds; 0 for none.
-    """
-    if delay_us == 0:
-        yield
-        return
-    INJECTED.append(InjectedDelay(delay_us))
+def injected_delays(config: ServiceConfig) -> Iterator[tuple[Delay, ...]]:
+    """Gives the delays of every request that this process serves, if the configuration asks for any."""
+    delays: list[Delay] = []
+    if config.delay_us:
+        delays.append(InjectedDelay(config.delay_us))
+    if config.hold_us:
+        delays.append(InjectedHold(config.hold_us, config.hold_every))
     try:
-        yield
+        yield tuple(delays)
     finally:
-        INJECTED.pop().close()
-
-
-@contextmanager
-def injected_hold(hold_us: int, every: int) -> Iterator[None]:
-    """Keeps the event loop busy at some requests for as long as the context lasts; arguments as in `InjectedHold`."""
-    if hold_us == 0:
-        yield
-        return
-    INJECTED.append(InjectedHold(hold_us, every))
-    try:
-        yield
-    finally:
-        INJECTED.pop()
-
-
-async def pause() -> None:
-    """Delays the current request, if requests are to be delayed; call it once in each SERVER span, before the work."""
-    for delay in INJECTED:
-        await delay.pause()
+        for delay in delays:
+            delay.close()

@@ -10,24 +10,24 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 import uvloop
 
 from shop.errors import ShopError
-from shop.platform.admission import admission
 from shop.platform.config import ServiceConfig
 from shop.platform.errors import ConfigError, StartError
-from shop.platform.process.injected_delay import injected_delay, injected_hold
 from shop.platform.process.logs import configure_logging
-from shop.platform.telemetry.exporting import telemetry
-from shop.platform.telemetry.metering import metering
+from shop.platform.process.runtime import Runtime, running
 
 log = logging.getLogger(__name__)
 
 YOUNG_OBJECTS = 5_000
 """New objects after which Python looks for cyclic garbage; its default of 700 does so in the middle of every large
 answer, and moves what the answer still needs to the older generations, whose collections take longer."""
+
+Serve: TypeAlias = Callable[[ServiceConfig, Runtime], Coroutine[Any, Any, None]]
+"""A process: serves with its settings, and with what `launch` has set up, until it is stopped."""
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -70,13 +70,13 @@ def leave(code: int) -> NoReturn:
     os._exit(code)
 
 
-async def _traced(serve: Callable[[ServiceConfig], Coroutine[Any, Any, None]], config: ServiceConfig) -> None:
-    async with telemetry(config), metering(config), admission(config):
-        await serve(config)
+async def _serve(serve: Serve, config: ServiceConfig) -> None:
+    async with running(config) as runtime:
+        await serve(config, runtime)
 
 
 def launch(
-    serve: Callable[[ServiceConfig], Coroutine[Any, Any, None]],
+    serve: Serve,
     env: Mapping[str, str],
     *imports: Callable[[ServiceConfig], None],
 ) -> int:
@@ -98,9 +98,8 @@ def launch(
             for import_more in imports:
                 import_more(config)
             sys.stdin.read()
-        with injected_delay(config.delay_us), injected_hold(config.hold_us, config.hold_every):
-            spare_collections()
-            run(_traced(serve, config))
+        spare_collections()
+        run(_serve(serve, config))
     except ConfigError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

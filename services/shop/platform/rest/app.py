@@ -10,10 +10,9 @@ from starlette.convertors import register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
-from shop.errors import ShopError
-from shop.platform.access.rules import Authenticator
+from shop.platform.incoming import Incoming
 from shop.platform.rest.openapi import Published
-from shop.platform.rest.problems import answer_http_error, answer_invalid_request, answer_shop_error
+from shop.platform.rest.problems import answer_http_error, answer_invalid_request
 from shop.platform.rest.route import NameConvertor, route_class
 from shop.platform.rest.serving import Serving
 
@@ -24,7 +23,7 @@ def rest_api(
     summary: str,
     description: str,
     tags: dict[str, str],
-    authenticator: Authenticator,
+    incoming: Incoming,
     published: Mapping[type, Published],
 ) -> FastAPI:
     """Returns an application without routes; add the docs (`add_docs`) after them.
@@ -34,7 +33,7 @@ def rest_api(
         summary: Purpose of the API in a few words.
         description: What its users must know, in Markdown.
         tags: The groups of its routes, each with its description.
-        authenticator: Decides who is admitted.
+        incoming: Answers requests.
         published: How the schemas of the types that its routes answer with are published.
     """
     register_url_convertor("name", NameConvertor())
@@ -52,13 +51,12 @@ def rest_api(
         # `Serving` makes the spans; FastAPI's own would be a second SERVER span, with messages of exceptions in it.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         generate_unique_id_function=lambda route: route.name,
-        middleware=[Middleware(Serving)],
+        middleware=[Middleware(Serving, incoming)],
         exception_handlers={
-            ShopError: answer_shop_error,
             RequestValidationError: answer_invalid_request,
             HTTPException: answer_http_error,
         },
     )
     api.state.published = published
-    api.router.route_class = route_class(authenticator)
+    api.router.route_class = route_class(incoming.authenticator)
     return api

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from shop.errors import Internal, NotFound, ShopError, Unauthenticated
+from shop.errors import NotFound, ShopError, Unauthenticated
 from shop.platform.errors import PROBLEM_TYPES, BodyTimeout, row
 from shop.platform.http.caching import NO_STORE
 from shop.platform.rest.answers import Answer
@@ -23,15 +22,11 @@ MEDIA_TYPE = "application/problem+json"
 IS_HEAD = "shop.is_head"
 """Key in an ASGI scope that marks a HEAD request, which is handled as a GET."""
 
-_log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder().encode
 
 
-def problem_answer(error: Exception, path: str) -> Response:
-    """Returns the answer for an error; an unknown cause goes to the log and not to the client."""
-    if not isinstance(error, ShopError):
-        _log.error("%s failed", path, exc_info=error)
-        error = Internal("internal error")
+def problem_answer(error: ShopError, path: str) -> Response:
+    """Returns the answer for an error."""
     known = row(error)
     status, title, kind = known.http, known.title, known.problem_type
     headers = [NO_STORE]
@@ -61,11 +56,6 @@ def problem_answer(error: Exception, path: str) -> Response:
     return Answer(status, _encode(problem), headers, MEDIA_TYPE.encode())
 
 
-async def answer_shop_error(request: Request, error: Exception) -> Response:
-    """Answers an error of the shop's own code."""
-    return problem_answer(error, request.scope["path"])
-
-
 async def answer_invalid_request(request: Request, error: Exception) -> Response:
     """Answers with everything that FastAPI found wrong with a request, in the contract's spelling."""
     assert isinstance(error, RequestValidationError)
@@ -89,7 +79,7 @@ async def answer_http_error(request: Request, error: Exception) -> Response:
         return problem_answer(method_not_allowed(method, _methods(request)), path)
     if error.status_code == 400:
         return problem_answer(InvalidRequest([FieldError("", "the body is not JSON that can be read")]), path)
-    return problem_answer(error, path)
+    raise error
 
 
 def _methods(request: Request) -> list[str]:

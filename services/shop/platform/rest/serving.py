@@ -1,81 +1,71 @@
-"""What surrounds every request: its span, its deadline, HEAD, health checks, and answers to unexpected errors."""
+"""What surrounds every request to resources: the sequence of `shop.platform.incoming`, HEAD, and health checks."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-
+from opentelemetry.trace import Span
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from shop.platform.admission import ADMISSION, PRIORITY
-from shop.platform.config import EDGE_MARK
-from shop.platform.deadline import DEADLINE_HEADER, DEFAULT_S, caller_limit, caller_timeout_s
+from shop.errors import ShopError
 from shop.platform.http.caching import NO_STORE
-from shop.platform.process.injected_delay import INJECTED, pause
+from shop.platform.http.request import HttpRequest
+from shop.platform.incoming import Incoming
 from shop.platform.rest.answers import Answer
 from shop.platform.rest.call import headers_of
 from shop.platform.rest.problems import IS_HEAD, problem_answer
-from shop.platform.rest.tracing import server_span
-from shop.platform.telemetry.tracing import note_busy
 
 HEALTH_PATH = "/healthz"
 
-_DEADLINE, _MARK, _PRIORITY = DEADLINE_HEADER.encode(), EDGE_MARK.encode(), PRIORITY.encode()
 _HEALTHY: Answer[None] = Answer(200, b'{"status":"ok"}', [NO_STORE])
 
 
 class Serving:
-    """Middleware around all routes, without a task or buffer of its own."""
+    """Middleware around all routes, without a task or buffer of its own.
 
-    def __init__(self, app: ASGIApp) -> None:
+    Args:
+        app: The routes.
+        incoming: Answers requests.
+    """
+
+    def __init__(self, app: ASGIApp, incoming: Incoming) -> None:
         self._app = app
+        self._incoming = incoming
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers one request (ASGI)."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
-            return
-        if scope["path"] == HEALTH_PATH:
+        elif scope["path"] == HEALTH_PATH:
             await _HEALTHY(scope, receive, send)
-            return
-        status = 0
-        is_head = scope["method"] == "HEAD"
-        if is_head:
+        else:
+            await self._incoming.answer(_Request(self._app, scope, receive, send))
+
+
+class _Request(HttpRequest):
+    __slots__ = ("_app",)
+
+    def __init__(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+        super().__init__(scope, receive, send, headers_of(scope))
+        self._app = app
+        if self.method == "HEAD":
             # A copy: the server reads the method again to know that no body follows.
-            scope = {**scope, "method": "GET", IS_HEAD: True}
-            send = _headers_only(send)
+            self.scope = {**scope, "method": "GET", IS_HEAD: True}
+            self._send = _headers_only(send)
 
-        # Not a coroutine function: it would make one for each message.
-        def pass_on(message: Message) -> Awaitable[None]:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            return send(message)
+    @property
+    def route(self) -> str:
+        route = self.scope.get("route")
+        return "" if route is None else str(route.path_format)
 
-        headers = headers_of(scope)
-        allowed = headers.get(_DEADLINE)
-        waits = DEFAULT_S if allowed is None else caller_timeout_s(str(allowed, "latin-1"))
-        span = server_span(scope, headers)
-        if span is None:
-            note_busy()
-        try:
-            try:
-                async with caller_limit(waits):
-                    if ADMISSION and _MARK in headers:
-                        ADMISSION[0].admit(headers.get(_PRIORITY))
-                    if INJECTED:
-                        await pause()
-                    await self._app(scope, receive, pass_on)
-            except Exception as error:
-                if status:
-                    raise
-                await problem_answer(error, scope["path"])(scope, receive, pass_on)
-            if span is not None:
-                route = scope.get("route")
-                span.answered(status, route.path_format if route is not None else "")
-        finally:
-            note_busy()
-            if span is not None:
-                span.leave()
+    async def work(self) -> None:
+        await self._app(self.scope, self.receive, self.send)
+
+    async def refuse(self, error: ShopError) -> None:
+        await problem_answer(error, self.scope["path"])(self.scope, self.receive, self.send)
+
+    def end_span(self, span: Span, error: BaseException | None) -> None:
+        super().end_span(span, error)
+        if self.status >= 500:
+            span.set_attribute("error.type", str(self.status))
 
 
 def _headers_only(send: Send) -> Send:

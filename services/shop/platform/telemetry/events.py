@@ -13,13 +13,11 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from random import getrandbits
 
-from opentelemetry import context as otel_context
-from opentelemetry import trace
-from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
+from opentelemetry.trace import SpanContext, TraceFlags
 
 from shop.instrument.tracing import CONSUMER, INTERNAL, PRODUCER, SharedAttributes, shared
 from shop.platform.telemetry.trace_context import sampled_caller, traceparent
-from shop.platform.telemetry.tracing import child_span, note
+from shop.platform.telemetry.tracing import Spans, child_span
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
@@ -42,66 +40,72 @@ def messaging(queue: str, operation: str) -> SharedAttributes:
     )
 
 
-def sent(queue: str, happened_in: str, since: datetime) -> str:
-    """Begins the trace of an event that waited until now to be sent.
+class EventTraces:
+    """Records the traces of events.
 
     Args:
-        queue: The table that it waited in.
-        happened_in: Context of the call that it happened in (W3C); empty if that was not traced.
-        since: When it happened.
-
-    Returns:
-        The context of its own trace (W3C); empty if it has none.
+        spans: Records the spans of this process.
     """
-    cause = sampled_caller(happened_in) if happened_in else None
-    if cause is None:
-        return ""
-    root = SpanContext(getrandbits(128) or 1, getrandbits(64) or 1, is_remote=True, trace_flags=_SAMPLED)
-    note(f"send {queue}", PRODUCER, root, _ns(since), messaging(queue, "send"), link=cause)
-    return traceparent(root)
 
+    def __init__(self, spans: Spans) -> None:
+        self._spans = spans
 
-def taken(queue: str, context: str, since: datetime) -> None:
-    """Notes that an event waited until now to be taken; arguments as for `sent`, `context` that of its own trace."""
-    if context and (root := sampled_caller(context)) is not None:
-        note(f"process {queue}", CONSUMER, root, _ns(since), messaging(queue, "process"))
+    def sent(self, queue: str, happened_in: str, since: datetime) -> str:
+        """Begins the trace of an event that waited until now to be sent.
 
+        Args:
+            queue: The table that it waited in.
+            happened_in: Context of the call that it happened in (W3C); empty if that was not traced.
+            since: When it happened.
 
-@contextmanager
-def work_for(contexts: Sequence[str], name: str) -> Iterator[None]:
-    """Has the spans of some work for events go below one span of the first one's trace.
+        Returns:
+            The context of its own trace (W3C); empty if it has none.
+        """
+        cause = sampled_caller(happened_in) if happened_in else None
+        if cause is None:
+            return ""
+        root = SpanContext(getrandbits(128) or 1, getrandbits(64) or 1, is_remote=True, trace_flags=_SAMPLED)
+        self._spans.note(f"send {queue}", PRODUCER, root, _ns(since), messaging(queue, "send"), link=cause)
+        return traceparent(root)
 
-    The others' traces have a span of the same name and time, with a link to that one, and nothing below it.
+    def taken(self, queue: str, context: str, since: datetime) -> None:
+        """Notes that an event waited until now to be taken; `context` is its trace, as `sent` returns it."""
+        if context and (root := sampled_caller(context)) is not None:
+            self._spans.note(f"process {queue}", CONSUMER, root, _ns(since), messaging(queue, "process"))
 
-    Args:
-        contexts: Contexts of the events' traces (W3C); empty for those that have none.
-        name: Name of the spans.
-    """
-    roots = [root for context in contexts if context and (root := sampled_caller(context)) is not None]
-    if not roots:
-        yield
-        return
-    first, *others = roots
-    start_ns = time.time_ns()
-    token = otel_context.attach(trace.set_span_in_context(NonRecordingSpan(first)))
-    try:
-        with child_span(name) as span:
+    @contextmanager
+    def work_for(self, contexts: Sequence[str], name: str) -> Iterator[None]:
+        """Has the spans of some work for events go below one span of the first one's trace.
+
+        The others' traces have a span of the same name and time, with a link to that one, and nothing below it.
+
+        Args:
+            contexts: Contexts of the events' traces (W3C); empty for those that have none.
+            name: Name of the spans.
+        """
+        roots = [root for context in contexts if context and (root := sampled_caller(context)) is not None]
+        if not roots:
+            yield
+            return
+        first, *others = roots
+        start_ns = time.time_ns()
+        with self._spans.below(first), child_span(name) as span:
             yield
             for root in others:
-                note(name, INTERNAL, root, start_ns, link=span.get_span_context())
-    finally:
-        otel_context.detach(token)
+                self._spans.note(name, INTERNAL, root, start_ns, link=span.get_span_context())
+
+    def pushed(self, context: str, start_ns: int) -> None:
+        """Notes that an event has been written to its receiver.
+
+        Args:
+            context: Context of its trace (W3C); empty if it has none.
+            start_ns: Since when it was being written, in ns since the epoch.
+        """
+        if context and (root := sampled_caller(context)) is not None:
+            self._spans.note("push", INTERNAL, root, start_ns)
 
 
-def pushed(context: str, start_ns: int) -> None:
-    """Notes that an event has been written to who waits for it.
-
-    Args:
-        context: Context of its trace (W3C); empty if it has none.
-        start_ns: Since when it was being written, in ns since the epoch.
-    """
-    if context and (root := sampled_caller(context)) is not None:
-        note("push", INTERNAL, root, start_ns)
+NOT_TRACED = EventTraces(Spans())
 
 
 def _ns(instant: datetime) -> int:

@@ -13,26 +13,28 @@ from shop.instrument.switch import instrument_of
 from shop.platform.config import ServiceConfig
 from shop.platform.telemetry.cost import span_costs
 from shop.platform.telemetry.trace_context import PROPAGATOR
-from shop.platform.telemetry.tracing import traced_by
+from shop.platform.telemetry.tracing import Spans
 
 
 @asynccontextmanager
-async def telemetry(config: ServiceConfig) -> AsyncIterator[None]:
+async def telemetry(config: ServiceConfig) -> AsyncIterator[Spans]:
     """Sends the spans of this process to where the configuration says, and flushes them at the end.
 
     Args:
         config: Names the component, the collector, the topology and the trial, and what records the spans; without a
             collector nothing is traced.
+
+    Yields:
+        What records the spans.
     """
     if config.otlp_endpoint is None:
-        yield
+        yield Spans()
         return
     instrument = instrument_of(config.tracing)
     account = SpanAccount(account_file(config))
     propagate.set_global_textmap(PROPAGATOR)
     async with instrument.exporting(config.otlp_endpoint, resource(config), account) as tracing:
-        with traced_by(tracing):
-            yield
+        yield Spans(tracing)
     with instrument.discarding() as tracing:
         account.write(span_costs(tracing))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,11 +22,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-METERS: list[Meters] = []
-"""What measures, if anything is to be measured: a list, which costs those that look at it no call."""
 LOOK_S = 1.0
 """Pause between two looks at how late the event loop is, in seconds: each look wakes a process that rests."""
-_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _SAMPLED = re.compile(r"00-([0-9a-f]{32})-[0-9a-f]{16}-01")
 
 
@@ -63,17 +60,12 @@ def trace_id_of(traceparent: str | None) -> str:
     return sampled[1] if sampled else ""
 
 
-def asked(traceparent: str | None) -> Asked | None:
+def begin_request(traceparent: str | None) -> Asked:
     """Begins to measure a request that came in; it ends with the task.
 
     Args:
         traceparent: Its caller's trace context (W3C), if it brings one.
-
-    Returns:
-        The request; None if nothing is measured.
     """
-    if not METERS:
-        return None
     request = Asked(traceparent or "")
     _ASKED.set(request)
     return request
@@ -88,64 +80,21 @@ def tell(*, route: str = "", operation: str = "", error: str = "") -> None:
         request.error = error or request.error
 
 
-def metered_app(app: Any) -> Any:
-    """Returns an ASGI application whose requests are measured; the application itself if nothing is."""
-    if not METERS:
-        return app
-    timing = METERS[0].http_server
-
-    async def measured(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] != "http" or scope["path"] == "/healthz":
-            await app(scope, receive, send)
-            return
-        status = 0
-
-        def noting(message: Any) -> Any:
-            nonlocal status
-            status = message.get("status", status)
-            return send(message)
-
-        header = next((value for name, value in scope["headers"] if name == b"traceparent"), b"")
-        request = Asked(header.decode("latin-1"))
-        _ASKED.set(request)
-        try:
-            await app(scope, receive, noting)
-        except Exception:
-            status = status or 500  # the server answers in its place
-            raise
-        finally:
-            route = request.route or getattr(scope.get("route"), "path_format", "")
-            error = request.error or (str(status) if status >= 500 else "")
-            method = scope["method"] if scope["method"] in _METHODS else "_OTHER"
-            values = (method, route, request.operation, str(status or ""), error)
-            timing.note(values, request.seconds, request.trace_id)
-
-    return measured
-
-
-async def metered(
-    which: Callable[[Meters], Timing],
-    values: tuple[str, ...],
-    work: Coroutine[Any, Any, T],
-    ending: Callable[[T], tuple[str, ...]] = lambda _: ("",),
-    failing: Callable[[BaseException], tuple[str, ...]] = lambda error: (type(error).__qualname__,),
-) -> T:
-    """Does work that a request waits for, and measures it; to be called only where something is measured.
+async def metered(timing: Timing, values: tuple[str, ...], work: Coroutine[Any, Any, T]) -> T:
+    """Does work that a request waits for, and measures it.
 
     Args:
-        which: Says by what.
-        values: Values of the attributes that are known before.
+        timing: Measures it.
+        values: Values of the attributes, without the last one: the error.
         work: The work.
-        ending: Returns the values of the others, from the result.
-        failing: Returns them from what ended the work early.
     """
-    timing, began = which(METERS[0]), time.perf_counter()
+    began = time.perf_counter()
     try:
         result = await work
     except BaseException as error:
-        note_since(timing, (*values, *failing(error)), began)
+        note_since(timing, (*values, type(error).__qualname__), began)
         raise
-    note_since(timing, (*values, *ending(result)), began)
+    note_since(timing, (*values, ""), began)
     return result
 
 
@@ -155,7 +104,7 @@ def note_since(timing: Timing, values: tuple[str, ...], began: float) -> None:
 
 
 @asynccontextmanager
-async def metering(config: ServiceConfig) -> AsyncIterator[None]:
+async def metering(config: ServiceConfig) -> AsyncIterator[Meters | None]:
     """Measures, and serves what is measured, for as long as the context lasts; does nothing where nobody listens.
 
     A thread answers those who ask, so that no request waits for it longer than for another thread's turn.
@@ -163,11 +112,14 @@ async def metering(config: ServiceConfig) -> AsyncIterator[None]:
     Args:
         config: Says where to serve it.
 
+    Yields:
+        What measures; None if nothing is measured.
+
     Raises:
         StartError: The port is in use.
     """
     if config.listen_metrics is None:
-        yield
+        yield None
         return
     # Here, so that a process that measures nothing loads nothing for it.
     from prometheus_client import start_http_server
@@ -182,13 +134,11 @@ async def metering(config: ServiceConfig) -> AsyncIterator[None]:
         raise StartError(
             f"cannot listen on {config.listen_metrics}: {error.strerror}; free the port, or set another SHOP_PORT_BASE"
         ) from error
-    METERS.append(meters)
     looking = asyncio.create_task(_loop_delay(meters))
     try:
-        yield
+        yield meters
     finally:
         looking.cancel()
-        METERS.remove(meters)
         await asyncio.to_thread(server.shutdown)
         server.server_close()
         thread.join()

@@ -7,7 +7,6 @@ long.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from contextvars import ContextVar
 
 from opentelemetry import trace
@@ -16,9 +15,9 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 PROPAGATOR = TraceContextTextMapPropagator()
 
-UNTRACED_CALLER: ContextVar[Mapping[str, str] | None] = ContextVar("shop.untraced_caller", default=None)
-"""What a caller sent along whose request is not traced here, `traceparent` and perhaps `tracestate` among it; they are
-read only if they are passed on."""
+UNTRACED_CALLER: ContextVar[tuple[str, str] | None] = ContextVar("shop.untraced_caller", default=None)
+"""`traceparent` and `tracestate` of a caller whose request is not traced here; they are read only if they are passed
+on."""
 
 _USUAL_TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 _USUAL_LENGTH = 55
@@ -79,4 +78,4 @@ def current_context() -> SpanContext:
     caller = UNTRACED_CALLER.get()
     if caller is None:
         return INVALID_SPAN_CONTEXT
-    return caller_of(caller["traceparent"], caller.get("tracestate", ""))
+    return caller_of(*caller)

@@ -3,24 +3,27 @@
 The sampling decision is made at the root of a trace, outside these processes; everything here follows its
 parent, and a request without a sampled parent leaves no span at all. Such a request must also cost next to
 nothing. What records the spans is the instrument's business (`shop.instrument.tracing`).
+
+A process has one `Spans`. The context of a traced request has it next to the current span, so that functions deep
+inside find what records the children of that span.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import Token
 from types import TracebackType
-from typing import TypeVar
+from typing import cast
 
 from opentelemetry import context as otel_context
 from opentelemetry import trace
-from opentelemetry.trace import INVALID_SPAN, Span, SpanContext, SpanKind, StatusCode
+from opentelemetry.context import Context
+from opentelemetry.trace import INVALID_SPAN, NonRecordingSpan, Span, SpanContext, SpanKind, StatusCode
 
 from shop.instrument.loop import BUSY, RESTED, LoopAccount
 from shop.instrument.tracing import Attributes, Parent, SharedAttributes, Tracing
 from shop.platform.telemetry.trace_context import traceparent
-
-T = TypeVar("T", bound=Tracing)
 
 UNTRACED = nullcontext(INVALID_SPAN)
 """What work that is not traced runs in, in place of a span."""
@@ -28,23 +31,82 @@ UNTRACED = nullcontext(INVALID_SPAN)
 LONGEST_VALUE = 1_000
 """Characters that a span keeps of what a client chose, such as a path."""
 
-_tracing: Tracing | None = None
-_loop: LoopAccount | None = None
+_SPANS = otel_context.create_key("shop.spans")
 
 
-@contextmanager
-def traced_by(tracing: T) -> Iterator[T]:
-    """Has the spans of sampled requests recorded for as long as the context lasts.
+class Spans:
+    """Records the spans of a process, and accounts for its event loop.
 
     Args:
-        tracing: Records them.
+        tracing: Records spans; None where nothing is traced.
     """
-    global _tracing, _loop
-    before, _tracing, _loop = (_tracing, _loop), tracing, None
-    try:
-        yield tracing
-    finally:
-        _tracing, _loop = before
+
+    def __init__(self, tracing: Tracing | None = None) -> None:
+        self._tracing = tracing
+        self._loop: LoopAccount | None = None
+        self._context = otel_context.set_value(_SPANS, self, Context())
+
+    def start(
+        self,
+        name: str,
+        kind: int,
+        parent: Parent | None,
+        attributes: Attributes = None,
+        shared: SharedAttributes = (),
+    ) -> Span | None:
+        """Starts a span below a sampled parent, None for a request that is not traced; as `Tracing.start`.
+
+        Returns:
+            The span; None if the request is not traced, or this process records nothing.
+        """
+        if parent is None or self._tracing is None:
+            return None
+        if self._loop is None:  # not before: a run without traces has no account of its loops
+            self._loop = LoopAccount()
+        return self._tracing.start(name, kind, parent, attributes, shared)
+
+    def note(
+        self,
+        name: str,
+        kind: int,
+        parent: Parent,
+        start: int,
+        attributes: SharedAttributes = (),
+        error: BaseException | None = None,
+        link: SpanContext | None = None,
+    ) -> None:
+        """Records a span that ends now and has no children, if this process records any: `Tracing.note`."""
+        if self._tracing is not None:
+            self._tracing.note(name, kind, parent, start, attributes, error, link)
+
+    def note_busy(self, span: Span | None = None) -> None:
+        """Notes how long the event loop had been busy, if that is long enough to have delayed other work.
+
+        Called when a request comes in, when it is answered and before each call that it makes, whether it is traced or
+        not: the loop's account needs these, from the first traced request of the process on.
+
+        Args:
+            span: The SERVER span that begins, or the CLIENT span whose answer has been read.
+        """
+        if self._loop is None:
+            return
+        busy = self._loop.busy()
+        if span is not None and busy is not None:
+            span.set_attribute(BUSY, busy[0] / 1_000_000)
+            span.set_attribute(RESTED, busy[1] / 1_000_000)
+
+    def enter(self, span: Span) -> Token[Context]:
+        """Makes a span the current one, whose children this records; returns what detaches it."""
+        return otel_context.attach(trace.set_span_in_context(span, self._context))
+
+    @contextmanager
+    def below(self, parent: SpanContext) -> Iterator[None]:
+        """Has the spans of everything inside go below a span of another process."""
+        token = otel_context.attach(trace.set_span_in_context(NonRecordingSpan(parent), self._context))
+        try:
+            yield
+        finally:
+            otel_context.detach(token)
 
 
 def sampled_parent() -> Parent | None:
@@ -64,24 +126,15 @@ def sampled_traceparent() -> str | None:
     return traceparent(parent if isinstance(parent, SpanContext) else parent.get_span_context())
 
 
-def begin(
-    name: str,
-    kind: int,
-    parent: Parent | None,
-    attributes: Attributes = None,
-    shared: SharedAttributes = (),
-) -> Span | None:
-    """Starts a span below a sampled parent, None for a request that is not traced; arguments as for `Tracing.start`.
+def begin(name: str, kind: int, attributes: Attributes = None, shared: SharedAttributes = ()) -> Span | None:
+    """Starts a child of the current span, which does not become the current one; arguments as for `Tracing.start`.
 
     Returns:
         The span; None if the request is not traced, or this process records nothing.
     """
-    global _loop
-    if parent is None or _tracing is None:
-        return None
-    if _loop is None:  # not before: a run without traces has no account of its loops
-        _loop = LoopAccount()
-    return _tracing.start(name, kind, parent, attributes, shared)
+    parent = sampled_parent()
+    spans = None if parent is None else _current_spans()
+    return None if spans is None else spans.start(name, kind, parent, attributes, shared)
 
 
 def note(
@@ -91,28 +144,11 @@ def note(
     start: int,
     attributes: SharedAttributes = (),
     error: BaseException | None = None,
-    link: SpanContext | None = None,
 ) -> None:
-    """Records a span that ends now and that nothing was below, if this process records any: `Tracing.note`."""
-    if _tracing is not None:
-        _tracing.note(name, kind, parent, start, attributes, error, link)
-
-
-def note_busy(span: Span | None = None) -> None:
-    """Notes how long the event loop had been busy, if that is long enough to have kept somebody waiting.
-
-    Called when a request comes in, when it is answered and before each call that it makes, whether it is traced or not:
-    the loop's account needs these, from the first traced request of the process on.
-
-    Args:
-        span: The SERVER span that begins, or the CLIENT span whose answer has been read.
-    """
-    if _loop is None:
-        return
-    busy = _loop.busy()
-    if span is not None and busy is not None:
-        span.set_attribute(BUSY, busy[0] / 1_000_000)
-        span.set_attribute(RESTED, busy[1] / 1_000_000)
+    """Records a child of the current span that ends now, if this process records any: `Tracing.note`."""
+    spans = _current_spans()
+    if spans is not None:
+        spans.note(name, kind, parent, start, attributes, error)
 
 
 def child_span(
@@ -125,10 +161,7 @@ def child_span(
         kind: INTERNAL, or CLIENT for a call of something outside this process.
         attributes: Never personal or payment data.
     """
-    parent = sampled_parent()
-    if parent is None:
-        return UNTRACED
-    span = begin(name, kind.value, parent, attributes)
+    span = begin(name, kind.value, attributes)
     return UNTRACED if span is None else Current(span)
 
 
@@ -170,3 +203,7 @@ class Current(Ending):
     ) -> None:
         otel_context.detach(self._token)
         super().__exit__(kind, error, stack)
+
+
+def _current_spans() -> Spans | None:
+    return cast("Spans | None", otel_context.get_value(_SPANS))

@@ -13,13 +13,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from shop.errors import ShopError
-from shop.platform.access.rules import Authenticator
 from shop.platform.http.caching import NO_STORE
 from shop.platform.http.compression import SMALLEST_BYTES, accepts_gzip, gzip
+from shop.platform.incoming import Incoming
 from shop.platform.rest.answers import Answer
 from shop.platform.rest.call import Call as HttpCall
-from shop.platform.rest.problems import answer_http_error, answer_shop_error
+from shop.platform.rest.problems import answer_http_error
 from shop.platform.rest.serving import Serving
 from shop.platform.telemetry.metering import tell
 from shop.platform.thrift.encoding import JSON
@@ -33,14 +32,15 @@ def path_of(service: str) -> str:
     return f"/thrift/{service}"
 
 
-def http_app(service: str, processor: Processor, authenticator: Authenticator) -> Starlette:
+def http_app(service: str, processor: Processor, incoming: Incoming) -> Starlette:
     """Returns the application.
 
     Args:
         service: Short name of the service: "product".
         processor: Its methods.
-        authenticator: Decides who is admitted.
+        incoming: Answers requests.
     """
+    authenticator = incoming.authenticator
 
     async def answer(request: Request) -> Response:
         received = HttpCall.of(request)
@@ -61,8 +61,8 @@ def http_app(service: str, processor: Processor, authenticator: Authenticator) -
 
     return Starlette(
         routes=[Route(path_of(service), answer, methods=["POST"])],
-        middleware=[Middleware(Serving)],
-        exception_handlers={ShopError: answer_shop_error, HTTPException: answer_http_error},
+        middleware=[Middleware(Serving, incoming)],
+        exception_handlers={HTTPException: answer_http_error},
     )
 
 

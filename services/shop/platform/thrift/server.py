@@ -12,23 +12,20 @@ from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from opentelemetry import context as otel_context
-from opentelemetry import trace
 from opentelemetry.trace import Span
 
 from shop.instrument.tracing import SERVER
-from shop.platform.access.rules import Authenticator
-from shop.platform.admission import ADMISSION, PRIORITY
+from shop.platform.admission import PRIORITY
 from shop.platform.config import socket_path, split_address
 from shop.platform.deadline import DEADLINE_HEADER, caller_limit, caller_timeout_s
 from shop.platform.errors import StartError
 from shop.platform.http.body import MOST_BYTES, MOST_S
 from shop.platform.http.server import BACKLOG, KEEP_ALIVE_S
-from shop.platform.process.injected_delay import INJECTED, pause
+from shop.platform.incoming import Incoming
 from shop.platform.process.unix_socket import bind_unix, unlink
-from shop.platform.telemetry.metering import METERS, asked
+from shop.platform.telemetry.metering import begin_request
 from shop.platform.telemetry.trace_context import UNTRACED_CALLER, sampled_caller
-from shop.platform.telemetry.tracing import begin, note_busy
+from shop.platform.telemetry.tracing import Spans
 from shop.platform.thrift.encoding import COMPACT, Undecodable
 from shop.platform.thrift.processor import Call, Processor
 
@@ -45,13 +42,13 @@ class FramedServer:
 
     Args:
         processor: The service's methods.
-        authenticator: Decides who is admitted.
+        incoming: Decides who is admitted, and traces, measures, refuses and delays calls.
         from_outside: Whether all callers are clients, not other parts of the shop.
     """
 
-    def __init__(self, processor: Processor, authenticator: Authenticator, *, from_outside: bool) -> None:
+    def __init__(self, processor: Processor, incoming: Incoming, *, from_outside: bool) -> None:
         self._processor = processor
-        self._authenticator = authenticator
+        self._incoming = incoming
         self._origin = "client" if from_outside else None
         self._connections: dict[asyncio.Task[None], StreamWriter] = {}
         self._working: set[asyncio.Task[None]] = set()
@@ -105,49 +102,50 @@ class FramedServer:
         if isinstance(call, bytes):
             return call
         headers = call.headers
-        request = asked(headers.get(_TRACEPARENT))
-        span = _server_span(call) if _TRACEPARENT in headers else None
-        note_busy(span)
+        runtime = self._incoming.runtime
+        request = begin_request(headers.get(_TRACEPARENT)) if runtime.meters else None
+        span = _server_span(call, runtime.spans) if _TRACEPARENT in headers else None
+        runtime.spans.note_busy(span)
         try:
             waits = caller_timeout_s(headers[DEADLINE_HEADER]) if DEADLINE_HEADER in headers else None
             async with caller_limit(waits):
-                if ADMISSION and self._origin is not None:
-                    ADMISSION[0].admit(headers.get(PRIORITY))
-                if INJECTED:
-                    await pause()
-                return await call.work(self._authenticator, headers.get("authorization"), self._origin)
+                if runtime.admission is not None and self._origin is not None:
+                    runtime.admission.admit(headers.get(PRIORITY))
+                for delay in runtime.delays:
+                    await delay.pause()
+                return await call.work(self._incoming.authenticator, headers.get("authorization"), self._origin)
         except Exception as error:
             return call.failed(error, span)
         finally:
             if span is not None:
                 span.end()
-            note_busy()
-            if request is not None:
+            runtime.spans.note_busy()
+            if request is not None and runtime.meters is not None:
                 values = ("thrift", call.traced.name, request.error or "OK", request.error)
-                METERS[0].rpc_server.note(values, request.seconds, request.trace_id)
+                runtime.meters.rpc_server.note(values, request.seconds, request.trace_id)
 
 
-def _server_span(call: Call) -> Span | None:
+def _server_span(call: Call, spans: Spans) -> Span | None:
     """Opens the span of a call that its caller samples, now the current one; else passes the caller's decision on."""
-    caller = sampled_caller(call.headers[_TRACEPARENT], call.headers.get("tracestate", ""))
-    span = begin(call.traced.name, SERVER, caller, None, call.traced.attributes)
+    sent = call.headers[_TRACEPARENT], call.headers.get("tracestate", "")
+    span = spans.start(call.traced.name, SERVER, sampled_caller(*sent), None, call.traced.attributes)
     if span is None:
-        UNTRACED_CALLER.set(call.headers)
+        UNTRACED_CALLER.set(sent)
     else:
-        otel_context.attach(trace.set_span_in_context(span))
+        spans.enter(span)
     return span
 
 
 @asynccontextmanager
 async def framed_server(
-    listen: str, processor: Processor, authenticator: Authenticator, *, from_outside: bool = False
+    listen: str, processor: Processor, incoming: Incoming, *, from_outside: bool = False
 ) -> AsyncIterator[str]:
     """Serves framed Thrift for as long as the context lasts; at its end, calls under way get `GRACE_S`.
 
     Args:
         listen: "host:port", where port 0 takes a free one, or "unix:" and the path of a socket.
         processor: The service's methods.
-        authenticator: Decides who is admitted.
+        incoming: Decides who is admitted, and traces, measures, refuses and delays calls.
         from_outside: Whether all callers are clients, not other parts of the shop.
 
     Yields:
@@ -156,7 +154,7 @@ async def framed_server(
     Raises:
         StartError: The port or the socket is in use.
     """
-    framed = FramedServer(processor, authenticator, from_outside=from_outside)
+    framed = FramedServer(processor, incoming, from_outside=from_outside)
     path = socket_path(listen)
     if path is not None:
         server, address = await asyncio.start_unix_server(framed.accept, sock=bind_unix(path)), listen

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import grpc
@@ -13,8 +12,9 @@ from google.rpc import error_details_pb2, status_pb2
 from shop.clients.connect import connect
 from shop.errors import Unavailable
 from shop.money import Money
-from shop.platform.admission import ADMISSION, PRIORITY, UNDER_WAY, Admission
+from shop.platform.admission import PRIORITY, UNDER_WAY, Admission
 from shop.platform.config import EDGE_MARK, ServiceConfig
+from shop.platform.process.runtime import Runtime
 from shop.platform.serve import servers
 from shop.product.bootstrap import protocols
 from shop.stubs import product_pb2, product_pb2_grpc
@@ -38,18 +38,16 @@ class Shelf:
     reserve_stock = confirm_reservation = release_reservation = nothing
 
 
-@pytest.fixture(autouse=True)
-def overloaded() -> Iterator[None]:
-    """This process lets in nothing new."""
+@pytest.fixture
+def overloaded() -> Runtime:
+    """Of a process that lets in nothing new."""
     limit = Admission()
     limit.new.value = 0.0
-    ADMISSION.append(limit)
-    yield
-    ADMISSION.remove(limit)
+    return Runtime(admission=limit)
 
 
-async def test_over_rest(served: Any) -> None:
-    async with served("product", "rest", Shelf()) as address, httpx.AsyncClient(base_url=address) as client:
+async def test_over_rest(served: Any, overloaded: Runtime) -> None:
+    async with served("product", "rest", Shelf(), overloaded) as address, httpx.AsyncClient(base_url=address) as client:
         refused = await client.get("/v1/products/1", headers=OUTSIDE)
         assert refused.status_code == 503
         assert refused.headers["retry-after"] == "1"
@@ -58,8 +56,11 @@ async def test_over_rest(served: Any) -> None:
             assert (await client.get("/v1/products/1", headers=headers)).status_code == 200
 
 
-async def test_over_grpc(served: Any) -> None:
-    async with served("product", "grpc", Shelf()) as address, grpc.aio.insecure_channel(address[7:]) as channel:
+async def test_over_grpc(served: Any, overloaded: Runtime) -> None:
+    async with (
+        served("product", "grpc", Shelf(), overloaded) as address,
+        grpc.aio.insecure_channel(address[7:]) as channel,
+    ):
         get = product_pb2_grpc.ProductServiceStub(channel).GetProduct
         request = product_pb2.GetProductRequest(id=1)
         with pytest.raises(grpc.aio.AioRpcError) as refused:
@@ -74,10 +75,10 @@ async def test_over_grpc(served: Any) -> None:
 
 
 @pytest.mark.parametrize(("entrance", "is_refused"), [("thrift", False), ("thrift_entrance", True)])
-async def test_over_thrift(entrance: str, is_refused: bool) -> None:
+async def test_over_thrift(entrance: str, is_refused: bool, overloaded: Runtime) -> None:
     config = ServiceConfig(component="product", **{f"listen_{entrance}": "127.0.0.1:0"})
     async with (
-        servers(config, protocols(Shelf())) as addresses,
+        servers(config, protocols(Shelf()), overloaded) as addresses,
         connect({"product": f"thrift://{addresses[entrance]}"}, "test") as clients,
     ):
         if is_refused:

@@ -18,6 +18,7 @@ from shop.platform.deadline import deadline, remaining
 from shop.platform.errors import ERROR_TABLE
 from shop.platform.grpc.server import grpc_server
 from shop.platform.http.server import http_server
+from shop.platform.incoming import Incoming
 from shop.platform.thrift.over_http import http_app
 from shop.platform.thrift.server import framed_server
 from shop.product import graphql, grpc, rest, thrift
@@ -47,15 +48,15 @@ class Puppet:
 @asynccontextmanager
 async def serving(scheme: str, act: Act, listen: str = "127.0.0.1:0") -> AsyncIterator[str]:
     puppet: Any = Puppet(act)
-    authenticator = Authenticator(NoVerifier(), trusts_inside=True)
+    incoming = Incoming(Authenticator(NoVerifier(), trusts_inside=True))
     if scheme == "grpc":
-        server = grpc_server(listen, lambda server: grpc.register(server, puppet), authenticator)
+        server = grpc_server(listen, lambda server: grpc.register(server, puppet), incoming)
     elif scheme == "thrift":
-        server = framed_server(listen, thrift.processor(puppet), authenticator)
+        server = framed_server(listen, thrift.processor(puppet), incoming)
     elif scheme == "thrift-json":
-        server = http_server(http_app("product", thrift.processor(puppet), authenticator), listen)
+        server = http_server(http_app("product", thrift.processor(puppet), incoming), listen)
     else:
-        app = (rest if scheme == "http" else graphql).build_app(puppet, authenticator)
+        app = (rest if scheme == "http" else graphql).build_app(puppet, incoming)
         server = http_server(app, listen)
     async with server as address:
         yield address

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
@@ -16,9 +16,13 @@ from shop.clients.connect import connect
 from shop.clients.ports import Clients
 from shop.errors import Internal, InvalidArgument, NotFound, ShopError, Unavailable
 from shop.money import Money
+from shop.notification import graphql as notification_graphql
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.http.server import http_server
+from shop.platform.incoming import Incoming
+from shop.platform.process.runtime import BARE, Runtime
 from shop.product import graphql as product_graphql
+from shop.values.notification import Update
 from shop.values.product import Product, ProductRow, StockLine
 
 pytestmark = pytest.mark.integration
@@ -78,17 +82,19 @@ class Wire:
 
 
 @asynccontextmanager
-async def serving(puppet: Puppet, listen: str = "127.0.0.1:0") -> AsyncIterator[tuple[Wire, str]]:
-    authenticator = Authenticator(NoVerifier(), trusts_inside=True)
-    wire = Wire(product_graphql.build_app(puppet, authenticator))  # type: ignore[arg-type]
+async def serving(
+    puppet: Puppet, listen: str = "127.0.0.1:0", runtime: Runtime = BARE
+) -> AsyncIterator[tuple[Wire, str]]:
+    incoming = Incoming(Authenticator(NoVerifier(), trusts_inside=True), runtime)
+    wire = Wire(product_graphql.build_app(puppet, incoming))  # type: ignore[arg-type]
     async with http_server(wire, listen) as address:
         yield wire, address
 
 
 @asynccontextmanager
-async def connected(puppet: Puppet) -> AsyncIterator[tuple[Wire, Clients]]:
+async def connected(puppet: Puppet, runtime: Runtime = BARE) -> AsyncIterator[tuple[Wire, Clients]]:
     async with (
-        serving(puppet) as (wire, address),
+        serving(puppet, runtime=runtime) as (wire, address),
         connect({"product": f"graphql://{address}"}, "test") as clients,
     ):
         yield wire, clients
@@ -199,8 +205,8 @@ BAD_NUMBERS = [
 @pytest.mark.parametrize(("body", "code"), BAD_NUMBERS)
 async def test_bad_numbers_are_the_callers_fault(body: bytes, code: str) -> None:
     puppet = Puppet()
-    authenticator = Authenticator(NoVerifier(), trusts_inside=True)
-    app = product_graphql.build_app(puppet, authenticator)  # type: ignore[arg-type]
+    incoming = Incoming(Authenticator(NoVerifier(), trusts_inside=True))
+    app = product_graphql.build_app(puppet, incoming)  # type: ignore[arg-type]
     async with http_server(app, "127.0.0.1:0") as address, httpx.AsyncClient() as http:
         headers = {"content-type": "application/json"}
         response = await http.post(f"http://{address}/graphql", content=body, headers=headers)
@@ -211,8 +217,8 @@ async def test_bad_numbers_are_the_callers_fault(body: bytes, code: str) -> None
 
 
 async def test_a_body_that_does_not_come_is_given_up_and_its_connection_closed() -> None:
-    authenticator = Authenticator(NoVerifier(), trusts_inside=True)
-    app = product_graphql.build_app(Puppet(), authenticator)  # type: ignore[arg-type]
+    incoming = Incoming(Authenticator(NoVerifier(), trusts_inside=True))
+    app = product_graphql.build_app(Puppet(), incoming)  # type: ignore[arg-type]
     async with http_server(app, "127.0.0.1:0") as address:
         host, _, port = address.partition(":")
         reader, writer = await asyncio.open_connection(host, int(port))
@@ -232,9 +238,43 @@ async def test_an_error_shows_in_the_servers_span(traces: Any) -> None:
     async def fail() -> Product:
         raise NotFound("there is none")
 
-    async with connected(Puppet(fail)) as (_, clients):
+    async with connected(Puppet(fail), traces.runtime) as (_, clients):
         with traces.journey() as root, pytest.raises(NotFound):
             await clients.product.get_product(1)
         await asyncio.sleep(0.05)
     servers = [span for span in traces.of(root) if span.kind is SpanKind.SERVER]
     assert [span.attributes["error.type"] for span in servers] == ["PERSISTED_QUERY_NOT_FOUND", "NOT_FOUND"]
+
+
+class Newsroom:
+    """A notification service whose stream says that it is open, and lasts until it is closed."""
+
+    async def watch_notifications(self, user_id: int, after: int | None) -> AsyncGenerator[Update]:
+        assert (user_id, after) == (1, None)
+        yield Update(None, 7)
+        await asyncio.Event().wait()
+
+
+async def test_a_stream_is_two_hops_as_any_call_is(traces: Any) -> None:
+    app = notification_graphql.build_app(
+        Newsroom(),  # type: ignore[arg-type]
+        Incoming(Authenticator(NoVerifier(), trusts_inside=True), traces.runtime),
+    )
+    async with (
+        http_server(app, "127.0.0.1:0") as address,
+        connect({"notification": f"graphql://{address}"}, "test") as clients,
+    ):
+        with traces.journey() as root:
+            async with aclosing(clients.notification.watch_notifications(1)) as updates:
+                assert (await anext(updates)).position == 7
+                ended = {span.kind for span in traces.of(root)}
+                assert not ended & {SpanKind.CLIENT, SpanKind.SERVER}, "they last as long as the stream"
+        await asyncio.sleep(0.1)
+    caller, callee = (span for span in traces.of(root) if span.kind is not SpanKind.INTERNAL)
+    assert [(span.name, span.kind) for span in (caller, callee)] == [
+        ("WatchNotifications", SpanKind.CLIENT),
+        ("POST /graphql/stream", SpanKind.SERVER),
+    ]
+    assert callee.parent.span_id == caller.context.span_id
+    assert callee.attributes["graphql.operation.name"] == caller.attributes["graphql.operation.name"]
+    assert "error.type" not in {**caller.attributes, **callee.attributes}, "its reader has left, and nothing failed"

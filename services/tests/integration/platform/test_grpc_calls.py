@@ -27,6 +27,7 @@ from shop.platform.errors import ERROR_TABLE, StartError
 from shop.platform.grpc.errors import restore
 from shop.platform.grpc.reflection import VERSIONS
 from shop.platform.grpc.server import grpc_server
+from shop.platform.incoming import Incoming
 from shop.stubs import product_pb2 as pb
 from shop.stubs import product_pb2_grpc
 
@@ -64,8 +65,8 @@ async def serving(puppet: Puppet, listen: str = "127.0.0.1:0") -> AsyncIterator[
         product_pb2_grpc.add_ProductServiceServicer_to_server(puppet, server)
         return [SERVICE]
 
-    inside = Authenticator(NoVerifier(), trusts_inside=True)
-    async with grpc_server(listen, add, inside, described=("order",)) as address:
+    incoming = Incoming(Authenticator(NoVerifier(), trusts_inside=True))
+    async with grpc_server(listen, add, incoming, described=("order",)) as address:
         yield address
 
 

@@ -7,7 +7,9 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from typing import Any
 
 import grpc
@@ -21,7 +23,8 @@ from shop.errors import NotFound
 from shop.instrument.loop import BUSY
 from shop.money import Money
 from shop.platform.config import split_address
-from shop.platform.process.injected_delay import ASKED_ATTRIBUTE, TOOK_ATTRIBUTE, injected_delay, injected_hold
+from shop.platform.process.injected_delay import ASKED_ATTRIBUTE, TOOK_ATTRIBUTE, InjectedDelay, InjectedHold
+from shop.platform.process.runtime import BARE, Runtime
 from shop.stubs import product_pb2, product_pb2_grpc
 from shop.values.product import Product, ProductRow
 
@@ -63,10 +66,20 @@ async def ended() -> None:
     await asyncio.sleep(0.05)
 
 
+@contextmanager
+def delayed(runtime: Runtime, delay_us: int = DELAY_US) -> Iterator[Runtime]:
+    """A runtime that delays every request."""
+    with closing(InjectedDelay(delay_us)) as delay:
+        yield replace(runtime, delays=(delay,))
+
+
 async def test_every_call_is_delayed_once_before_its_work(protocol: str, served: Any, traces: Any) -> None:
     puppet = Puppet()
-    with injected_delay(DELAY_US):
-        async with served("product", protocol, puppet) as address, connect({"product": address}, "test") as clients:
+    with delayed(traces.runtime) as late:
+        async with (
+            served("product", protocol, puppet, late) as address,
+            connect({"product": address}, "test") as clients,
+        ):
             with traces.journey() as root:
                 called_ns = time.monotonic_ns()
                 await clients.product.get_product(1)
@@ -88,25 +101,28 @@ async def test_every_call_is_delayed_once_before_its_work(protocol: str, served:
 
 async def test_who_comes_while_the_loop_is_held_notes_it(protocol: str, served: Any, traces: Any) -> None:
     held_us = 12_000
-    async with served("product", protocol, Puppet()) as address, connect({"product": address}, "test") as clients:
+    holding = replace(traces.runtime, delays=(InjectedHold(held_us, every=2),))
+    async with (
+        served("product", protocol, Puppet(), holding) as address,
+        connect({"product": address}, "test", runtime=traces.runtime) as clients,
+    ):
         await clients.product.get_product(1)
-        with injected_hold(held_us, every=2):
 
-            async def call() -> Any:
-                with traces.journey() as root:
-                    await clients.product.get_product(1)
-                return root
+        async def call() -> Any:
+            with traces.journey() as root:
+                await clients.product.get_product(1)
+            return root
 
-            for _ in range(100):
-                began_ns, used_ns = time.monotonic_ns(), time.thread_time_ns()
-                # Of two that come together one holds the loop, and the other waits in front of it or is through.
-                roots = await asyncio.gather(*(call() for _ in range(4)))
-                lost_ns = time.monotonic_ns() - began_ns - (time.thread_time_ns() - used_ns)
-                # Who is held while others have the core may as well have rested.
-                if lost_ns < held_us * 1_000 / 3:
-                    break
-            else:
-                pytest.skip("others had the core in each of 100 rounds")
+        for _ in range(100):
+            began_ns, used_ns = time.monotonic_ns(), time.thread_time_ns()
+            # Of two that come together one holds the loop, and the other waits in front of it or is through.
+            roots = await asyncio.gather(*(call() for _ in range(4)))
+            lost_ns = time.monotonic_ns() - began_ns - (time.thread_time_ns() - used_ns)
+            # Who is held while others have the core may as well have rested.
+            if lost_ns < held_us * 1_000 / 3:
+                break
+        else:
+            pytest.skip("others had the core in each of 100 rounds")
         await ended()
     spans = [span for root in roots for span in traces.of(root)]
     held = [span for span in spans if TOOK_ATTRIBUTE in span.attributes]
@@ -118,8 +134,11 @@ async def test_who_comes_while_the_loop_is_held_notes_it(protocol: str, served: 
 
 async def test_calls_that_are_not_traced_are_delayed_too(protocol: str, served: Any, traces: Any) -> None:
     puppet = Puppet()
-    with injected_delay(DELAY_US):
-        async with served("product", protocol, puppet) as address, connect({"product": address}, "test") as clients:
+    with delayed(traces.runtime) as late:
+        async with (
+            served("product", protocol, puppet, late) as address,
+            connect({"product": address}, "test") as clients,
+        ):
             for sampled in (False, None):
                 called_ns = time.monotonic_ns()
                 if sampled is None:
@@ -133,8 +152,11 @@ async def test_calls_that_are_not_traced_are_delayed_too(protocol: str, served: 
 
 async def test_a_stream_is_delayed_once(served: Any, traces: Any) -> None:
     puppet = Puppet()
-    with injected_delay(DELAY_US):
-        async with served("product", "grpc", puppet) as address, connect({"product": address}, "test") as clients:
+    with delayed(traces.runtime) as late:
+        async with (
+            served("product", "grpc", puppet, late) as address,
+            connect({"product": address}, "test") as clients,
+        ):
             with traces.journey() as root:
                 called_ns = time.monotonic_ns()
                 rows = [row async for row in clients.product.stream_product_rows(limit=50)]
@@ -147,8 +169,11 @@ async def test_a_stream_is_delayed_once(served: Any, traces: Any) -> None:
 
 async def test_health_does_not_wait(protocol: str, served: Any) -> None:
     """While a call is held for a second, health checks one after the other are answered."""
-    with injected_delay(1_000_000):
-        async with served("product", protocol, Puppet()) as address, connect({"product": address}, "test") as clients:
+    with delayed(BARE, 1_000_000) as late:
+        async with (
+            served("product", protocol, Puppet(), late) as address,
+            connect({"product": address}, "test") as clients,
+        ):
             held = asyncio.create_task(clients.product.get_product(1))
             for _ in range(3):
                 await health(protocol, address.partition("://")[2])

@@ -21,6 +21,7 @@ from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.config import split_address
 from shop.platform.http.body import MOST_BYTES
 from shop.platform.http.server import http_server
+from shop.platform.incoming import Incoming
 from shop.platform.thrift.encoding import CALL, COMPACT, EXCEPTION, JSON, encoded, opened
 from shop.platform.thrift.over_http import http_app, path_of
 from shop.platform.thrift.server import framed_server
@@ -40,7 +41,7 @@ Send = Callable[[bytes], Awaitable[bytes | None]]
 
 @asynccontextmanager
 async def framed() -> AsyncIterator[tuple[str, Send]]:
-    async with framed_server("127.0.0.1:0", processor(), authenticator()) as address:
+    async with framed_server("127.0.0.1:0", processor(), incoming()) as address:
 
         async def send(message: bytes, length: int | None = None) -> bytes | None:
             reader, writer = await asyncio.open_connection(*split_address(address))
@@ -59,7 +60,7 @@ async def framed() -> AsyncIterator[tuple[str, Send]]:
 
 @asynccontextmanager
 async def posted() -> AsyncIterator[tuple[str, Send]]:
-    app = http_app("product", processor(), authenticator())
+    app = http_app("product", processor(), incoming())
     async with http_server(app, "127.0.0.1:0") as address, aiohttp.ClientSession() as session:
 
         async def send(message: bytes) -> bytes | None:
@@ -75,8 +76,8 @@ def processor() -> Any:
     return thrift.processor(ProductService(MemoryShop.demo().products))
 
 
-def authenticator() -> Authenticator:
-    return Authenticator(NoVerifier(), trusts_inside=True)
+def incoming() -> Incoming:
+    return Incoming(Authenticator(NoVerifier(), trusts_inside=True))
 
 
 @pytest.mark.parametrize(
@@ -117,7 +118,7 @@ async def test_frames_that_are_too_long_or_break_off_are_not_answered() -> None:
 async def test_whoever_comes_by_the_entrance_is_outside() -> None:
     lines = [StockLine(1, 1)]
     for from_outside in (True, False):
-        server = framed_server("127.0.0.1:0", processor(), authenticator(), from_outside=from_outside)
+        server = framed_server("127.0.0.1:0", processor(), incoming(), from_outside=from_outside)
         async with server as address, connect({"product": f"thrift://{address}"}, "test") as clients:
             if from_outside:
                 with pytest.raises(PermissionDenied):

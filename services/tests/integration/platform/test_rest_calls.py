@@ -17,6 +17,8 @@ from shop.money import Money
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.deadline import DEADLINE_HEADER
 from shop.platform.http.server import http_server
+from shop.platform.incoming import Incoming
+from shop.platform.process.runtime import BARE, Runtime
 from shop.product.rest import build_app
 from shop.values.product import Product
 
@@ -40,8 +42,8 @@ class Puppet:
 
 
 @asynccontextmanager
-async def connected(act: Callable[[], Awaitable[Product]]) -> AsyncIterator[Clients]:
-    app = build_app(Puppet(act), Authenticator(NoVerifier(), trusts_inside=True))  # type: ignore[arg-type]
+async def connected(act: Callable[[], Awaitable[Product]], runtime: Runtime = BARE) -> AsyncIterator[Clients]:
+    app = build_app(Puppet(act), Incoming(Authenticator(NoVerifier(), trusts_inside=True), runtime))  # type: ignore[arg-type]
     async with http_server(app, "127.0.0.1:0") as address, calling(address) as clients:
         yield clients
 
@@ -81,7 +83,7 @@ async def test_late_answer_is_the_service_s_own() -> None:
         await asyncio.sleep(30)
         return TEA
 
-    app = build_app(Puppet(act), Authenticator(NoVerifier(), trusts_inside=True))  # type: ignore[arg-type]
+    app = build_app(Puppet(act), Incoming(Authenticator(NoVerifier(), trusts_inside=True)))  # type: ignore[arg-type]
     async with http_server(app, "127.0.0.1:0") as address, httpx.AsyncClient(trust_env=False) as client:
         answer = await client.get(f"http://{address}/v1/products/1", headers={DEADLINE_HEADER: "300"}, timeout=20)
     assert answer.status_code == 504
@@ -129,7 +131,7 @@ async def test_one_connection_serves_calls_one_after_the_other() -> None:
     async def act() -> Product:
         return TEA
 
-    app = build_app(Puppet(act), Authenticator(NoVerifier(), trusts_inside=True))  # type: ignore[arg-type]
+    app = build_app(Puppet(act), Incoming(Authenticator(NoVerifier(), trusts_inside=True)))  # type: ignore[arg-type]
     ports: set[int] = set()
 
     async def noting(scope: Any, receive: Any, send: Any) -> None:

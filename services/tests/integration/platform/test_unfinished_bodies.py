@@ -29,6 +29,7 @@ from shop.platform.access.jwt import TokenVerifier
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.config import ServiceConfig
 from shop.platform.http.server import http_server
+from shop.platform.incoming import Incoming
 from shop.platform.serve import servers
 from shop.stubs import user_pb2, user_pb2_grpc
 from shop.user import bootstrap as user_bootstrap
@@ -84,12 +85,12 @@ async def behind(component: str, listen: str, user_url: str, keys: Any) -> Async
     """Serves what the edge leads to."""
     match component:
         case "graphql-gateway":
-            authenticator = Authenticator(TokenVerifier(keys.public_pem))
-            async with http_server(graphql_gateway(MemoryShop.demo().clients, authenticator), listen):
+            incoming = Incoming(Authenticator(TokenVerifier(keys.public_pem)))
+            async with http_server(graphql_gateway(MemoryShop.demo().clients, incoming), listen):
                 yield
         case "rest-gateway":
-            authenticator = Authenticator(NoVerifier(), trusts_inside=False)
-            async with http_server(rest_gateway(MemoryShop.demo().clients, authenticator), listen):
+            incoming = Incoming(Authenticator(NoVerifier(), trusts_inside=False))
+            async with http_server(rest_gateway(MemoryShop.demo().clients, incoming), listen):
                 yield
         case _:
             config = ServiceConfig(

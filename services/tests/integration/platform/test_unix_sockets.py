@@ -23,6 +23,7 @@ from shop.platform.config import ServiceConfig
 from shop.platform.deadline import deadline
 from shop.platform.errors import StartError
 from shop.platform.http.server import http_server
+from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.serve import servers
 from shop.product import bootstrap as product_bootstrap
 from shop.values.product import Product
@@ -69,9 +70,9 @@ def is_socket(path: str) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def serving(protocol: str, path: str) -> AsyncIterator[str]:
+async def serving(protocol: str, path: str, runtime: Runtime = BARE) -> AsyncIterator[str]:
     config = ServiceConfig(component="product", **{f"listen_{protocol}": f"unix:{path}"})
-    async with servers(config, product_bootstrap.protocols(Pots())) as addresses:
+    async with servers(config, product_bootstrap.protocols(Pots()), runtime) as addresses:
         yield addresses[protocol]
 
 
@@ -91,7 +92,7 @@ async def test_calls_go_to_the_socket_and_errors_come_back(protocol: str, path: 
 
 
 async def test_spans_name_the_authority(protocol: str, path: str, traces: Any) -> None:
-    async with serving(protocol, path), calling(protocol, path) as clients:
+    async with serving(protocol, path, traces.runtime), calling(protocol, path) as clients:
         await clients.product.get_product(1)  # the first of a GraphQL operation is sent twice
         with traces.journey() as root:
             await clients.product.get_product(1)

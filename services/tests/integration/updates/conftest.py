@@ -24,6 +24,7 @@ from shop.platform.access.streams import Streams
 from shop.platform.config import ServiceConfig
 from shop.platform.database.pool import connect_database
 from shop.platform.process.beside import beside
+from shop.platform.process.runtime import Runtime
 from shop.platform.serve import servers
 from shop.product import bootstrap as product_bootstrap
 from shop.user import bootstrap as user_bootstrap
@@ -86,7 +87,12 @@ class Shop:
 
 @pytest.fixture(scope="module")
 async def shop(
-    shared_trial: Any, keys: Any, relayed: bool, told_over: str, free_addresses: Callable[[], str]
+    shared_trial: Any,
+    keys: Any,
+    relayed: bool,
+    told_over: str,
+    free_addresses: Callable[[], str],
+    runtime: Runtime,
 ) -> AsyncIterator[Shop]:
     """The shop, which the tests of a module share."""
     async with AsyncExitStack() as stack:
@@ -106,9 +112,9 @@ async def shop(
                 jwt_public_key_file=str(keys.public_file),
                 peers=dict(peers),
             )
-            started = await stack.enter_async_context(bootstrap.bootstrap(config))
+            started = await stack.enter_async_context(bootstrap.bootstrap(config, runtime))
             service = getattr(started, "service", started)
-            addresses = await stack.enter_async_context(servers(config, bootstrap.protocols(service)))
+            addresses = await stack.enter_async_context(servers(config, bootstrap.protocols(service), runtime))
             peers[name] = f"grpc://{addresses['grpc']}"
             if name == "notification":
                 at.update(addresses)

@@ -10,11 +10,13 @@ import orjson
 import pytest
 import strawberry
 
+from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.graphql import departure
 from shop.platform.graphql.endpoint import Endpoint
 from shop.platform.graphql.execution import FIELDS_A_TURN
 from shop.platform.graphql.field import field
 from shop.platform.graphql.schema import RequestContext, Schema
+from shop.platform.incoming import Incoming
 
 WIDTH = 30
 ALL = WIDTH + WIDTH**2 + WIDTH**3
@@ -65,7 +67,7 @@ class Mutation:
         return [Thing()] * WIDTH
 
 
-ENDPOINT = Endpoint(Schema(Query, Mutation), lambda _: RequestContext())
+ENDPOINT = Endpoint(Schema(Query, Mutation), lambda _: RequestContext(), Incoming(Authenticator(NoVerifier())))
 
 
 async def ask(query: str, *, leaves: bool = False, **headers: str) -> dict[str, Any]:

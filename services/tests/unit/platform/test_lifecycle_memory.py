@@ -9,6 +9,7 @@ import pytest
 
 from shop.platform.config import ServiceConfig
 from shop.platform.process.lifecycle import YOUNG_OBJECTS, launch
+from shop.platform.process.runtime import Runtime
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def collector() -> Iterator[None]:
 def test_a_process_collects_cyclic_garbage_seldom_and_leaves_out_what_it_imported() -> None:
     seen = []
 
-    async def serve(_config: ServiceConfig) -> None:
+    async def serve(_config: ServiceConfig, _runtime: Runtime) -> None:
         seen.append((gc.get_threshold()[0], gc.get_freeze_count() > 0))
 
     assert launch(serve, {"SHOP_COMPONENT": "product"}) == 0

@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from starlette.types import ASGIApp, Receive, Scope, Send
+
 from shop.platform.graphql.endpoint import ROUTE, respond
-from shop.platform.graphql.tracing import App, Receive, Scope, Send
 from shop.platform.http.caching import GRAPHIQL, NO_STORE
 
 FETCHED = ("graphiql.css", "graphiql.js", "react.js", "react-dom.js")
@@ -35,7 +36,7 @@ class GraphiQL:
         query: What the page opens with.
     """
 
-    def __init__(self, app: App, folder: str | None, query: str = "{ __typename }") -> None:
+    def __init__(self, app: ASGIApp, folder: str | None, query: str = "{ __typename }") -> None:
         self._app = app
         self._start = f"const query = {json.dumps(query)};\n".encode() + (_OWN / "start.js").read_bytes()
         self._fetched = {name: Path(folder, name) for name in FETCHED} if folder else {}

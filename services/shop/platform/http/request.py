@@ -1,0 +1,93 @@
+"""A request over HTTP as `shop.platform.incoming` takes it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING
+
+from opentelemetry.trace import Span, StatusCode
+from starlette.types import Message, Receive, Scope, Send
+
+from shop.instrument.tracing import Attributes, SharedAttributes
+from shop.platform.deadline import DEFAULT_S
+from shop.platform.incoming import Header, Request
+from shop.platform.telemetry.metering import Asked
+from shop.platform.telemetry.tracing import LONGEST_VALUE
+
+if TYPE_CHECKING:
+    from shop.instrument.meters import Meters
+
+_NAMES = ("http.request.method", "url.scheme", "network.protocol.version")
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
+class HttpRequest(Request[None]):
+    """One request.
+
+    Args:
+        scope: Its ASGI scope.
+        receive: Receives its body.
+        send: Sends its answer.
+        headers: Its headers, by their names in lower case.
+
+    Attributes:
+        status: Status of its answer; 0 before that begins.
+    """
+
+    __slots__ = ("_send", "headers", "method", "receive", "scope", "status")
+
+    patience_s = DEFAULT_S
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send, headers: dict[bytes, bytes]) -> None:
+        self.scope = scope
+        self.receive = receive
+        self._send = send
+        self.headers = headers
+        self.method: str = scope["method"]
+        self.status = 0
+
+    @property
+    @abstractmethod
+    def route(self) -> str:
+        """The template of the route that answers it; empty if there is none."""
+
+    @property
+    def is_answered(self) -> bool:  # type: ignore[override]
+        return self.status != 0
+
+    # Not a coroutine function: it would make one for each message.
+    def send(self, message: Message) -> Awaitable[None]:
+        """Sends a message of the answer."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+        return self._send(message)
+
+    def header(self, name: Header) -> str | None:
+        value = self.headers.get(name.raw)
+        return None if value is None else str(value, "latin-1")
+
+    def describe_span(self) -> tuple[str, Attributes, SharedAttributes]:
+        scope = self.scope
+        method: str = scope["method"]
+        # The client's scheme, where an edge says it.
+        scheme = "https" if self.headers.get(b"x-forwarded-proto") == b"https" else scope["scheme"]
+        return method, {"url.path": scope["path"][:LONGEST_VALUE]}, (*_NAMES, method, scheme, scope["http_version"])
+
+    def end_span(self, span: Span, error: BaseException | None) -> None:  # noqa: ARG002 - the answer says what failed
+        if route := self.route:
+            span.update_name(f"{self.scope['method']} {route}")
+            span.set_attribute("http.route", route)
+        # A client that goes away before its answer comes is no error of this side.
+        if self.status:
+            span.set_attribute("http.response.status_code", self.status)
+            if self.status >= 500:
+                span.set_status(StatusCode.ERROR)
+
+    def measure(self, meters: Meters, asked: Asked, error: BaseException | None) -> None:
+        # If an application fails, its server answers.
+        status = self.status or (500 if isinstance(error, Exception) else 0)
+        fault = asked.error or (str(status) if status >= 500 else "")
+        method = self.method if self.method in _METHODS else "_OTHER"
+        values = (method, asked.route or self.route, asked.operation, str(status or ""), fault)
+        meters.http_server.note(values, asked.seconds, asked.trace_id)

@@ -1,0 +1,239 @@
+"""What every request gets, over every protocol: one sequence, `Incoming.answer`.
+
+A server presents each request as a `Request`: how to look up a header, what its span is called, what does the work, and
+how an error ends it. The sequence is the same for all of them:
+
+- Metrics: its time begins.
+- SERVER span, if its caller samples. Otherwise the caller's trace context is kept for the calls that it makes.
+- The loop's account: how long the event loop had been busy when the request came.
+- Deadline: work beyond the time that its caller waits is cancelled.
+- Admission, of requests from outside only.
+- Injected delay, for proofs of the measurement.
+- Work. It has the authenticator admit the caller as soon as it knows the method.
+- Errors: an unknown cause goes to the log, and not to the client.
+- The span ends, and so do the loop's account and the metrics.
+
+The answer to a request may last. Its work then frees it of the deadline (`shop.platform.deadline.lift`), and its span
+and its time end with the answer. `Incoming.follow` is for answers that are written by others as they come.
+"""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from opentelemetry import context as otel_context
+from opentelemetry.trace import Span
+
+from shop.errors import Internal, ShopError
+from shop.instrument.tracing import SERVER, Attributes, SharedAttributes
+from shop.platform.access.rules import Authenticator
+from shop.platform.admission import PRIORITY
+from shop.platform.config import EDGE_MARK
+from shop.platform.deadline import DEADLINE_HEADER, caller_limit, caller_timeout_s
+from shop.platform.errors import SERVER_FAULTS
+from shop.platform.process.runtime import BARE, Runtime
+from shop.platform.telemetry.metering import Asked, begin_request
+from shop.platform.telemetry.trace_context import UNTRACED_CALLER, sampled_caller
+
+if TYPE_CHECKING:
+    from shop.instrument.meters import Meters
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+class Header(NamedTuple):
+    """The name of a header that the sequence looks at, in both of its forms."""
+
+    text: str
+    raw: bytes
+
+
+def _header(name: str) -> Header:
+    return Header(name, name.encode())
+
+
+_TRACEPARENT, _TRACESTATE = _header("traceparent"), _header("tracestate")
+_DEADLINE, _PRIORITY = _header(DEADLINE_HEADER), _header(PRIORITY)
+EDGE = _header(EDGE_MARK)
+"""Marks what comes from a client, through the edge."""
+
+
+class Request(ABC, Generic[T]):
+    """A request as the server of its protocol presents it.
+
+    Attributes:
+        patience_s: How long a caller waits that does not say so, in seconds; None for as long as any caller may.
+        is_answered: Whether an answer has begun, so that an error cannot become another one.
+    """
+
+    __slots__ = ()
+
+    patience_s: float | None = None
+    is_answered = False
+
+    @abstractmethod
+    def header(self, name: Header) -> str | None:
+        """Returns the value of a header; None if it is not there."""
+
+    @abstractmethod
+    def describe_span(self) -> tuple[str, Attributes, SharedAttributes]:
+        """Returns the name and the attributes of its SERVER span."""
+
+    @abstractmethod
+    async def work(self) -> T:
+        """Admits the caller, and does what the request asks for.
+
+        Raises:
+            ShopError: The request is refused, or fails.
+        """
+
+    @abstractmethod
+    async def refuse(self, error: ShopError) -> T:
+        """Returns the answer that an error makes."""
+
+    @abstractmethod
+    def end_span(self, span: Span, error: BaseException | None) -> None:
+        """Notes on its span how it ended; `error` is a ShopError, what ended it before its answer, or None."""
+
+    @abstractmethod
+    def measure(self, meters: Meters, asked: Asked, error: BaseException | None) -> None:
+        """Counts it; arguments as for `end_span`."""
+
+    def waits(self) -> float | None:
+        """Returns how long the caller waits, in seconds; None if it does not say."""
+        allowed = self.header(_DEADLINE)
+        return self.patience_s if allowed is None else caller_timeout_s(allowed)
+
+
+class _Passage:
+    """A request on its way through the sequence, from its first to its last step."""
+
+    __slots__ = ("_asked", "_request", "_runtime", "_span", "_token", "ended")
+
+    def __init__(self, runtime: Runtime, request: Request[T]) -> None:
+        self._runtime = runtime
+        self._request = request
+        self._span: Span | None = None
+        self.ended: BaseException | None = None
+        context = request.header(_TRACEPARENT)
+        self._asked = None if runtime.meters is None else begin_request(context)
+        if context is not None:
+            self._trace(context)
+        runtime.spans.note_busy(self._span)
+
+    def _trace(self, context: str) -> None:
+        request = self._request
+        state = request.header(_TRACESTATE) or ""
+        caller = sampled_caller(context, state)
+        if caller is not None:
+            name, attributes, shared = request.describe_span()
+            self._span = self._runtime.spans.start(name, SERVER, caller, attributes, shared)
+        if self._span is None:
+            UNTRACED_CALLER.set((context, state))
+        else:
+            self._token = self._runtime.spans.enter(self._span)
+
+    def convert(self, error: Exception) -> ShopError:
+        """Returns the error for the client; an unknown cause goes to the log only."""
+        if isinstance(error, ShopError):
+            if error.__cause__ is not None and error.code in SERVER_FAULTS:
+                log.warning("%s: %s", error.code.value, error.message, exc_info=error)
+            failure = error
+        else:
+            log.error("unexpected error", exc_info=error)
+            failure = Internal("internal error")
+        self.ended = failure
+        return failure
+
+    def end(self) -> None:
+        span, runtime, asked = self._span, self._runtime, self._asked
+        if span is not None:
+            self._request.end_span(span, self.ended)
+            span.end()
+        runtime.spans.note_busy()
+        if asked is not None and runtime.meters is not None:
+            self._request.measure(runtime.meters, asked, self.ended)
+
+    def leave(self) -> None:
+        """Makes the span the current one no more; where a request has a task, that ends it as well."""
+        if self._span is not None:
+            otel_context.detach(self._token)
+
+
+class Incoming:
+    """Answers requests.
+
+    Args:
+        authenticator: Decides who is admitted.
+        runtime: What traces, measures, refuses and delays requests.
+
+    Attributes:
+        authenticator: The argument, for the work of the requests.
+        runtime: The argument.
+    """
+
+    def __init__(self, authenticator: Authenticator, runtime: Runtime = BARE) -> None:
+        self.authenticator = authenticator
+        self.runtime = runtime
+
+    async def answer(self, request: Request[T]) -> T:
+        """Answers a request."""
+        passage = _Passage(self.runtime, request)
+        try:
+            async with caller_limit(request.waits()):
+                await self._let_in(request)
+                return await request.work()
+        except Exception as error:
+            if request.is_answered:
+                passage.ended = error
+                raise
+            return await request.refuse(passage.convert(error))
+        except BaseException as error:
+            passage.ended = error
+            raise
+        finally:
+            passage.end()
+            passage.leave()
+
+    async def follow(self, request: Request[AsyncGenerator[T]]) -> AsyncGenerator[T]:
+        """Opens an answer that lasts, and yields its parts; to be called in a task that serves nothing else."""
+        passage = _Passage(self.runtime, request)
+        try:
+            try:
+                async with caller_limit(request.waits()):
+                    await self._let_in(request)
+                    parts = await request.work()
+            except Exception as error:
+                parts = await request.refuse(passage.convert(error))
+            async with aclosing(parts):
+                async for part in parts:
+                    yield part
+        except BaseException as error:
+            passage.ended = error
+            raise
+        finally:
+            passage.end()
+
+    def admit(self, header: Callable[[Header], str | None]) -> None:
+        """Refuses a request if there are too many, and it comes from a client, through the edge, which marks it.
+
+        Args:
+            header: Looks up its headers.
+
+        Raises:
+            Unavailable: There are too many.
+        """
+        limit = self.runtime.admission
+        if limit is not None and header(EDGE) is not None:
+            limit.admit(header(_PRIORITY))
+
+    async def _let_in(self, request: Request[Any]) -> None:
+        self.admit(request.header)
+        for delay in self.runtime.delays:
+            await delay.pause()

@@ -1,0 +1,87 @@
+"""What every call of another component gets, over every protocol: one sequence, `Call`.
+
+- CLIENT span, if the request in hand is traced. It does not become the current one, as it has no children here.
+- The loop's account: when the call goes out, and when its answer has been read.
+- Headers: the trace context of the span, or of a caller that does not sample, and the time that is left.
+- The call, which the channel of its protocol makes inside of the `with` block.
+- Errors: the span says what ended the call.
+- Metrics: its time, and how it ended.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from opentelemetry.trace import Span, StatusCode
+
+from shop.instrument.tracing import CLIENT, Attributes, SharedAttributes
+from shop.platform.deadline import DEADLINE_HEADER
+from shop.platform.process.runtime import Runtime
+from shop.platform.telemetry.metering import note_since
+from shop.platform.telemetry.trace_context import trace_headers
+from shop.platform.telemetry.tracing import begin
+
+if TYPE_CHECKING:
+    from shop.instrument.meters import Meters, Timing
+
+
+class Call(ABC):
+    """A call, made inside of its `with` block.
+
+    Args:
+        runtime: What traces and measures it.
+        name: Name of its span, one of a small number of names.
+        attributes: Attributes of the span; never personal or payment data.
+        shared: Further attributes.
+
+    Attributes:
+        span: Its span; None if the request in hand is not traced.
+    """
+
+    __slots__ = ("_began", "_runtime", "span")
+
+    def __init__(
+        self, runtime: Runtime, name: str, attributes: Attributes = None, shared: SharedAttributes = ()
+    ) -> None:
+        self._runtime = runtime
+        self.span: Span | None = begin(name, CLIENT, attributes, shared)
+
+    def __enter__(self) -> Self:
+        if self._runtime.meters is not None:
+            self._began = time.perf_counter()
+        self._runtime.spans.note_busy()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, stack: TracebackType | None
+    ) -> None:
+        if self.span is not None:
+            self.end_span(self.span, error)
+            self.span.end()
+        meters = self._runtime.meters
+        if meters is not None:
+            timing, values = self.measured(meters, error)
+            note_since(timing, values, self._began)
+
+    def headers(self, limit: float | None = None) -> dict[str, str]:
+        """Returns the headers that say which trace the call belongs to, and how long its caller waits, in seconds."""
+        context = trace_headers(self.span)
+        return context if limit is None else {DEADLINE_HEADER: str(max(1, int(limit * 1000))), **context}
+
+    def read(self) -> None:
+        """Notes that the answer has been read."""
+        if self.span is not None:
+            self._runtime.spans.note_busy(self.span)
+
+    def end_span(self, span: Span, error: BaseException | None) -> None:
+        """Notes on the span what ended the call early: the class alone, as messages can hold personal data."""
+        if error is not None:
+            span.set_attribute("error.type", type(error).__qualname__)
+            span.set_status(StatusCode.ERROR)
+
+    @abstractmethod
+    def measured(self, meters: Meters, error: BaseException | None) -> tuple[Timing, tuple[str, ...]]:
+        """Returns what measures the call, and the values of its attributes."""
