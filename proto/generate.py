@@ -29,11 +29,14 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import converters
 import yaml
 from google.api import annotations_pb2
 from google.api.http_pb2 import HttpRule
 from google.protobuf import duration_pb2
+from google.protobuf.descriptor import ServiceDescriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from google.protobuf.descriptor_pool import DescriptorPool
 from google.rpc import error_details_pb2
 from grpc_tools import protoc
 
@@ -61,6 +64,20 @@ THRIFT_PYTHON = "thrift"
 """Folder of Thrift's stubs below those of Python."""
 BUILD_LIMIT_S = 600
 HEADER = '"""Generated from proto/ by `make stubs`; never edited by hand."""\n'
+LAZY = """
+import importlib
+
+{imports}
+_GRPC = {{
+{lazy}}}
+
+
+def __getattr__(name):
+    # Programs that call nothing over gRPC do not load it.
+    if name not in _GRPC:
+        raise AttributeError(f"module {{__name__!r}} has no attribute {{name!r}}")
+    return importlib.import_module(_GRPC[name])
+"""
 IMPORT = re.compile(r"\bshop\.((?:product|order|user|payment|notification|type)\.v1)")
 DESCRIPTOR = re.compile(r"AddSerializedFile|_serialized_|DESCRIPTOR\b")
 
@@ -86,10 +103,25 @@ def generate_python(into: Path) -> None:
         package.joinpath("__init__.py").write_text(HEADER)
     modules = sorted(path for path in into.rglob("*_pb2*.py"))
     names = [(".".join(path.relative_to(into).parts[:-1]), path.stem) for path in modules]
-    names = [(package, name) for package, name in names if not (package.startswith("type") and "grpc" in name)]
-    lines = [f"from shop.stubs.{package} import {name} as {name}\n" for package, name in names]
-    into.joinpath("__init__.py").write_text(HEADER + "\n" + "".join(lines))
+    lines = [f"from shop.stubs.{package} import {name} as {name}\n" for package, name in names if "grpc" not in name]
+    lazy = "".join(f'    "{name}": "shop.stubs.{package}.{name}",\n' for package, name in names if "grpc" in name)
+    text = LAZY.format(imports="".join(lines), lazy=lazy)
+    into.joinpath("__init__.py").write_text(HEADER + text)
     _thrift("py:slots", Path("shop", "stubs", THRIFT_PYTHON), into / THRIFT_PYTHON, PYTHON_STUBS / THRIFT_PYTHON)
+    in_thrift = re.findall(r"^  \w+ (\w+)\(1:", THRIFT.read_text(), re.MULTILINE)
+    converters.write(into / "converters", _services(), in_thrift, HEADER)
+
+
+def _services() -> dict[str, ServiceDescriptor]:
+    """Returns the descriptors of the contract's services by their short names."""
+    with tempfile.TemporaryDirectory() as scratch:
+        _protoc(f"--descriptor_set_out={scratch}/contract.pb", "--include_imports")
+        files = FileDescriptorSet.FromString(Path(scratch, "contract.pb").read_bytes()).file
+    pool = DescriptorPool()
+    for file in files:
+        pool.AddSerializedFile(file.SerializeToString())
+    names = {file.package.split(".")[1]: f"{file.package}.{one.name}" for file in files for one in file.service}
+    return {short: pool.FindServiceByName(name) for short, name in names.items()}
 
 
 def generate_go(into: Path) -> None:

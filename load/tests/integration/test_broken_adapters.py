@@ -17,20 +17,12 @@ from mesh.description.topology import load_topology
 
 DOCUMENT = WORKLOADS / "document.yaml"
 ONE_CENT_LESS = """
-from msgspec.structs import replace
+import shop.stubs.converters.protobuf.product as adapter
+from shop.money import Money
 
-import shop.clients.grpc.product as adapter
-
-right = adapter.product_from
-
-def wrong(message):
-    product = right(message)
-    price = replace(product.price, amount_minor=product.price.amount_minor - 1)
-    return replace(product, price=price)
-
-adapter.product_from = wrong
+adapter.decode_money = lambda message: Money(message.amount_minor - 1, message.currency)
 """
-"""Loaded by the named component before anything else: one wrong price in the gRPC adapter of the catalogue."""
+"""Loaded by the named component before anything else: a wrong price wherever the catalogue answers over gRPC."""
 FORGETS_THE_ADDRESS = """
 import msgspec
 import shop.user.postgres as adapter

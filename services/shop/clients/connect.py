@@ -9,13 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
-import grpc.aio
-
-from shop.clients.grpc.notification import GrpcNotificationClient
-from shop.clients.grpc.order import GrpcOrderClient
-from shop.clients.grpc.payment import GrpcPaymentClient
-from shop.clients.grpc.product import GrpcProductClient
-from shop.clients.grpc.user import GrpcUserClient
+from shop.clients.over_grpc import over_grpc
 from shop.clients.ports import Clients
 from shop.contract.calls import NOTIFICATION, ORDER, PAYMENT, PRODUCT, USER, Service
 from shop.platform.config import ServiceConfig
@@ -79,7 +73,7 @@ async def connect(
     async with AsyncExitStack() as stack:
         over_http: OverHttp | None = None
 
-        async def client(service: Service, over_grpc: Callable[[Peer, grpc.aio.Channel], object]) -> Any:
+        async def client(service: Service) -> Any:
             nonlocal over_http
             address = peers.get(service.name)
             if address is None:
@@ -88,7 +82,7 @@ async def connect(
             if parts.scheme == "grpc":
                 channel = grpc_channel(parts.netloc, service.full_name, service.reads, sockets.get(service.name))
                 stack.push_async_callback(channel.close, CLOSE_LIMIT_S)
-                return over_grpc(Peer(service.name, service.full_name, parts.netloc, runtime), channel)
+                return over_grpc(service, Peer(service.name, service.full_name, parts.netloc, runtime), channel)
             if parts.scheme == "thrift":
                 from shop.clients.over_thrift import framed
 
@@ -103,11 +97,11 @@ async def connect(
             raise ConfigError(f"SHOP_PEER_{service.name.upper()} is {address!r}; valid: {valid}")
 
         yield Clients(
-            product=await client(PRODUCT, GrpcProductClient),
-            user=await client(USER, GrpcUserClient),
-            order=await client(ORDER, GrpcOrderClient),
-            payment=await client(PAYMENT, GrpcPaymentClient),
-            notification=await client(NOTIFICATION, GrpcNotificationClient),
+            product=await client(PRODUCT),
+            user=await client(USER),
+            order=await client(ORDER),
+            payment=await client(PAYMENT),
+            notification=await client(NOTIFICATION),
         )
 
 

@@ -10,25 +10,24 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Generic, Protocol, TypeVar, Unpack, get_type_hints
-
-from msgspec import Struct
+from typing import Protocol, Unpack, get_type_hints
 
 from shop.money import Money
 from shop.values.notification import Event, Notification, Update
 from shop.values.order import CheckoutLine, JoinedOrderLine, Order, OrderStatus
+from shop.values.page import Page as Page
 from shop.values.payment import Payment
-from shop.values.product import Document, Product, ProductFields, ProductRow, Reservation, Review, StockLine
+from shop.values.product import (
+    Document,
+    DocumentSection,
+    Product,
+    ProductFields,
+    ProductRow,
+    Reservation,
+    Review,
+    StockLine,
+)
 from shop.values.user import Address, LoginResult, User
-
-T = TypeVar("T")
-
-
-class Page(Struct, Generic[T], frozen=True, gc=False):
-    """One page of a listing; `next_page_token` is empty after the last page."""
-
-    items: tuple[T, ...]
-    next_page_token: str
 
 
 class Catalogue(Protocol):
@@ -75,6 +74,13 @@ class ProductClient(Catalogue, Protocol):
 
     def stream_product_rows(self, *, after_product_id: int = 0, limit: int = 0) -> AsyncIterator[ProductRow]:
         """Yields up to `limit` product rows with a greater id, by ascending id."""
+
+
+class StreamedDocuments(Protocol):
+    """What only gRPC has of the catalogue."""
+
+    def stream_document(self, document_id: int) -> AsyncIterator[DocumentSection]:
+        """Yields the sections of one technical document in their order."""
 
 
 class UserClient(Protocol):

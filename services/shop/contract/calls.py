@@ -41,6 +41,7 @@ class Call:
         rest: Method and path of REST: "GET /v1/products/{product_id}"; empty if REST does not have the call.
         reads: Whether it changes nothing, so that a client may repeat it.
         streams: Whether it answers with a stream.
+        lasts: Whether its stream has no end, but lasts until either side ends it.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Call:
     rest: str
     reads: bool
     streams: bool
+    lasts: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,16 @@ def call_of(method: Callable[..., Any]) -> Call:
     return _BY_PORT[method.__name__]
 
 
+def access_of(service: str, name: str) -> Access:
+    """Returns the callers whom a call admits; unknown calls are internal.
+
+    Args:
+        service: Full name of the service.
+        name: Name of the call.
+    """
+    return _ACCESS.get((service, name), Access.INTERNAL)
+
+
 def _service(name: str, contract: ServiceDescriptor) -> Service:
     return Service(name, contract.full_name, tuple(map(_call, contract.methods)))
 
@@ -96,6 +108,8 @@ def _call(method: MethodDescriptor) -> Call:
         rest=rule.rest,
         reads=options.idempotency_level == MethodOptions.NO_SIDE_EFFECTS,
         streams=method.server_streaming,
+        # A stream that ends has chunks of rows; of the others, each message tells one thing.
+        lasts=method.server_streaming and not any(field.is_repeated for field in method.output_type.fields),
     )
 
 
@@ -107,3 +121,4 @@ NOTIFICATION = _service("notification", notification_pb2.DESCRIPTOR.services_by_
 SERVICES = (PRODUCT, USER, ORDER, PAYMENT, NOTIFICATION)
 
 _BY_PORT = {call.port: call for service in SERVICES for call in service.calls}
+_ACCESS = {(service.full_name, call.name): call.access for service in SERVICES for call in service.calls}

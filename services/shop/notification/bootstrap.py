@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from shop.clients.connect import connect
-from shop.notification.grpc import register
+from shop.contract.calls import NOTIFICATION
 from shop.notification.postgres import CHANNEL, PostgresNotifications
 from shop.notification.service import NotificationService
 from shop.notification.watching import Watchers
@@ -64,7 +64,7 @@ async def bootstrap(config: ServiceConfig, runtime: Runtime = BARE) -> AsyncIter
 
 def protocols(service: NotificationService) -> Protocols:
     """Returns what serves notifications over each protocol."""
-    return protocols_of("shop.notification", service, lambda server: register(server, service))
+    return protocols_of(NOTIFICATION, service)
 
 
 async def serve(config: ServiceConfig, runtime: Runtime) -> None:

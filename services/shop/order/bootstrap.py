@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from shop.clients.connect import connect
 from shop.clients.ports import Clients
+from shop.contract.calls import ORDER
 from shop.order.background import Background
 from shop.order.backlog import Backlog
-from shop.order.grpc import register
 from shop.order.memory import MemoryTables
 from shop.order.postgres_orders import PostgresOrders
 from shop.order.postgres_outbox import CHANNEL, SILENCE, PostgresOutbox, Telling
@@ -110,7 +110,7 @@ async def _relay(config: ServiceConfig, runtime: Runtime, clients: Clients, stac
 
 def protocols(service: OrderService, page_token_key: bytes = DEFAULT_KEY) -> Protocols:
     """Returns what serves orders over each protocol."""
-    return protocols_of("shop.order", service, lambda server: register(server, service), page_token_key)
+    return protocols_of(ORDER, service, page_token_key)
 
 
 async def serve(config: ServiceConfig, runtime: Runtime) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from shop.contract.calls import PAYMENT
 from shop.payment.bank import SimulatedBank
-from shop.payment.grpc import register
 from shop.payment.memory import MemoryPayments
 from shop.payment.postgres import PostgresPayments
 from shop.payment.service import PaymentService
@@ -32,7 +32,7 @@ async def bootstrap(config: ServiceConfig, runtime: Runtime = BARE) -> AsyncIter
 
 def protocols(service: PaymentService) -> Protocols:
     """Returns what serves payments over each protocol."""
-    return protocols_of("shop.payment", service, lambda server: register(server, service))
+    return protocols_of(PAYMENT, service)
 
 
 async def serve(config: ServiceConfig, runtime: Runtime) -> None:

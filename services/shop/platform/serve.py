@@ -8,10 +8,12 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass
 from typing import Any
 
+from shop.contract.calls import Service
+from shop.platform.access.owners import apply_owner_rules
 from shop.platform.access.rules import service_authenticator
 from shop.platform.config import ServiceConfig
 from shop.platform.errors import ConfigError
-from shop.platform.grpc.server import Register, grpc_server
+from shop.platform.grpc.server import NOTHING, Around, Register, grpc_server, register
 from shop.platform.incoming import Incoming
 from shop.platform.process.lifecycle import stop_signal
 from shop.platform.process.runtime import BARE, Runtime
@@ -39,27 +41,34 @@ class Protocols:
     thrift: Callable[[], Any]
 
 
-def protocols_of(package: str, service: Any, register: Register, *of_rest: object) -> Protocols:
-    """Returns what serves use cases by the adapters of their package, which are called like the protocols.
+def protocols_of(service: Service, use_cases: Any, *of_rest: object, around: Around = NOTHING) -> Protocols:
+    """Returns what serves use cases: over gRPC and Thrift by the table of calls, else by the adapters of their package.
 
     Args:
-        package: Package of the service.
-        service: Its use cases.
-        register: Adds the servicers to a gRPC server.
+        service: The service.
+        use_cases: Its use cases.
         of_rest: What the REST adapter gets besides the use cases and what answers requests.
+        around: What surrounds the work of some calls over gRPC.
     """
 
     def app(protocol: str, *more: object) -> BuildApp:
         def build(incoming: Incoming) -> Any:
             # Here, so that a process loads neither FastAPI nor Strawberry without need.
-            return importlib.import_module(f"{package}.{protocol}").build_app(service, incoming, *more)
+            return importlib.import_module(f"shop.{service.name}.{protocol}").build_app(use_cases, incoming, *more)
 
         return build
 
-    def thrift() -> Any:
-        return importlib.import_module(f"{package}.thrift").processor(service)
+    checked = apply_owner_rules(service, use_cases)
 
-    return Protocols(grpc=register, rest=app("rest", *of_rest), graphql=app("graphql"), thrift=thrift)
+    def thrift() -> Any:
+        from shop.platform.thrift.processor import Processor
+
+        return Processor(service, checked)
+
+    def grpc(server: Any) -> list[str]:
+        return register(server, service, checked, around)
+
+    return Protocols(grpc=grpc, rest=app("rest", *of_rest), graphql=app("graphql"), thrift=thrift)
 
 
 def listening(config: ServiceConfig) -> dict[str, str]:
@@ -140,8 +149,9 @@ def import_adapters(package: str, config: ServiceConfig) -> None:
         ConfigError: No protocol is to be served.
     """
     for protocol in listening(config):
+        if protocol in ("rest", "graphql"):
+            importlib.import_module(f"{package}.{protocol}")
         if protocol != "grpc":
-            importlib.import_module(f"{package}.{protocol.partition('_')[0]}")
             importlib.import_module("shop.platform.http.server")
         if protocol.startswith("thrift"):
             importlib.import_module("shop.platform.thrift.server")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from shop.contract.calls import PRODUCT
 from shop.platform.cache.opening import behind_cache
 from shop.platform.config import ServiceConfig
 from shop.platform.database.store import opened_store
@@ -12,7 +13,6 @@ from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.serve import Protocols, protocols_of, run_servers
 from shop.product.cached import CachedProductStore
-from shop.product.grpc import register
 from shop.product.memory import MemoryProductStore
 from shop.product.postgres import PostgresProductStore
 from shop.product.service import ProductService
@@ -38,7 +38,7 @@ async def bootstrap(config: ServiceConfig, runtime: Runtime = BARE) -> AsyncIter
 
 def protocols(service: ProductService, page_token_key: bytes = DEFAULT_KEY) -> Protocols:
     """Returns what serves the catalogue over each protocol."""
-    return protocols_of("shop.product", service, lambda server: register(server, service), page_token_key)
+    return protocols_of(PRODUCT, service, page_token_key)
 
 
 async def serve(config: ServiceConfig, runtime: Runtime) -> None:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager
 from pathlib import Path
 
+from shop.contract.calls import USER
+from shop.platform.access.guesses import count_failure
 from shop.platform.access.jwt import TokenSigner
 from shop.platform.cache.opening import behind_cache
-from shop.platform.config import ServiceConfig, required
+from shop.platform.config import EDGE_MARK, ServiceConfig, required
 from shop.platform.database.store import opened_store
 from shop.platform.errors import ConfigError
 from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.serve import Protocols, protocols_of, run_servers
 from shop.user.cached import CachedUserStore
-from shop.user.grpc import register
 from shop.user.memory import MemoryUserStore
 from shop.user.passwords import Argon2Passwords
 from shop.user.postgres import PostgresUserStore
@@ -44,13 +45,17 @@ async def bootstrap(config: ServiceConfig, runtime: Runtime = BARE) -> AsyncIter
 
 def protocols(service: UserService) -> Protocols:
     """Returns what serves the accounts over each protocol."""
-    return protocols_of("shop.user", service, lambda server: register(server, service))
+    return protocols_of(USER, service, around={"Login": _count_failure})
 
 
 async def serve(config: ServiceConfig, runtime: Runtime) -> None:
     """Serves the accounts until the process is told to stop."""
     async with bootstrap(config, runtime) as service:
         await run_servers(config, protocols(service), runtime)
+
+
+def _count_failure(metadata: Mapping[str, str]) -> AbstractContextManager[None]:
+    return count_failure(metadata.get(EDGE_MARK))
 
 
 def _signer(path: str) -> TokenSigner:

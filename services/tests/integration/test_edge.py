@@ -12,11 +12,10 @@ import pytest
 
 from shop.payment import bootstrap as payment_bootstrap
 from shop.platform.access.jwt import Principal, TokenSigner
-from shop.platform.access.rules import Access, access_of
 from shop.platform.config import ServiceConfig
 from shop.platform.serve import servers
 from shop.product import bootstrap as product_bootstrap
-from shop.stubs import money_pb2, order_pb2, payment_pb2, product_pb2, product_pb2_grpc, user_pb2, user_pb2_grpc
+from shop.stubs import money_pb2, product_pb2, product_pb2_grpc, user_pb2, user_pb2_grpc
 from shop.user import bootstrap as user_bootstrap
 
 pytestmark = pytest.mark.integration
@@ -128,31 +127,3 @@ async def test_without_a_key_no_token_is_valid(
     async with serving("user", user_bootstrap, role_url("user"), keys, verifies=False) as (rest, _):
         assert (await rest.get(NOBODY, headers=token("partner", 1))).status_code == 401
         assert (await rest.get(NOBODY)).status_code == 404
-
-
-def test_every_method_of_the_contract_says_whom_it_lets_in() -> None:
-    from shop.order.grpc import OrderServicer
-    from shop.payment.grpc import PaymentServicer
-    from shop.product.grpc import ProductServicer
-    from shop.user.grpc import UserServicer
-
-    internal = set()
-    for module, servicer in (
-        (order_pb2, OrderServicer),
-        (payment_pb2, PaymentServicer),
-        (product_pb2, ProductServicer),
-        (user_pb2, UserServicer),
-    ):
-        (service,) = module.DESCRIPTOR.services_by_name.values()
-        for method in service.methods:
-            assert hasattr(getattr(servicer, method.name), "__shop_access__"), method.full_name
-            if access_of(getattr(servicer, method.name)) is Access.INTERNAL:
-                internal.add(method.name)
-    assert internal == {
-        "ReserveStock",
-        "ConfirmReservation",
-        "ReleaseReservation",
-        "AuthorizePayment",
-        "CapturePayment",
-        "VoidPayment",
-    }

@@ -16,15 +16,15 @@ from opentelemetry.trace import SpanKind, StatusCode
 from recorded_spans import ReadSpan, draw_tree, let_servers_end
 from shop.clients.connect import connect
 from shop.clients.ports import ProductClient, UserClient
+from shop.contract.calls import PRODUCT
 from shop.errors import DeadlineExceeded, Unavailable
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.config import ServiceConfig
 from shop.platform.deadline import deadline
-from shop.platform.grpc.server import grpc_server
+from shop.platform.grpc.server import grpc_server, register
 from shop.platform.incoming import Incoming
 from shop.platform.process.runtime import Runtime
 from shop.product.bootstrap import bootstrap
-from shop.product.grpc import register
 from shop.stubs import product_pb2_grpc
 from shop.values.product import Product, StockLine
 from shop.values.user import User
@@ -226,7 +226,9 @@ async def product_address(role_url: Callable[[str], str], runtime: Runtime) -> A
     config = ServiceConfig(component="product", database_url=role_url("product"), database_pool=1)
     async with (
         bootstrap(config) as service,
-        grpc_server("127.0.0.1:0", lambda server: register(server, service), Incoming(INSIDE, runtime)) as address,
+        grpc_server(
+            "127.0.0.1:0", lambda server: register(server, PRODUCT, service), Incoming(INSIDE, runtime)
+        ) as address,
     ):
         yield address
 

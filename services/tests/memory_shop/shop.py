@@ -10,28 +10,24 @@ from memory_shop.data import DEMO_PASSWORD, Data, checkout_id
 from memory_shop.notifications import MemoryNotifications
 from memory_shop.record import Record
 from shop.clients.ports import Clients
-from shop.notification.grpc import register as notification_register
+from shop.contract.calls import SERVICES
 from shop.notification.service import NotificationService
 from shop.order.background import Background
-from shop.order.grpc import register as order_register
 from shop.order.memory import MemoryCancellations, MemoryCheckouts, MemoryOrders
 from shop.order.sagas.cancellation import CancellationSaga
 from shop.order.sagas.checkout import CheckoutSaga
 from shop.order.service import OrderService
 from shop.payment.bank import SimulatedBank
 from shop.payment.domain import StoredPayment
-from shop.payment.grpc import register as payment_register
 from shop.payment.memory import MemoryPayments
 from shop.payment.service import PaymentService
 from shop.platform.access.jwt import Principal
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.access.streams import Streams
-from shop.platform.grpc.server import grpc_server
+from shop.platform.grpc.server import grpc_server, register
 from shop.platform.incoming import Incoming
-from shop.product.grpc import register as product_register
 from shop.product.memory import MemoryProductStore
 from shop.product.service import ProductService
-from shop.user.grpc import register as user_register
 from shop.user.memory import MemoryUserStore
 from shop.user.service import UserService
 
@@ -129,15 +125,12 @@ class MemoryShop:
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[str]:
         """Serves all services over gRPC, each call recorded, for as long as the context lasts; gives the address."""
-        registers = [product_register, user_register, order_register, payment_register, notification_register]
 
-        def register(server: Any) -> list[str]:
-            each = zip(registers, map(self.use_cases, self._services()), strict=True)
-            return [name for add, one in each for name in add(server, one)]
+        def add(server: Any) -> list[str]:
+            return [name for one in SERVICES for name in register(server, one, self.use_cases(one.name))]
 
-        async with grpc_server(
-            "127.0.0.1:0", register, Incoming(Authenticator(NoVerifier(), trusts_inside=True))
-        ) as address:
+        incoming = Incoming(Authenticator(NoVerifier(), trusts_inside=True))
+        async with grpc_server("127.0.0.1:0", add, incoming) as address:
             yield address
 
     @classmethod

@@ -5,20 +5,22 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from typing import Any, get_type_hints
+from typing import Any
 
 import pytest
 from fastapi import FastAPI
 
 from memory_shop import MemoryShop
 from rest_gateway.app import build_app
-from shop.clients.ports import Clients, Orders
-from shop.contract.calls import SERVICES, Access, Service, call_of
-from shop.platform.access.rules import Authenticator, NoVerifier, access_of
+from shop.clients.ports import PORTS, Orders
+from shop.contract.calls import SERVICES, Access, Service, access_of, call_of
+from shop.contract.wire import protobuf_codecs, thrift_codecs, thrift_stubs
+from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.access.streams import Streams
+from shop.platform.incoming import Incoming
 from shop.platform.rest.operations import ACCESS_KEY
 
-ADMITTING = Authenticator(NoVerifier())
+ADMITTING = Incoming(Authenticator(NoVerifier()))
 CALLS = [call for service in SERVICES for call in service.calls]
 OWNERS = re.compile(r"request(\.user)?\.(user_)?id|response(\.[a-z_]+)?\.user_id|GetOrder\.user_id|")
 
@@ -34,7 +36,7 @@ def use_cases(service: Service) -> Any:
 
 @pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.name)
 def test_every_call_is_a_use_case_and_every_method_of_a_port_is_a_call(service: Service) -> None:
-    ports = methods(get_type_hints(Clients)[service.name])
+    ports = methods(PORTS[service.name])
     served = methods(use_cases(service))
     assert {call.port for call in service.calls} == served
     assert ports <= served
@@ -57,17 +59,21 @@ def test_a_method_of_a_port_leads_to_its_row() -> None:
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.name)
-def test_grpc_and_thrift_admit_whom_the_rows_admit(service: Service) -> None:
-    name = service.full_name.rpartition(".")[2]
-    servicer = getattr(adapter(service, "grpc"), f"{name.removesuffix('Service')}Servicer")
-    assert {call.name: access_of(getattr(servicer, call.name)) for call in service.calls} == {
-        call.name: call.access for call in service.calls
-    }
+def test_every_call_has_messages_and_thrift_has_no_other_calls(service: Service) -> None:
+    calls = [call.name for call in service.calls]
+    assert list(protobuf_codecs(service)) == calls
     if service.name != "notification":
-        rows = adapter(service, "thrift").processor(None)._methods
-        assert {name: method.access for name, (method, *_) in rows.items()} == {
-            call.name: call.access for call in service.calls if call.name != "StreamDocument"
-        }
+        in_thrift = {name.removesuffix("_args") for name in vars(thrift_stubs(service)) if name.endswith("_args")}
+        assert set(thrift_codecs(service)) == in_thrift == set(calls) - {"StreamDocument"}
+
+
+def test_calls_of_the_shop_itself_are_closed_to_clients() -> None:
+    assert {call.name for call in CALLS if call.access is Access.INTERNAL} == {
+        *("ReserveStock", "ConfirmReservation", "ReleaseReservation"),
+        *("AuthorizePayment", "CapturePayment", "VoidPayment"),
+        "Notify",
+    }
+    assert access_of(SERVICES[0].full_name, "GetEverything") is Access.INTERNAL
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.name)

@@ -10,13 +10,13 @@ import time
 from abc import ABC, abstractmethod
 from asyncio import StreamReader, StreamWriter
 from collections.abc import Coroutine, Mapping, Sequence
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from shop.clients.http_channel import KEEP_ALIVE_S, HttpChannel
 from shop.contract.calls import Service
+from shop.contract.wire import thrift_stubs
 from shop.errors import Internal, ShopError, away, late
 from shop.platform.config import split_address
 from shop.platform.deadline import DEFAULT_S, remaining
@@ -62,13 +62,12 @@ class ThriftPeer(ABC):
 
     Args:
         service: The service.
-        stubs: Its generated module.
     """
 
-    def __init__(self, service: Service, stubs: ModuleType) -> None:
+    def __init__(self, service: Service) -> None:
         self.service = service
-        self._name = stubs.__name__.rpartition(".")[2]
-        self._stubs = stubs
+        self._name = service.full_name.rpartition(".")[2]
+        self._stubs = thrift_stubs(service)
         self._sequence = itertools.count(1)
 
     @abstractmethod
@@ -120,12 +119,11 @@ class HttpPeer(ThriftPeer):
 
     Args:
         service: The service.
-        stubs: Its generated module.
         channel: Sends the requests.
     """
 
-    def __init__(self, service: Service, stubs: ModuleType, channel: HttpChannel) -> None:
-        super().__init__(service, stubs)
+    def __init__(self, service: Service, channel: HttpChannel) -> None:
+        super().__init__(service)
         self._channel = channel
         self._path = path_of(service.name)
 
@@ -177,21 +175,15 @@ class FramedPeer(ThriftPeer):
 
     Args:
         service: The service.
-        stubs: Its generated module.
         addresses: "host:port" of each of its replicas, which get the calls in turn; one that refuses is passed over.
         socket: Path of the Unix domain socket to connect in place of the addresses.
         runtime: What traces and measures the calls.
     """
 
     def __init__(
-        self,
-        service: Service,
-        stubs: ModuleType,
-        addresses: Sequence[str],
-        socket: str | None = None,
-        runtime: Runtime = BARE,
+        self, service: Service, addresses: Sequence[str], socket: str | None = None, runtime: Runtime = BARE
     ) -> None:
-        super().__init__(service, stubs)
+        super().__init__(service)
         self._runtime = runtime
         self._addresses = addresses
         self._turns = itertools.cycle(addresses)

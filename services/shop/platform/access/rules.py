@@ -11,7 +11,7 @@ is not the customer's business either.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextvars import ContextVar
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
@@ -22,8 +22,6 @@ from shop.platform.access.identity import CERTIFICATE_HEADER, caller_identity, t
 from shop.platform.access.jwt import Principal, TokenVerifier, bearer
 from shop.platform.config import EDGE_MARK, ServiceConfig, required
 from shop.platform.errors import ConfigError
-
-F = TypeVar("F", bound=Callable[..., object])
 
 
 class Caller(NamedTuple):
@@ -312,24 +310,6 @@ def service_authenticator(config: ServiceConfig) -> Authenticator:
     """
     path = config.jwt_public_key_file
     return Authenticator(NoVerifier() if path is None else _verifier(path), _origin(config), trusts_inside=True)
-
-
-def admits(access: Access) -> Callable[[F], F]:
-    """Marks a method of a gRPC servicer with the callers that it admits; a method without a mark is internal."""
-
-    def mark(method: F) -> F:
-        method.__dict__[_MARK] = access
-        return method
-
-    return mark
-
-
-def access_of(method: object) -> Access:
-    """Returns the callers that a method admits, as marked by `admits`."""
-    return Access(getattr(method, _MARK, Access.INTERNAL))
-
-
-_MARK = "__shop_access__"
 
 
 def _origin(config: ServiceConfig) -> Origin:

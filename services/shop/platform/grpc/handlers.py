@@ -17,8 +17,8 @@ import grpc
 from google.protobuf.message import DecodeError
 from opentelemetry.trace import Span, StatusCode
 
+from shop.contract.calls import Access
 from shop.errors import Internal, InvalidArgument, ResourceExhausted, ShopError
-from shop.platform.access.rules import access_of
 from shop.platform.admission import PRIORITY
 from shop.platform.config import EDGE_MARK
 from shop.platform.deadline import DEADLINE_HEADER, caller_limit, caller_timeout_s
@@ -51,17 +51,17 @@ READ_LIMIT_S = 20.0
 """How long a client may take to make room for the next message of a stream, in seconds."""
 
 
-def guarded(handler: Handler, method: str, incoming: Incoming) -> Handler:
+def guarded(handler: Handler, method: str, access: Access, incoming: Incoming) -> Handler:
     """Wraps a method with its span, its deadline, its errors and the check of its caller.
 
     Args:
-        handler: A unary or server-streaming method, as the generated code registers it.
+        handler: A unary or server-streaming method.
         method: Its full name, "/shop.product.v1.ProductService/GetProduct".
+        access: The callers whom it admits.
         incoming: Decides who is admitted, and traces, measures, refuses and delays calls.
     """
-    behaviour = handler.unary_stream if handler.response_streaming else handler.unary_unary
     work = _streaming(handler) if handler.response_streaming else _unary(handler)
-    traced, access = TracedMethod.of(method), access_of(behaviour)
+    traced = TracedMethod.of(method)
     admit, origin, runtime = incoming.authenticator.admit, incoming.authenticator.origin_header, incoming.runtime
     note_busy = runtime.spans.note_busy
 

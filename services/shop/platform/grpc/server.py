@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, AsyncExitStack, aclosing, asynccontextmanager
+from types import MappingProxyType
 from typing import Any, cast
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
+from shop.contract.calls import Call, Service, access_of
+from shop.contract.wire import Codec, protobuf_codecs
 from shop.platform.config import socket_path, split_address
+from shop.platform.deadline import lift
 from shop.platform.errors import StartError
 from shop.platform.grpc.handlers import Handler, guarded
 from shop.platform.grpc.reflection import SERVICES, add_reflection
@@ -39,6 +43,60 @@ def options(connection_age_s: int) -> list[tuple[str, Any]]:
 
 Register = Callable[[grpc.aio.Server], list[str]]
 """Adds servicers to a server and returns the full names of their services."""
+Around = Mapping[str, Callable[[Mapping[str, str]], AbstractContextManager[None]]]
+"""What surrounds the work of some calls, by their names; it is made of a call's metadata."""
+NOTHING: Around = MappingProxyType({})
+
+
+def register(server: grpc.aio.Server, service: Service, use_cases: Any, around: Around = NOTHING) -> list[str]:
+    """Adds the calls of a service to a server.
+
+    Args:
+        server: The server.
+        service: The service.
+        use_cases: Has a method for each of its calls.
+        around: What surrounds the work of some of them.
+
+    Returns:
+        The full name of the service, for health checks and reflection.
+    """
+    codecs = protobuf_codecs(service)
+    handlers = {
+        call.name: _handler(call, codecs[call.name], getattr(use_cases, call.port), around.get(call.name))
+        for call in service.calls
+    }
+    server.add_registered_method_handlers(service.full_name, handlers)
+    return [service.full_name]
+
+
+def _handler(
+    row: Call,
+    codec: Codec,
+    method: Callable[..., Any],
+    around: Callable[[Mapping[str, str]], AbstractContextManager[None]] | None,
+) -> Handler:
+    call, encode = codec.call, codec.answer
+
+    async def answer(request: Any, _: object) -> Any:
+        return encode(await call(method, request))
+
+    async def answer_within(request: Any, context: grpc.aio.ServicerContext[Any, Any]) -> Any:
+        assert around is not None
+        with around(dict(context.invocation_metadata() or ())):  # type: ignore[arg-type]
+            return await answer(request, context)
+
+    async def stream(request: Any, _: object) -> AsyncGenerator[Any]:
+        if row.lasts:
+            lift()
+        # Closed even when the caller goes away in the middle: it may hold a database connection.
+        async with aclosing(call(method, request)) as parts:
+            async for part in parts:
+                yield encode(part)
+
+    coders = codec.request_class.FromString, codec.answer_class.SerializeToString
+    if row.streams:
+        return grpc.unary_stream_rpc_method_handler(stream, *coders)
+    return grpc.unary_unary_rpc_method_handler(answer if around is None else answer_within, *coders)
 
 
 class _GuardingServer:
@@ -53,7 +111,10 @@ class _GuardingServer:
 
     def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Handler]) -> None:
         """Adds the methods of a service by their names."""
-        methods = {name: guarded(handler, f"/{service}/{name}", self._incoming) for name, handler in handlers.items()}
+        methods = {
+            name: guarded(handler, f"/{service}/{name}", access_of(service, name), self._incoming)
+            for name, handler in handlers.items()
+        }
         self._server.add_registered_method_handlers(service, methods)
 
 

@@ -88,38 +88,50 @@ def unknown_method(name: str) -> TApplicationException:
     return TApplicationException(TApplicationException.UNKNOWN_METHOD, f"there is no method {name[:100]!r}")
 
 
-def read_whole(struct: Any, protocol: Any) -> None:
-    """Reads a struct that a client sent; what is absent gets its empty value, as in protobuf.
+def read_whole(arguments: Any, protocol: Any) -> None:
+    """Reads the arguments that a client sent; what is absent gets its empty value, as in protobuf.
 
     Raises:
-        InvalidArgument: The bytes are no such struct, or a field does not fit its type.
+        InvalidArgument: The bytes are no such arguments, or a field of the request does not fit its type.
     """
     try:
-        struct.read(protocol)
-        _complete(struct)
+        arguments.read(protocol)
+        _fill(arguments)
+        complete(arguments.request)
     except InvalidArgument:
         raise
     except Exception as error:
         raise InvalidArgument("the request is not a message of this method's type") from error
 
 
-def build(kind: Any, at: str = "", /, **fields: object) -> Any:
-    """Builds a struct from values of a caller, which may not fit it.
+def complete(struct: Any, at: str = "") -> Any:
+    """Gives fields that are absent their empty value, and checks that the others fit their types.
 
     Args:
-        kind: The struct's type.
+        struct: The struct.
         at: Prefix of its fields in the request: "product.", "lines[2].".
-        fields: Values of its fields; those that are None or left out get their empty value.
+
+    Returns:
+        The struct.
 
     Raises:
         InvalidArgument: A number has more bits than its field, or a text has a lone surrogate.
     """
-    struct = kind(**fields)
-    _complete(struct, at)
+    for kind, name, of, value in _fill(struct):
+        field = f"{at}{name}"
+        if kind == TType.STRUCT:
+            complete(value, f"{field}.")
+        elif kind == TType.LIST and of[0] == TType.STRUCT:
+            for index, one in enumerate(value):
+                complete(one, f"{field}[{index}].")
+        elif not all(_fits(one, of[0]) for one in value) if kind == TType.LIST else not _fits(value, kind):
+            raise InvalidArgument(f"{field} is out of range", field=field)
     return struct
 
 
-def _complete(struct: Any, at: str = "") -> None:
+def _fill(struct: Any) -> list[tuple[int, str, Any, Any]]:
+    """Gives fields that are absent their empty value; returns type, name, type of the entries and value of each."""
+    filled = []
     for spec in struct.thrift_spec:
         if spec is None:
             continue
@@ -128,16 +140,12 @@ def _complete(struct: Any, at: str = "") -> None:
         if value is None:
             value = of[0]() if kind == TType.STRUCT else _EMPTY[kind]
             setattr(struct, name, value)
-        values, of_values = (value, of[0]) if kind == TType.LIST else ((value,), kind)
-        if not all(_is_whole(one, of_values) for one in values):
-            raise InvalidArgument(f"{at}{name} is out of range", field=f"{at}{name}")
+        filled.append((kind, name, of, value))
+    return filled
 
 
-def _is_whole(value: Any, kind: int) -> bool:
-    """Whether a value fits its type, once what a struct lacks is filled in."""
-    if kind == TType.STRUCT:
-        _complete(value)
-    elif kind == TType.STRING:
+def _fits(value: Any, kind: int) -> bool:
+    if kind == TType.STRING:
         try:
             value.encode()
         except UnicodeEncodeError:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from types import ModuleType
-from typing import Any, TypeAlias, TypeVar
+from functools import partial
+from typing import Any
 
 from opentelemetry.trace import Span, StatusCode
 
+from shop.contract.calls import Access, Service
+from shop.contract.calls import Call as Row
+from shop.contract.wire import Codec, thrift_codecs, thrift_stubs
 from shop.errors import Internal, ShopError
 from shop.instrument.tracing import SharedAttributes, shared
-from shop.platform.access.rules import Access, Authenticator
+from shop.platform.access.rules import Authenticator
 from shop.platform.errors import SERVER_FAULTS, row
 from shop.platform.telemetry.metering import tell
 from shop.platform.thrift.encoding import EXCEPTION, MOST_ROWS, REPLY, encoded, opened, read_whole, unknown_method
@@ -21,29 +24,8 @@ from shop.stubs.thrift.ttypes import ShopError as Failure
 
 log = logging.getLogger(__name__)
 
-T = TypeVar("T")
-
 DEFAULT_ROWS = 1_000
 """Rows of an answer if the caller does not say how many."""
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """A method of a service.
-
-    Attributes:
-        access: Whom it admits.
-        work: Answers a request with a value.
-        answer: Makes the struct of that value; None for a method that returns nothing.
-    """
-
-    access: Access
-    work: Callable[[Any], Awaitable[Any]]
-    answer: Callable[[Any], Any] | None = None
-
-
-Methods: TypeAlias = Mapping[str, Method]
-"""The methods of a service, by their names in the contract."""
 
 
 def attributes_of(service: str, method: str) -> dict[str, str | int]:
@@ -71,20 +53,43 @@ class TracedMethod:
 
 
 @dataclass(frozen=True, slots=True)
+class Method:
+    """A method of a service.
+
+    Attributes:
+        access: Whom it admits.
+        traced: What the spans of its calls have in common.
+        arguments: Class of what a caller sends: headers and a request.
+        result: Class of what a caller gets.
+        work: Answers a request with a value.
+        answer: Makes the struct of that value; None for a method that returns nothing.
+    """
+
+    access: Access
+    traced: TracedMethod
+    arguments: Callable[[], Any]
+    result: Callable[..., Any]
+    work: Callable[[Any], Awaitable[Any]]
+    answer: Callable[[Any], Any] | None
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """A call that has arrived.
 
     Attributes:
-        traced: Its method, for spans.
         headers: What the caller sent beside its request; empty over HTTP.
     """
 
-    traced: TracedMethod
     headers: Mapping[str, str]
     _method: Method
     _request: Any
-    _result: Any
     _reply: Callable[[Any], bytes] = field(repr=False)
+
+    @property
+    def traced(self) -> TracedMethod:
+        """What the spans of its method's calls have in common."""
+        return self._method.traced
 
     async def work(self, authenticator: Authenticator, authorization: str | None, origin: str | None) -> bytes:
         """Admits the caller and does what the method does; returns the answer.
@@ -92,10 +97,10 @@ class Call:
         Raises:
             ShopError: What it raised.
         """
-        authenticator.admit(self._method.access, authorization, origin)
-        value = await self._method.work(self._request)
-        answer = self._method.answer
-        return self._reply(self._result() if answer is None else self._result(success=answer(value)))
+        method = self._method
+        authenticator.admit(method.access, authorization, origin)
+        value = await method.work(self._request)
+        return self._reply(method.result() if method.answer is None else method.result(success=method.answer(value)))
 
     def failed(self, error: Exception, span: Span | None) -> bytes:
         """Returns the answer that an error makes, which the span notes; an unknown cause goes to the log only."""
@@ -113,28 +118,19 @@ class Call:
         if failure.code in SERVER_FAULTS:
             tell(error=failure.code.value)
         told = Failure(row(failure).thrift, failure.message, failure.field or None, failure.retry_after_s or None)
-        return self._reply(self._result(error=told))
+        return self._reply(self._method.result(error=told))
 
 
 class Processor:
     """Makes calls of the messages for one service.
 
     Args:
-        stubs: The service's generated module: `shop.stubs.thrift.ProductService`.
-        methods: Its methods.
+        service: The service.
+        use_cases: Has a method for each of its calls.
     """
 
-    def __init__(self, stubs: ModuleType, methods: Methods) -> None:
-        service = stubs.__name__.rpartition(".")[2]
-        self._methods = {
-            name: (
-                method,
-                TracedMethod.of(service, name),
-                getattr(stubs, f"{name}_args"),
-                getattr(stubs, f"{name}_result"),
-            )
-            for name, method in methods.items()
-        }
+    def __init__(self, service: Service, use_cases: Any) -> None:
+        self._methods = _methods(service, use_cases)
 
     def call(self, encoding: Any, message: bytes) -> Call | bytes:
         """Returns the call in a message; or the answer to one that asks for no method of the service.
@@ -143,11 +139,10 @@ class Processor:
             Undecodable: There is no call in it.
         """
         name, _, sequence, protocol = opened(encoding, message)
-        known = self._methods.get(name)
-        if known is None:
+        method = self._methods.get(name)
+        if method is None:
             return encoded(encoding, name, EXCEPTION, sequence, unknown_method(name))
-        method, traced, arguments, result = known
-        asked = arguments()
+        asked = method.arguments()
 
         def reply(struct: Any) -> bytes:
             return encoded(encoding, name, REPLY, sequence, struct)
@@ -155,22 +150,32 @@ class Processor:
         try:
             read_whole(asked, protocol)
         except ShopError as error:
-            return Call(traced, {}, method, None, result, reply).failed(error, None)
-        return Call(traced, asked.headers, method, asked.request, result, reply)
+            return Call({}, method, None, reply).failed(error, None)
+        return Call(asked.headers, method, asked.request, reply)
 
 
-def rows(limit: int) -> int:
-    """Returns how many rows to answer with, where gRPC would stream.
+def _methods(service: Service, use_cases: Any) -> dict[str, Method]:
+    """Returns the methods of a service by their names; Thrift has not all of them."""
+    stubs, codecs = thrift_stubs(service), thrift_codecs(service)
+    name_in_spans = service.full_name.rpartition(".")[2]
+    return {
+        row.name: Method(
+            row.access,
+            TracedMethod.of(name_in_spans, row.name),
+            getattr(stubs, f"{row.name}_args"),
+            getattr(stubs, f"{row.name}_result"),
+            _work(row, codecs[row.name], getattr(use_cases, row.port)),
+            codecs[row.name].answer,
+        )
+        for row in service.calls
+        if row.name in codecs
+    }
 
-    Args:
-        limit: As the caller gave it; 0 for the default.
 
-    Raises:
-        InvalidArgument: They are too many for one answer.
-    """
-    return size(limit, "limit", default=DEFAULT_ROWS, most=MOST_ROWS)
+def _work(row: Row, codec: Codec, method: Callable[..., Any]) -> Callable[[Any], Awaitable[Any]]:
+    async def collect(request: Any) -> list[Any]:
+        """Returns all rows of a stream, which must fit one answer."""
+        request.limit = size(request.limit, "limit", default=DEFAULT_ROWS, most=MOST_ROWS)
+        return [row async for chunk in codec.call(method, request) for row in chunk]
 
-
-async def collected(chunks: AsyncIterator[Sequence[T]]) -> list[T]:
-    """Returns all rows of a stream."""
-    return [row async for chunk in chunks for row in chunk]
+    return collect if row.streams else partial(codec.call, method)

@@ -17,6 +17,8 @@ from shop.platform.config import EDGE_MARK, ServiceConfig
 from shop.platform.process.runtime import Runtime
 from shop.platform.serve import servers
 from shop.product.bootstrap import protocols
+from shop.product.memory import MemoryProductStore
+from shop.product.service import ProductService
 from shop.stubs import product_pb2, product_pb2_grpc
 from shop.values.product import Product
 
@@ -25,17 +27,14 @@ POT = Product(1, "Tea pot", "Holds tea.", "c0001", Money(1999, "EUR"), 10)
 OUTSIDE = {EDGE_MARK: "1"}
 
 
-class Shelf:
+class Shelf(ProductService):
     """A product service with one product."""
 
     async def get_product(self, _product_id: int) -> Product:
         return POT
 
-    async def nothing(self) -> None:
-        """What no test here asks for, and the REST adapter wants to see there."""
 
-    batch_get_products = delete_product = nothing
-    reserve_stock = confirm_reservation = release_reservation = nothing
+SHELF = Shelf(MemoryProductStore())
 
 
 @pytest.fixture
@@ -47,7 +46,7 @@ def overloaded() -> Runtime:
 
 
 async def test_over_rest(served: Any, overloaded: Runtime) -> None:
-    async with served("product", "rest", Shelf(), overloaded) as address, httpx.AsyncClient(base_url=address) as client:
+    async with served("product", "rest", SHELF, overloaded) as address, httpx.AsyncClient(base_url=address) as client:
         refused = await client.get("/v1/products/1", headers=OUTSIDE)
         assert refused.status_code == 503
         assert refused.headers["retry-after"] == "1"
@@ -58,7 +57,7 @@ async def test_over_rest(served: Any, overloaded: Runtime) -> None:
 
 async def test_over_grpc(served: Any, overloaded: Runtime) -> None:
     async with (
-        served("product", "grpc", Shelf(), overloaded) as address,
+        served("product", "grpc", SHELF, overloaded) as address,
         grpc.aio.insecure_channel(address[7:]) as channel,
     ):
         get = product_pb2_grpc.ProductServiceStub(channel).GetProduct
@@ -78,7 +77,7 @@ async def test_over_grpc(served: Any, overloaded: Runtime) -> None:
 async def test_over_thrift(entrance: str, is_refused: bool, overloaded: Runtime) -> None:
     config = ServiceConfig(component="product", **{f"listen_{entrance}": "127.0.0.1:0"})
     async with (
-        servers(config, protocols(Shelf()), overloaded) as addresses,
+        servers(config, protocols(SHELF), overloaded) as addresses,
         connect({"product": f"thrift://{addresses[entrance]}"}, "test") as clients,
     ):
         if is_refused:

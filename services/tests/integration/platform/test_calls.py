@@ -11,17 +11,21 @@ import pytest
 
 from shop.clients.connect import connect
 from shop.clients.ports import Clients
+from shop.contract.calls import PRODUCT
 from shop.errors import DeadlineExceeded, Internal, Unavailable
 from shop.money import Money
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.deadline import deadline, remaining
 from shop.platform.errors import ERROR_TABLE
-from shop.platform.grpc.server import grpc_server
+from shop.platform.grpc.server import grpc_server, register
 from shop.platform.http.server import http_server
 from shop.platform.incoming import Incoming
 from shop.platform.thrift.over_http import http_app
+from shop.platform.thrift.processor import Processor
 from shop.platform.thrift.server import framed_server
-from shop.product import graphql, grpc, rest, thrift
+from shop.product import graphql, rest
+from shop.product.memory import MemoryProductStore
+from shop.product.service import ProductService
 from shop.values.product import Product
 
 pytestmark = [
@@ -32,10 +36,11 @@ TEA = Product(1, "Tea", "Green.", "tea", Money(300, "EUR"), 5)
 Act = Callable[[], Awaitable[Product]]
 
 
-class Puppet:
+class Puppet(ProductService):
     """A product service that does what a test tells it."""
 
     def __init__(self, act: Act) -> None:
+        super().__init__(MemoryProductStore())
         self.act = act
 
     async def get_product(self, product_id: int) -> Product:
@@ -47,14 +52,14 @@ class Puppet:
 
 @asynccontextmanager
 async def serving(scheme: str, act: Act, listen: str = "127.0.0.1:0") -> AsyncIterator[str]:
-    puppet: Any = Puppet(act)
+    puppet = Puppet(act)
     incoming = Incoming(Authenticator(NoVerifier(), trusts_inside=True))
     if scheme == "grpc":
-        server = grpc_server(listen, lambda server: grpc.register(server, puppet), incoming)
+        server = grpc_server(listen, lambda server: register(server, PRODUCT, puppet), incoming)
     elif scheme == "thrift":
-        server = framed_server(listen, thrift.processor(puppet), incoming)
+        server = framed_server(listen, Processor(PRODUCT, puppet), incoming)
     elif scheme == "thrift-json":
-        server = http_server(http_app("product", thrift.processor(puppet), incoming), listen)
+        server = http_server(http_app("product", Processor(PRODUCT, puppet), incoming), listen)
     else:
         app = (rest if scheme == "http" else graphql).build_app(puppet, incoming)
         server = http_server(app, listen)

@@ -17,6 +17,8 @@ from shop.money import Money
 from shop.platform.config import ServiceConfig
 from shop.platform.serve import servers
 from shop.product import bootstrap as product_bootstrap
+from shop.product.memory import MemoryProductStore
+from shop.product.service import ProductService
 from shop.stubs import product_pb2, product_pb2_grpc
 from shop.values.product import Product, Reservation, ReservationState
 
@@ -28,7 +30,7 @@ RESERVATION = "8f14e45f-ceea-467f-a8f3-6b0e3b1c1d1e"
 REFUSED = "the call comes without an identity; callers need a certificate of the mesh"
 
 
-class Teas:
+class Teas(ProductService):
     """A product service without rules."""
 
     async def get_product(self, product_id: int) -> Product:
@@ -53,7 +55,7 @@ async def addresses() -> AsyncIterator[dict[str, str]]:
         listen_graphql="127.0.0.1:0",
         edge_identity="spiffe://cluster.local/ns/default/sa/edge",
     )
-    async with servers(config, product_bootstrap.protocols(Teas())) as served:
+    async with servers(config, product_bootstrap.protocols(Teas(MemoryProductStore()))) as served:
         yield served
 
 

@@ -16,6 +16,7 @@ from thrift.Thrift import TType
 from fuzz.inputs import mutated
 from memory_shop import MemoryShop
 from shop.clients.connect import connect
+from shop.contract.calls import PRODUCT
 from shop.errors import PermissionDenied
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.config import split_address
@@ -24,8 +25,8 @@ from shop.platform.http.server import http_server
 from shop.platform.incoming import Incoming
 from shop.platform.thrift.encoding import CALL, COMPACT, EXCEPTION, JSON, encoded, opened
 from shop.platform.thrift.over_http import http_app, path_of
+from shop.platform.thrift.processor import Processor
 from shop.platform.thrift.server import framed_server
-from shop.product import thrift
 from shop.product.service import ProductService
 from shop.stubs.thrift import ProductService as Stubs
 from shop.values.product import StockLine
@@ -73,7 +74,7 @@ async def posted() -> AsyncIterator[tuple[str, Send]]:
 
 
 def processor() -> Any:
-    return thrift.processor(ProductService(MemoryShop.demo().products))
+    return Processor(PRODUCT, ProductService(MemoryShop.demo().products))
 
 
 def incoming() -> Incoming:

@@ -26,6 +26,8 @@ from shop.platform.http.server import http_server
 from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.serve import servers
 from shop.product import bootstrap as product_bootstrap
+from shop.product.memory import MemoryProductStore
+from shop.product.service import ProductService
 from shop.values.product import Product
 
 pytestmark = pytest.mark.integration
@@ -36,7 +38,7 @@ POT = Product(1, "Tea pot", "Holds tea.", "tea", Money(1999, "EUR"), 10)
 SCHEMES = {"grpc": "grpc", "rest": "http", "graphql": "graphql"}
 
 
-class Pots:
+class Pots(ProductService):
     """A product service that knows one product."""
 
     async def get_product(self, product_id: int) -> Product:
@@ -72,7 +74,7 @@ def is_socket(path: str) -> bool:
 @contextlib.asynccontextmanager
 async def serving(protocol: str, path: str, runtime: Runtime = BARE) -> AsyncIterator[str]:
     config = ServiceConfig(component="product", **{f"listen_{protocol}": f"unix:{path}"})
-    async with servers(config, product_bootstrap.protocols(Pots()), runtime) as addresses:
+    async with servers(config, product_bootstrap.protocols(Pots(MemoryProductStore())), runtime) as addresses:
         yield addresses[protocol]
 
 
@@ -203,7 +205,7 @@ async def test_call_under_way_is_answered_before_the_stop_and_the_next_process_k
 ) -> None:
     began, go_on = asyncio.Event(), asyncio.Event()
 
-    class Slow:
+    class Slow(ProductService):
         async def get_product(self, product_id: int) -> Product:
             began.set()
             await go_on.wait()
@@ -211,7 +213,7 @@ async def test_call_under_way_is_answered_before_the_stop_and_the_next_process_k
 
     config = ServiceConfig(component="product", **{f"listen_{protocol}": f"unix:{path}"})
     async with calling(protocol, path) as clients, contextlib.AsyncExitStack() as stack:
-        await stack.enter_async_context(servers(config, product_bootstrap.protocols(Slow())))
+        await stack.enter_async_context(servers(config, product_bootstrap.protocols(Slow(MemoryProductStore()))))
         last = asyncio.ensure_future(clients.product.get_product(1))
         await began.wait()
         stopping = asyncio.ensure_future(stack.aclose())

@@ -1,0 +1,77 @@
+"""Applies the rows' owner rules around the methods of a port, where calls from outside enter.
+
+Partners and calls from inside may act for all users; a customer for itself alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, TypeAlias, TypeVar, cast
+
+from shop.contract.calls import Service
+from shop.errors import no_such
+from shop.platform.access.rules import current_caller
+
+T = TypeVar("T")
+Method: TypeAlias = Callable[..., Any]
+USER_ID = "user_id"
+"""The argument of a port's method, and the attribute of a value, that names the user whom it concerns."""
+
+
+def apply_owner_rules(service: Service, port: T) -> T:
+    """Returns the methods of a port, each with the owner rule of its row around it.
+
+    Where a rule asks for a call of another service, the use case asks for it.
+
+    Args:
+        service: The service.
+        port: Its use cases.
+    """
+    methods: dict[str, Any] = {}
+    reads = {row.name: row.port for row in service.calls if row.owner.startswith("response")}
+    for row in sorted(service.calls, key=lambda row: row.name not in reads):
+        owner, _, path = row.owner.partition(".")
+        method = getattr(port, row.port)
+        if owner == "request":
+            method = _of_argument(method)
+        elif owner == "response":
+            method = _of_each(method) if "." in path else _of_answer(method, service.name)
+        elif owner in reads:
+            method = _of_read(method, methods[reads[owner]])
+        methods[row.port] = method
+    return cast(T, SimpleNamespace(**methods))
+
+
+def _of_argument(method: Method) -> Method:
+    def check(*args: Any, **kwargs: Any) -> Any:
+        current_caller().require_owner(kwargs[USER_ID] if USER_ID in kwargs else args[0])
+        return method(*args, **kwargs)
+
+    return check
+
+
+def _of_answer(method: Method, kind: str) -> Method:
+    async def check(*args: Any, **kwargs: Any) -> Any:
+        thing = await method(*args, **kwargs)
+        current_caller().require_visible(thing.user_id, no_such(kind, thing.id))
+        return thing
+
+    return check
+
+
+def _of_each(method: Method) -> Method:
+    async def select(*args: Any, **kwargs: Any) -> Any:
+        caller = current_caller()
+        return [thing for thing in await method(*args, **kwargs) if caller.may_act_for(thing.user_id)]
+
+    return select
+
+
+def _of_read(method: Method, read: Method) -> Method:
+    async def check(number: int) -> Any:
+        if not current_caller().is_privileged:
+            await read(number)
+        return await method(number)
+
+    return check
