@@ -5,6 +5,7 @@ import (
 	"context"
 
 	pb "hopwise/proto/stubs/productv1"
+	"hopwise/services/internal/access"
 	"hopwise/services/internal/config"
 	"hopwise/services/internal/database"
 	"hopwise/services/internal/guard"
@@ -23,6 +24,7 @@ func serve(ctx context.Context, p process.Parts) error {
 		return err
 	}
 	defer pool.Close()
-	g := &guard.Guard{Authenticator: p.Authenticator, Levels: product.Levels, Delay: p.Config.Delay}
+	levels := access.Levels(pb.File_shop_product_v1_product_proto.Services().ByName("ProductService"))
+	g := &guard.Guard{Authenticator: p.Authenticator, Levels: levels, Delay: p.Config.Delay}
 	return server.Serve(ctx, p.Config, pb.ProductService_ServiceDesc, product.New(pool, p.Config.PageTokenKey), g, p.Tracing)
 }

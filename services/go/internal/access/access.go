@@ -19,20 +19,29 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	lru "github.com/hashicorp/golang-lru/v2"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"hopwise/proto/stubs/typev1"
 	"hopwise/services/internal/config"
 	"hopwise/services/internal/shoperr"
 )
 
 // Level is which callers a method admits.
-type Level int
+type Level = typev1.Access
 
-// Internal is for other services and gateways, and nobody from outside; Partner needs a partner's token.
-const (
-	Internal Level = iota
-	Partner
-	Everybody
-)
+// Levels returns which callers each method of a service admits, as the contract's options say, by full name:
+// "/shop.product.v1.ProductService/GetProduct".
+func Levels(service protoreflect.ServiceDescriptor) map[string]Level {
+	methods := service.Methods()
+	levels := make(map[string]Level, methods.Len())
+	for i := range methods.Len() {
+		method := methods.Get(i)
+		rule, _ := proto.GetExtension(method.Options(), typev1.E_Call).(*typev1.CallRule)
+		levels[fmt.Sprintf("/%s/%s", service.FullName(), method.Name())] = rule.GetAccess()
+	}
+	return levels
+}
 
 const (
 	edgeMark          = "x-hopwise-edge"
@@ -98,14 +107,14 @@ func publicKey(path string) (ed25519.PublicKey, error) {
 // Admit admits a call by its metadata, or says why not.
 func (a *Authenticator) Admit(level Level, md metadata.MD) error {
 	outside, err := a.isOutside(md)
-	if err != nil || !outside || level == Everybody {
+	if err != nil || !outside || level == typev1.Access_ACCESS_EVERYBODY {
 		return err
 	}
-	if level == Internal {
+	if level != typev1.Access_ACCESS_CALLER && level != typev1.Access_ACCESS_PARTNER {
 		return shoperr.New(shoperr.PermissionDenied, "", "only the shop's own services may do this")
 	}
 	caller, err := a.Authenticate(last(md, "authorization"))
-	if err == nil {
+	if err == nil && level == typev1.Access_ACCESS_PARTNER {
 		err = caller.RequirePartner()
 	}
 	return err

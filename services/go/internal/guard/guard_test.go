@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"hopwise/proto/stubs/typev1"
 	"hopwise/services/internal/access"
 	"hopwise/services/internal/config"
 	"hopwise/services/internal/shoperr"
@@ -25,7 +26,7 @@ func guarding(t *testing.T) *Guard {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Guard{Authenticator: authenticator, Levels: map[string]access.Level{method: access.Internal}}
+	return &Guard{Authenticator: authenticator, Levels: map[string]access.Level{method: typev1.Access_ACCESS_INTERNAL}}
 }
 
 func call(ctx context.Context, g *Guard, method string, work func(context.Context) error) *status.Status {

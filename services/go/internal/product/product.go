@@ -12,7 +12,6 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 
 	pb "hopwise/proto/stubs/productv1"
-	"hopwise/services/internal/access"
 	"hopwise/services/internal/pagetoken"
 	"hopwise/services/internal/shoperr"
 	"hopwise/services/internal/validate"
@@ -30,23 +29,6 @@ const (
 	sectionsAChunk  = 10
 	scopeOfListings = "ListProducts:"
 )
-
-// Levels says whom each method admits.
-var Levels = map[string]access.Level{
-	pb.ProductService_GetProduct_FullMethodName:         access.Everybody,
-	pb.ProductService_BatchGetProducts_FullMethodName:   access.Everybody,
-	pb.ProductService_ListProducts_FullMethodName:       access.Everybody,
-	pb.ProductService_CreateProduct_FullMethodName:      access.Partner,
-	pb.ProductService_UpdateProduct_FullMethodName:      access.Partner,
-	pb.ProductService_DeleteProduct_FullMethodName:      access.Partner,
-	pb.ProductService_BatchListReviews_FullMethodName:   access.Everybody,
-	pb.ProductService_ReserveStock_FullMethodName:       access.Internal,
-	pb.ProductService_ConfirmReservation_FullMethodName: access.Internal,
-	pb.ProductService_ReleaseReservation_FullMethodName: access.Internal,
-	pb.ProductService_StreamProductRows_FullMethodName:  access.Everybody,
-	pb.ProductService_GetDocument_FullMethodName:        access.Everybody,
-	pb.ProductService_StreamDocument_FullMethodName:     access.Everybody,
-}
 
 // Service is the catalogue's use cases.
 type Service struct {

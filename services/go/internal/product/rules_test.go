@@ -4,8 +4,12 @@ import (
 	"errors"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
 	pb "hopwise/proto/stubs/productv1"
 	"hopwise/proto/stubs/typev1"
+	"hopwise/services/internal/access"
 	"hopwise/services/internal/shoperr"
 )
 
@@ -17,18 +21,26 @@ func code(err error) shoperr.Code {
 	return ""
 }
 
-func TestEveryMethodSaysWhomItAdmits(t *testing.T) {
-	described := pb.ProductService_ServiceDesc
-	methods := make([]string, 0, len(Levels))
-	for _, method := range described.Methods {
-		methods = append(methods, method.MethodName)
+func TestEveryMethodAdmitsWhomTheContractSays(t *testing.T) {
+	methods := pb.File_shop_product_v1_product_proto.Services().ByName("ProductService").Methods()
+	levels := access.Levels(methods.Get(0).Parent().(protoreflect.ServiceDescriptor))
+	for i := range methods.Len() {
+		method := methods.Get(i)
+		level := levels["/shop.product.v1.ProductService/"+string(method.Name())]
+		if level == typev1.Access_ACCESS_UNSPECIFIED {
+			t.Errorf("%s has no rule: nobody might call it", method.Name())
+		}
+		if proto.GetExtension(method.Options(), typev1.E_Call).(*typev1.CallRule).GetOwner() != "" {
+			t.Errorf("%s concerns a user; this service does not look whose things are", method.Name())
+		}
 	}
-	for _, stream := range described.Streams {
-		methods = append(methods, stream.StreamName)
-	}
-	for _, method := range methods {
-		if _, says := Levels["/"+described.ServiceName+"/"+method]; !says {
-			t.Errorf("%s has no level: anybody might call it", method)
+	for name, want := range map[string]access.Level{
+		pb.ProductService_GetProduct_FullMethodName:    typev1.Access_ACCESS_EVERYBODY,
+		pb.ProductService_CreateProduct_FullMethodName: typev1.Access_ACCESS_PARTNER,
+		pb.ProductService_ReserveStock_FullMethodName:  typev1.Access_ACCESS_INTERNAL,
+	} {
+		if levels[name] != want {
+			t.Errorf("%s admits %v, want %v", name, levels[name], want)
 		}
 	}
 }
