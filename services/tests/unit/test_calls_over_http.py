@@ -18,6 +18,7 @@ from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.graphql.internals import core_schema
 from shop.platform.graphql.limits import check_length, check_shape
 from shop.platform.graphql.schema import Schema
+from shop.platform.incoming import Incoming
 
 CALLS = [pytest.param(service, method, id=method.name) for service in SERVICES for method in methods_of(service)]
 
@@ -47,7 +48,7 @@ def test_every_document_is_valid_for_the_schema_of_its_service(service: Service,
 
 @pytest.mark.parametrize(("service", "method"), CALLS)
 def test_every_route_is_one_of_its_service(service: Service, method: Method) -> None:
-    api = adapter(service, "rest").build_app(None, Authenticator(NoVerifier()))
+    api = adapter(service, "rest").build_app(None, Incoming(Authenticator(NoVerifier())))
     routes = {
         f"{verb} {re.sub(':name}', '}', route.path)}"
         for route in api.routes
