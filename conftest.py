@@ -21,7 +21,7 @@ from mesh.description.ports import Ports, load_ports
 from mesh.errors import PortError
 
 # How long an example takes depends on what else the machine does.
-settings.register_profile("hopwise", deadline=None)
+settings.register_profile("hopwise", deadline=None, max_examples=50)
 settings.load_profile("hopwise")
 
 SHARED_SYSTEMS = ("services/tests/integration/edge/", "load/tests/integration/running/")

@@ -29,6 +29,7 @@ from shop.values.order import CheckoutLine, OrderStatus
 from shop.values.payment import PaymentStatus
 
 pytestmark = pytest.mark.integration
+AUDITED = True
 Buy = Callable[..., Any]
 NOWHERE = 2**62
 

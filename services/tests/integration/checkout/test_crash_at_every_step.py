@@ -7,7 +7,6 @@ moment, the audit must find nothing broken and nothing under way, and the same k
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import socket
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,6 +22,7 @@ from shop.platform.errors import ConfigError
 from shop.values.order import OrderStatus
 
 pytestmark = pytest.mark.integration
+AUDITED = True
 Buy = Callable[..., Any]
 Count = Callable[[], int]
 
@@ -40,28 +40,7 @@ FORWARD = (
 # What a declined payment brings about.
 BACKWARD = ("checkouts.start_undo", "product.release_reservation", "checkouts.fail")
 CANCELLING = ("cancellations.begin", "payment.void_payment", "product.release_reservation", "cancellations.complete")
-KEEP_FIRST_ORDERS = """
-CREATE TEMPORARY TABLE later AS SELECT id, checkout_id FROM shop_order.orders WHERE id > 100;
-DELETE FROM shop_order.order_line WHERE order_id IN (SELECT id FROM later);
-DELETE FROM shop_order.orders WHERE id IN (SELECT id FROM later);
-DELETE FROM shop_payment.payment WHERE checkout_id IN (SELECT checkout_id FROM later);
-DELETE FROM shop_product.reservation WHERE id IN (SELECT checkout_id FROM later);
-UPDATE shop_product.product p SET sold = coalesce((
-    SELECT sum(l.quantity) FROM shop_order.order_line l JOIN shop_order.orders o ON o.id = l.order_id
-    WHERE l.product_id = p.id AND o.status IN ('CONFIRMED', 'SHIPPED', 'DELIVERED')
-), 0);
-UPDATE shop_product.product SET stocked = stock + sold;
-"""
 MOMENTS = [pytest.param(False, id="before"), pytest.param(True, id="after")]
-
-
-@pytest.fixture(scope="module")
-def shared_trial(shared_trial: Any) -> Any:
-    """A shop with its first hundred seeded orders, because nearly every test audits all of them, most tests twice."""
-    with contextlib.closing(psycopg.connect(shared_trial.url, autocommit=True)) as admin:
-        admin.execute(KEEP_FIRST_ORDERS)
-        admin.execute("VACUUM ANALYZE")
-    return shared_trial
 
 
 @pytest.fixture
