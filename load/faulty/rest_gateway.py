@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from fastapi import FastAPI
-from starlette.types import Message, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from faulty.access import forget_owner, note
 from faulty.calls import IGNORED_EDGE
-from faulty.seeds import Fault, change_arguments, replace, set_constant
+from faulty.seeds import Fault, replace, set_constant
 from rest_gateway import order_related
 from shop.platform.rest.caching import check_if_match
 
+answer = FastAPI.__call__
 
-def _note_path(scope: Scope) -> Scope:
+
+# Servers look at the signature of an application.
+async def _note_path(self: FastAPI, scope: Scope, receive: Receive, send: Send) -> None:
     note(scope.get("path"))
-    return scope
+    await answer(self, scope, receive, send)
 
 
-def _publish(send: Send) -> Send:
+async def _publish(self: FastAPI, scope: Scope, receive: Receive, send: Send) -> None:
     async def send_public(message: Message) -> None:
         headers = [(name, value.replace(b"private", b"public")) for name, value in message.get("headers", ())]
         await send({**message, "headers": headers} if headers else message)
 
-    return send_public
+    await answer(self, scope, receive, send_public)
 
 
-NOTE_PATH = change_arguments(FastAPI.__call__, scope=_note_path)
+NOTE_PATH = replace(FastAPI.__call__, _note_path)
 
 FAULTS = (
     Fault(
@@ -46,7 +49,7 @@ FAULTS = (
     Fault(
         "caches may keep personal answers",
         "every_read_says_how_long_it_may_be_kept",
-        change_arguments(FastAPI.__call__, send=_publish),
+        replace(FastAPI.__call__, _publish),
     ),
     IGNORED_EDGE,
     Fault(

@@ -14,6 +14,7 @@ import pytest
 
 from experiment.parity import conformance
 from experiment.parity.conformance import Law, laws_of, run_suites
+from experiment.proofs import conformance as proof
 from experiment.proofs.conformance import Fault, command_of, seeded_faults, tried_with
 
 pytestmark = pytest.mark.integration
@@ -138,6 +139,13 @@ def test_the_reason_says_what_the_program_gave(says: str, said: str) -> None:
 
 CHOSEN = ("a checkout takes another amount", "items are read one by one")
 """Faults that every change is tried with, of a service and of a gateway; `make prove-conformance` has all."""
+
+
+def test_a_fault_that_keeps_its_program_from_starting_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    fault = fault_of(CHOSEN[0])
+    monkeypatch.setattr(proof, "FAULTY", ("/bin/sh", "-c", "exit 3"))
+    tried = tried_with(fault.component, fault, [fault])
+    assert (tried.fails, tried.ok) == (True, False), tried
 
 
 def test_conformance_fails_for_seeded_faults() -> None:
