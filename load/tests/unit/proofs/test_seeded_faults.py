@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import pytest
 
 from experiment.errors import UsageError
 from experiment.proofs import conformance
-from experiment.proofs.conformance import faults_of, seeded_faults
+from experiment.proofs.conformance import faults_of, seeded_faults, tried_with
 from faulty import seeds
 from mesh.paths import ROOT
 
@@ -34,6 +35,16 @@ def test_a_fault_without_its_law_is_named() -> None:
         _ = renamed.test
     with pytest.raises(UsageError, match=r"component=edge: .*valid: graphql-gateway, order, payment, product"):
         faults_of("edge")
+
+
+@pytest.mark.parametrize(("found", "ok"), [("error", False), ("failure", True)])
+def test_a_program_that_does_not_start_is_no_proof(found: str, ok: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = f'<testcase file="test_suite.py" name="test_law"><{found} message="it ended"/></testcase>'
+    results = ElementTree.fromstring(f"<testsuite>{case}</testsuite>")
+    monkeypatch.setattr(conformance, "run_suites", lambda *_arguments: results)
+    fault = seeded_faults()[0]
+    tried = tried_with(fault.component, fault, [fault])
+    assert (tried.fails, tried.ok) == (True, ok)
 
 
 def original(size: int) -> int:
