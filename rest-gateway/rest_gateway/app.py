@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from rest_gateway.orders import add_orders, require_order
+from rest_gateway.orders import add_orders
 from rest_gateway.payments import add_payments
 from shop.clients.ports import Clients
+from shop.contract.calls import NOTIFICATION, ORDER, PAYMENT, USER
+from shop.platform.access.owners import apply_owner_rules
 from shop.platform.access.streams import Streams
 from shop.platform.incoming import Incoming
 from shop.platform.page_token import DEFAULT_KEY
@@ -63,12 +65,19 @@ def build_app(
         incoming=incoming,
         published=PUBLISHED,
     )
-    add_products(api, shop.product)
-    add_users(api, shop.user)
-    add_orders(api, shop)
-    add_payments(api, shop)
+    checked = Clients(
+        product=shop.product,
+        user=apply_owner_rules(USER, shop.user),
+        order=apply_owner_rules(ORDER, shop.order),
+        payment=apply_owner_rules(PAYMENT, shop.payment),
+        notification=apply_owner_rules(NOTIFICATION, shop.notification),
+    )
+    add_products(api, checked.product)
+    add_users(api, checked.user)
+    add_orders(api, checked)
+    add_payments(api, checked)
     if streams is not None:
-        add_notifications(api, shop.notification, require_order(shop.order), streams.hold)
-    add_order_lines(api, shop.order.stream_order_lines, page_token_key)
+        add_notifications(api, checked.notification, checked.order.get_order, streams.hold)
+    add_order_lines(api, checked.order.stream_order_lines, page_token_key)
     add_docs(api)
     return api

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
 from fastapi import FastAPI
 
 from rest_gateway.order_related import INCLUDES, Include, get_order_and_payment, with_related
-from shop.clients.ports import Clients, OrderClient
-from shop.platform.access.rules import Access, require_owner, visible
+from shop.clients.ports import Clients, Orders
 from shop.platform.http.caching import PERSONAL
 from shop.platform.rest.answers import Answer, ok
 from shop.platform.rest.call import Call
@@ -26,20 +23,11 @@ from shop.resources.documents import OrderDocument, OrderList, OrderPage, order_
 from shop.resources.orders import add_order_changes
 
 
-def require_order(orders: OrderClient) -> Callable[[int], Awaitable[None]]:
-    """Returns what checks that there is an order and that the caller may see it."""
-
-    async def check(order_id: int) -> None:
-        visible("order", await orders.get_order(order_id))
-
-    return check
-
-
 def add_orders(api: FastAPI, shop: Clients) -> None:
     """Declares the routes of orders."""
     orders = shop.order
 
-    @api.get("/v1/orders/{order_id:name}", **reading("orders", access=Access.CALLER, problems=[404]))
+    @api.api_route(**reading("orders", Orders.get_order, problems=[404]))
     async def get_order(call: Call, order_id: OrderId, include: Include = "") -> Answer[OrderDocument]:
         """One order: a customer's own, any for partners."""
         asked = parse_include(include, INCLUDES)
@@ -48,26 +36,24 @@ def add_orders(api: FastAPI, shop: Clients) -> None:
             order, payment = await get_order_and_payment(shop, order_id)
         else:
             order = await orders.get_order(order_id)
-        visible("order", order)
         rest = asked - {"payment"}
         if not rest:
             return ok(call, order_document(order, payment), PERSONAL)
         [related] = await with_related(shop, [order], rest)
         return ok(call, order_document(order, payment, related.user, related.products), PERSONAL)
 
-    @api.get("/v1/orders", **reading("orders", access=Access.PARTNER))
+    @api.api_route(**reading("orders", Orders.batch_get_orders))
     async def batch_get_orders(call: Call, ids: OrderIds, include: Include = "") -> Answer[OrderList]:
         """Many orders, in the order of the ids asked for; unknown ones are left out; for partners."""
         asked = parse_include(include, INCLUDES)
         listed = await orders.batch_get_orders(parse_ids(ids, "ids"))
         return ok(call, OrderList(await with_related(shop, listed, asked)), PERSONAL)
 
-    @api.get("/v1/users/{user_id}/orders", **reading("orders", access=Access.CALLER))
+    @api.api_route(**reading("orders", Orders.list_orders_by_user))
     async def list_orders_of_user(
         call: Call, user_id: UserId, page_size: PageSize100 = 10, page_token: PageToken = "", include: Include = ""
     ) -> Answer[OrderPage]:
         """A page of one user's orders, newest first: a customer's own, any for partners."""
-        require_owner(user_id)
         asked = parse_include(include, INCLUDES)
         page = await orders.list_orders_by_user(user_id, page_size=page_size, page_token=page_token)
         listed = await with_related(shop, page.items, asked)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from shop.clients.ports import Clients
-from shop.platform.access.rules import Access, may_act_for, visible
+from shop.clients.ports import Clients, PaymentClient
 from shop.platform.http.caching import PERSONAL
 from shop.platform.rest.answers import Answer, ok
 from shop.platform.rest.call import Call
@@ -18,15 +17,13 @@ def add_payments(api: FastAPI, shop: Clients) -> None:
     """Declares the routes of payments."""
     payments = shop.payment
 
-    @api.get("/v1/payments", **reading("payments", access=Access.CALLER))
+    @api.api_route(**reading("payments", PaymentClient.batch_get_payments_by_order))
     async def list_payments(call: Call, order_ids: OrderIdsOfPayments) -> Answer[PaymentList]:
         """The payments of many orders; a customer's own, any for partners. Others are left out as unknown ones are."""
         listed = await payments.batch_get_payments_by_order(parse_ids(order_ids, "order_ids"))
-        shown = [payment_document(payment) for payment in listed if may_act_for(payment.user_id)]
-        return ok(call, PaymentList(shown), PERSONAL)
+        return ok(call, PaymentList([payment_document(payment) for payment in listed]), PERSONAL)
 
-    @api.get("/v1/payments/{payment_id}", **reading("payments", access=Access.CALLER, problems=[404]))
+    @api.api_route(**reading("payments", PaymentClient.get_payment, problems=[404]))
     async def get_payment(call: Call, payment_id: PaymentId) -> Answer[PaymentDocument]:
         """One payment: a customer's own, any for partners."""
-        payment = visible("payment", await payments.get_payment(payment_id))
-        return ok(call, payment_document(payment), PERSONAL)
+        return ok(call, payment_document(await payments.get_payment(payment_id)), PERSONAL)

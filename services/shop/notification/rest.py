@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
+from shop.clients.ports import NotificationClient
 from shop.notification.service import NotificationService
-from shop.platform.access.rules import Access
 from shop.platform.incoming import Incoming
 from shop.platform.rest.answers import Answer, changed
 from shop.platform.rest.docs_page import add_docs
@@ -29,7 +29,7 @@ def build_app(service: NotificationService, incoming: Incoming) -> FastAPI:
 
     add_notifications(api, service, checked_by_the_service, lambda updates: updates)
 
-    @api.post("/v1/order-events", **changing(TAG, access=Access.INTERNAL, problems=[409]))
+    @api.api_route(**changing(TAG, NotificationClient.notify, problems=[409]))
     async def notify(new: NewEvents) -> Answer[Stored]:
         """Stores what happened to orders, once by id; for the order service."""
         events = [

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
+from shop.clients.ports import PaymentClient
 from shop.money import Money
 from shop.payment.service import PaymentService
-from shop.platform.access.rules import Access, is_internal, may_act_for, visible
+from shop.platform.access.rules import is_internal
 from shop.platform.http.caching import PERSONAL
 from shop.platform.incoming import Incoming
 from shop.platform.rest.answers import Answer, changed, ok
@@ -32,23 +33,20 @@ def build_app(service: PaymentService, incoming: Incoming) -> FastAPI:
 
 
 def _add_reads(api: FastAPI, service: PaymentService) -> None:
-    @api.get("/v1/payments", **reading("payments", access=Access.CALLER))
+    @api.api_route(**reading("payments", PaymentClient.batch_get_payments_by_order))
     async def list_payments(call: Call, order_ids: OrderIdsOfPayments) -> Answer[InnerPaymentList]:
         """The payments of many orders; a customer's own, any for partners. Others are left out as unknown ones are."""
         payments = await service.batch_get_payments_by_order(parse_ids(order_ids, "order_ids"))
-        shown = [_document(payment) for payment in payments if may_act_for(payment.user_id)]
-        return ok(call, InnerPaymentList(shown), PERSONAL)
+        return ok(call, InnerPaymentList([_document(payment) for payment in payments]), PERSONAL)
 
-    @api.get("/v1/payments/{payment_id}", **reading("payments", access=Access.CALLER, problems=[404]))
+    @api.api_route(**reading("payments", PaymentClient.get_payment, problems=[404]))
     async def get_payment(call: Call, payment_id: PaymentId) -> Answer[InnerPaymentDocument]:
         """One payment: a customer's own, any for partners."""
-        return ok(call, _document(visible("payment", await service.get_payment(payment_id))), PERSONAL)
+        return ok(call, _document(await service.get_payment(payment_id)), PERSONAL)
 
 
 def _add_changes(api: FastAPI, service: PaymentService) -> None:
-    path = "/v1/payments/by-checkout/{checkout_id:name}"
-
-    @api.put(path, **changing("payments", access=Access.INTERNAL, problems=[402, 409]))
+    @api.api_route(**changing("payments", PaymentClient.authorize_payment, problems=[402, 409]))
     async def authorize_payment(checkout_id: CheckoutId, new: Authorization) -> Answer[InnerPaymentDocument]:
         """Asks the bank to set an amount aside; the same again changes nothing."""
         amount = Money(new.amount.amount_minor, new.amount.currency)
@@ -57,12 +55,12 @@ def _add_changes(api: FastAPI, service: PaymentService) -> None:
         )
         return changed(_document(payment))
 
-    @api.post(f"{path}:capture", **changing("payments", access=Access.INTERNAL, problems=[409]))
+    @api.api_route(**changing("payments", PaymentClient.capture_payment, problems=[409]))
     async def capture_payment(checkout_id: CheckoutId, capture: Capture) -> Answer[InnerPaymentDocument]:
         """Takes an authorised amount and ties it to its order."""
         return changed(_document(await service.capture_payment(checkout_id=checkout_id, order_id=capture.order_id)))
 
-    @api.post(f"{path}:void", **changing("payments", access=Access.INTERNAL, problems=[409], body=False))
+    @api.api_route(**changing("payments", PaymentClient.void_payment, problems=[409], body=False))
     async def void_payment(checkout_id: CheckoutId) -> Answer[InnerPaymentDocument]:
         """Gives an amount back; an unknown checkout is remembered as voided."""
         return changed(_document(await service.void_payment(checkout_id)))

@@ -51,14 +51,14 @@ def protocols_of(service: Service, use_cases: Any, *of_rest: object, around: Aro
         around: What surrounds the work of some calls over gRPC.
     """
 
+    checked = apply_owner_rules(service, use_cases)
+
     def app(protocol: str, *more: object) -> BuildApp:
         def build(incoming: Incoming) -> Any:
             # Here, so that a process loads neither FastAPI nor Strawberry without need.
-            return importlib.import_module(f"shop.{service.name}.{protocol}").build_app(use_cases, incoming, *more)
+            return importlib.import_module(f"shop.{service.name}.{protocol}").build_app(checked, incoming, *more)
 
         return build
-
-    checked = apply_owner_rules(service, use_cases)
 
     def thrift() -> Any:
         from shop.platform.thrift.processor import Processor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from shop.platform.access.rules import Access
+from shop.clients.ports import ProductClient
 from shop.platform.http.caching import PUBLIC
 from shop.platform.incoming import Incoming
 from shop.platform.page_token import DEFAULT_KEY
@@ -48,7 +48,7 @@ def build_app(service: ProductService, incoming: Incoming, page_token_key: bytes
 
 
 def _add_reviews(api: FastAPI, service: ProductService) -> None:
-    @api.get("/v1/reviews", **reading("products", access=Access.EVERYBODY))
+    @api.api_route(**reading("products", ProductClient.batch_list_reviews))
     async def batch_list_reviews(call: Call, product_ids: ProductIds, limit: Limit20 = REVIEWS) -> Answer[ReviewList]:
         """The first reviews of each product asked for, by ascending id."""
         reviews = await service.batch_list_reviews(parse_ids(product_ids, "product_ids"), limit=limit)
@@ -57,7 +57,7 @@ def _add_reviews(api: FastAPI, service: ProductService) -> None:
 
 
 def _add_rows(api: FastAPI, service: ProductService, key: bytes) -> None:
-    @api.get("/v1/product-rows", **reading("products", access=Access.EVERYBODY))
+    @api.api_route(**reading("products", ProductClient.stream_product_rows))
     async def list_product_rows(
         call: Call, after_product_id: AfterProductId = 0, page_size: PageSize10000 = 1000, page_token: PageToken = ""
     ) -> Answer[ProductRowsPage]:
@@ -70,26 +70,18 @@ def _add_rows(api: FastAPI, service: ProductService, key: bytes) -> None:
 
 
 def _add_reservations(api: FastAPI, service: ProductService) -> None:
-    path = "/v1/reservations/{reservation_id:name}"
-
-    @api.put(path, **changing("reservations", access=Access.INTERNAL, problems=[409]))
+    @api.api_route(**changing("reservations", ProductClient.reserve_stock, problems=[409]))
     async def reserve_stock(reservation_id: ReservationId, new: NewReservation) -> Answer[Reservation]:
         """Takes stock until it is confirmed or released, all lines or none; the same again changes nothing."""
         lines = [StockLine(line.product_id, line.quantity) for line in new.lines]
         return changed(await service.reserve_stock(reservation_id, lines))
 
-    @api.post(
-        f"{path}:confirm",
-        **changing("reservations", access=Access.INTERNAL, problems=[409], body=False),
-    )
+    @api.api_route(**changing("reservations", ProductClient.confirm_reservation, problems=[409], body=False))
     async def confirm_reservation(reservation_id: ReservationId) -> Answer[Reservation]:
         """Turns held stock into sold stock."""
         return changed(await service.confirm_reservation(reservation_id))
 
-    @api.post(
-        f"{path}:release",
-        **changing("reservations", access=Access.INTERNAL, problems=[409], body=False),
-    )
+    @api.api_route(**changing("reservations", ProductClient.release_reservation, problems=[409], body=False))
     async def release_reservation(reservation_id: ReservationId) -> Answer[Reservation]:
         """Gives stock back, held or sold; an unknown id is remembered as released."""
         return changed(await service.release_reservation(reservation_id))

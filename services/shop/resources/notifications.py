@@ -7,7 +7,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from fastapi import FastAPI
 
 from shop.clients.ports import Notifications
-from shop.platform.access.rules import Access, require_owner
 from shop.platform.http.caching import PERSONAL
 from shop.platform.rest.answers import Answer, changed, ok
 from shop.platform.rest.call import Call
@@ -26,7 +25,7 @@ TAG = "notifications"
 def add_notifications(
     api: FastAPI,
     notifications: Notifications,
-    require_order: Callable[[int], Awaitable[None]],
+    require_order: Callable[[int], Awaitable[object]],
     lasting: Callable[[AsyncGenerator[Update]], AsyncGenerator[Update]],
 ) -> None:
     """Declares the routes of notifications.
@@ -38,28 +37,25 @@ def add_notifications(
         lasting: Limits a stream, and ends it with the caller's token and with the process.
     """
 
-    @api.get("/v1/users/{user_id}/notifications", **reading(TAG, access=Access.CALLER))
+    @api.api_route(**reading(TAG, Notifications.list_notifications))
     async def list_notifications(call: Call, user_id: UserId) -> Answer[NotificationList]:
         """What a customer was told, newest first, the last 100: a customer's own, any for partners."""
-        require_owner(user_id)
         answer = ok(call, NotificationList(await notifications.list_notifications(user_id)), PERSONAL)
         answer.raw_headers.append((b"retry-after", b"%d" % POLL_S))
         return answer
 
-    @api.post("/v1/users/{user_id}/notifications:markRead", **changing(TAG, access=Access.CALLER))
+    @api.api_route(**changing(TAG, Notifications.mark_read))
     async def mark_read(user_id: UserId, read: ReadUpTo) -> Answer[Unread]:
         """Marks what a customer was told as read, up to a position."""
-        require_owner(user_id)
         return changed(Unread(await notifications.mark_read(user_id, read.up_to_position)))
 
-    @api.get("/v1/users/{user_id}/notifications/events", **streaming(TAG, access=Access.CALLER))
+    @api.api_route(**streaming(TAG, Notifications.watch_notifications))
     async def watch_notifications(user_id: UserId, last_event_id: LastEventId = None) -> EventStream[Notification]:
         """What happens to a customer's orders, as it happens: a customer's own, any for partners."""
-        require_owner(user_id)
         updates = notifications.watch_notifications(user_id, _position(last_event_id))
         return await event_stream("order", _events(lasting(updates)))
 
-    @api.get("/v1/orders/{order_id:name}/events", **streaming(TAG, access=Access.CALLER))
+    @api.api_route(**streaming(TAG, Notifications.watch_order))
     async def watch_order(order_id: OrderId, last_event_id: LastEventId = None) -> EventStream[Notification]:
         """What happens to one order, as it happens: a customer's own, any for partners."""
         await require_order(order_id)

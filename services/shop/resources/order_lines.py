@@ -7,7 +7,7 @@ from typing import Protocol
 
 from fastapi import FastAPI
 
-from shop.platform.access.rules import Access
+from shop.clients.ports import OrderClient
 from shop.platform.http.caching import PERSONAL
 from shop.platform.rest.answers import Answer, ok
 from shop.platform.rest.call import Call
@@ -35,7 +35,7 @@ def add_order_lines(api: FastAPI, stream: StreamOrderLines, page_token_key: byte
         page_token_key: Key of this installation's page tokens.
     """
 
-    @api.get("/v1/order-lines", **reading("order lines", access=Access.PARTNER))
+    @api.api_route(**reading("order lines", OrderClient.stream_order_lines))
     async def list_order_lines(
         call: Call, after_line_id: AfterLineId = 0, page_size: PageSize10000 = 1000, page_token: PageToken = ""
     ) -> Answer[OrderLinesPage]:

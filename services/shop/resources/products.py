@@ -10,7 +10,6 @@ from fastapi import FastAPI, Query
 from shop.clients.ports import Catalogue
 from shop.errors import NotFound
 from shop.money import Money
-from shop.platform.access.rules import Access
 from shop.platform.http.caching import PUBLIC
 from shop.platform.parallel import both
 from shop.platform.rest.answers import Answer, as_read, changed, created, ok, removed
@@ -54,7 +53,7 @@ def add_products(api: FastAPI, catalogue: Catalogue) -> None:
         catalogue: The catalogue, of the service itself or of a client of it.
     """
 
-    @api.get("/v1/products", **reading("products", access=Access.EVERYBODY))
+    @api.api_route(**reading("products", Catalogue.list_products))
     async def list_products(
         call: Call,
         category: Category = "",
@@ -88,14 +87,14 @@ def add_products(api: FastAPI, catalogue: Catalogue) -> None:
             documents = [product_document(product, reviews.get(product.id, ())) for product in products]
         return ok(call, ProductPage(documents, token), PUBLIC)
 
-    @api.get("/v1/products/{product_id}", **reading("products", access=Access.EVERYBODY, problems=[404]))
+    @api.api_route(**reading("products", Catalogue.get_product, problems=[404]))
     async def get_product(call: Call, product_id: ProductId, include: Include = "") -> Answer[ProductDocument]:
         """One product."""
         if parse_include(include, INCLUDES):
             return ok(call, await _with_reviews(catalogue, product_id), PUBLIC)
         return ok(call, product_document(await catalogue.get_product(product_id)), PUBLIC)
 
-    @api.post("/v1/products", **creating("products", access=Access.PARTNER))
+    @api.api_route(**creating("products", Catalogue.create_product))
     async def create_product(product: received.NewProduct) -> Answer[ProductDocument]:
         """Adds a product to the catalogue."""
         made = await catalogue.create_product(
@@ -107,7 +106,7 @@ def add_products(api: FastAPI, catalogue: Catalogue) -> None:
         )
         return created(product_document(made), f"/v1/products/{made.id}")
 
-    @api.patch("/v1/products/{product_id}", **changing("products", access=Access.PARTNER, problems=[412, 428]))
+    @api.api_route(**changing("products", Catalogue.update_product, problems=[412, 428]))
     async def update_product(
         product_id: ProductId, change: received.ProductChange, if_match: IfMatch = None
     ) -> Answer[ProductDocument]:
@@ -125,14 +124,14 @@ def add_products(api: FastAPI, catalogue: Catalogue) -> None:
         )
         return changed(product_document(made))
 
-    @api.delete("/v1/products/{product_id}", **removing("products", access=Access.PARTNER, problems=[409, 412]))
+    @api.api_route(**removing("products", Catalogue.delete_product, problems=[409, 412]))
     async def delete_product(product_id: ProductId, if_match: IfMatch = None) -> Answer[None]:
         """Removes a product and its reviews; not possible while stock of it is reserved."""
         expected = await as_read(if_match, lambda: catalogue.get_product(product_id))
         await catalogue.delete_product(product_id, expected=expected)
         return removed()
 
-    @api.get("/v1/documents/{document_id}", **reading("products", access=Access.EVERYBODY, problems=[404]))
+    @api.api_route(**reading("products", Catalogue.get_document, problems=[404]))
     async def get_document(call: Call, document_id: DocumentId) -> Answer[Document]:
         """One technical document."""
         return ok(call, await catalogue.get_document(document_id), PUBLIC)

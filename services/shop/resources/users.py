@@ -8,7 +8,6 @@ from fastapi import FastAPI
 
 from shop.clients.ports import UserClient
 from shop.platform.access.guesses import count_failure
-from shop.platform.access.rules import Access, require_owner
 from shop.platform.config import EDGE_MARK
 from shop.platform.http.caching import NO_STORE, PERSONAL
 from shop.platform.rest.answers import Answer, as_read, changed, created, encode, ok, removed
@@ -28,7 +27,7 @@ def add_users(api: FastAPI, users: UserClient) -> None:
         users: The accounts, of the service itself or of a client of it.
     """
 
-    @api.get("/v1/users", **reading("users", access=Access.PARTNER))
+    @api.api_route(**reading("users", UserClient.list_users))
     async def list_users(
         call: Call, ids: Ids = None, page_size: PageSize1000 = 20, page_token: PageToken = ""
     ) -> Answer[UserPage]:
@@ -43,13 +42,12 @@ def add_users(api: FastAPI, users: UserClient) -> None:
             listed, token = page.items, page.next_page_token
         return ok(call, UserPage(listed, token), PERSONAL)
 
-    @api.get("/v1/users/{user_id}", **reading("users", access=Access.CALLER, problems=[404]))
+    @api.api_route(**reading("users", UserClient.get_user, problems=[404]))
     async def get_user(call: Call, user_id: UserId) -> Answer[User]:
         """One user: a customer's own profile, any for partners."""
-        require_owner(user_id)
         return ok(call, await users.get_user(user_id), PERSONAL)
 
-    @api.post("/v1/users", **creating("users", access=Access.EVERYBODY, problems=[409, 429]))
+    @api.api_route(**creating("users", UserClient.create_user, problems=[409, 429]))
     async def create_user(user: received.NewUser) -> Answer[User]:
         """Signs up a new user."""
         made = await users.create_user(
@@ -57,26 +55,21 @@ def add_users(api: FastAPI, users: UserClient) -> None:
         )
         return created(made, f"/v1/users/{made.id}")
 
-    @api.patch("/v1/users/{user_id}", **changing("users", access=Access.CALLER, problems=[412]))
+    @api.api_route(**changing("users", UserClient.update_user, problems=[412]))
     async def update_user(user_id: UserId, change: received.UserChange, if_match: IfMatch = None) -> Answer[User]:
         """Changes the fields of a user that the body names: a customer's own, any for partners."""
-        require_owner(user_id)
         expected = await as_read(if_match, lambda: users.get_user(user_id))
         address = _address(change.address) if "address" in change.model_fields_set else None
         return changed(await users.update_user(user_id, name=change.name, address=address, expected=expected))
 
-    @api.delete("/v1/users/{user_id}", **removing("users", access=Access.CALLER, problems=[412]))
+    @api.api_route(**removing("users", UserClient.delete_user, problems=[412]))
     async def delete_user(user_id: UserId, if_match: IfMatch = None) -> Answer[None]:
         """Removes a user: a customer's own account, any for partners. The orders stay."""
-        require_owner(user_id)
         expected = await as_read(if_match, lambda: users.get_user(user_id))
         await users.delete_user(user_id, expected=expected)
         return removed()
 
-    @api.post(
-        "/v1/sessions",
-        **creating("sessions", access=Access.EVERYBODY, problems=[401, 429], located=False),
-    )
+    @api.api_route(**creating("sessions", UserClient.login, problems=[401, 429], located=False))
     async def create_session(call: Call, credentials: received.Credentials) -> Answer[LoginResult]:
         """Logs a user in: checks e-mail and password and gives a token for one hour."""
         with count_failure(call.header(EDGE_MARK.encode())):

@@ -1,12 +1,13 @@
-"""The declarations of operations: who may call them, how they answer, and which problems they can have."""
+"""The declarations of operations, each of the row of a call: its route, its callers, its answers and its problems."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import Any
 
-from shop.platform.access.rules import Access
+from shop.contract.calls import SERVICES, Access, call_of
 from shop.platform.rest.events import EventStream
 
 ACCESS_KEY = "x-access"
@@ -29,12 +30,18 @@ _IF_NONE_MATCH = {
 _LOCATION = {"description": "Path of what was made.", "schema": {"type": "string"}}
 
 
-def reading(tag: str, *, access: Access, problems: Sequence[int] = ()) -> dict[str, Any]:
+Method = Callable[..., Any]
+
+_ROUTES = [row.rest for service in SERVICES for row in service.calls]
+_BEFORE_A_VERB = {name for route in _ROUTES for name in re.findall(r"{(\w+)}:", route)}
+
+
+def reading(tag: str, method: Method, *, problems: Sequence[int] = ()) -> dict[str, Any]:
     """Returns the declaration of a GET.
 
     Args:
         tag: Group of the operation.
-        access: Callers that it admits.
+        method: Method of a port, whose row has the route and the callers whom it admits.
         problems: HTTP statuses of its problems besides those that every operation can have.
     """
     headers = {"ETag": _ETAG, "Cache-Control": _CACHE, "Vary": _VARY}
@@ -42,29 +49,29 @@ def reading(tag: str, *, access: Access, problems: Sequence[int] = ()) -> dict[s
         "description": "The client has it already (If-None-Match).",
         "headers": headers,
     }
-    declared = _declared(tag, 200, "Found.", headers, access, [*_ALWAYS, *problems])
+    declared = _declared(tag, 200, "Found.", headers, method, [*_ALWAYS, *problems])
     declared["responses"][304] = unchanged
     declared["openapi_extra"]["parameters"] = [_IF_NONE_MATCH]
     return declared
 
 
-def streaming(tag: str, *, access: Access) -> dict[str, Any]:
+def streaming(tag: str, method: Method) -> dict[str, Any]:
     """Returns the declaration of a GET that is answered by server-sent events; arguments as for `reading`."""
-    declared = _declared(tag, 200, "Open.", {"Cache-Control": _CACHE}, access, [*_ALWAYS, 404, 410, 429])
+    declared = _declared(tag, 200, "Open.", {"Cache-Control": _CACHE}, method, [*_ALWAYS, 404, 410, 429])
     return {**declared, "response_class": EventStream}
 
 
-def creating(tag: str, *, access: Access, problems: Sequence[int] = (), located: bool = True) -> dict[str, Any]:
+def creating(tag: str, method: Method, *, problems: Sequence[int] = (), located: bool = True) -> dict[str, Any]:
     """Returns the declaration of a POST that creates something; further arguments as for `reading`.
 
     Args:
         located: Whether the new resource has a path of its own.
     """
     headers = {"Cache-Control": _CACHE, **({"Location": _LOCATION, "ETag": _ETAG} if located else {})}
-    return _declared(tag, 201, "Made.", headers, access, [*_ALWAYS, *_WITH_BODY, *problems])
+    return _declared(tag, 201, "Made.", headers, method, [*_ALWAYS, *_WITH_BODY, *problems])
 
 
-def changing(tag: str, *, access: Access, problems: Sequence[int] = (), body: bool = True) -> dict[str, Any]:
+def changing(tag: str, method: Method, *, problems: Sequence[int] = (), body: bool = True) -> dict[str, Any]:
     """Returns the declaration of a PATCH, or of a POST that changes something; further arguments as for `reading`.
 
     Args:
@@ -72,12 +79,12 @@ def changing(tag: str, *, access: Access, problems: Sequence[int] = (), body: bo
     """
     headers = {"Cache-Control": _CACHE, "ETag": _ETAG}
     with_body = _WITH_BODY if body else ()
-    return _declared(tag, 200, "As it is now.", headers, access, [*_ALWAYS, *with_body, 404, *problems])
+    return _declared(tag, 200, "As it is now.", headers, method, [*_ALWAYS, *with_body, 404, *problems])
 
 
-def removing(tag: str, *, access: Access, problems: Sequence[int] = ()) -> dict[str, Any]:
+def removing(tag: str, method: Method, *, problems: Sequence[int] = ()) -> dict[str, Any]:
     """Returns the declaration of a DELETE; arguments as for `reading`."""
-    return _declared(tag, 204, "Removed.", {"Cache-Control": _CACHE}, access, [*_ALWAYS, 404, *problems])
+    return _declared(tag, 204, "Removed.", {"Cache-Control": _CACHE}, method, [*_ALWAYS, 404, *problems])
 
 
 def _declared(
@@ -85,9 +92,11 @@ def _declared(
     status: int,
     description: str,
     headers: dict[str, Any],
-    access: Access,
+    method: Method,
     problems: Sequence[int],
 ) -> dict[str, Any]:
+    row = call_of(method)
+    access, (verb, path) = row.access, row.rest.split()
     extra: dict[str, Any] = {ACCESS_KEY: access.value}
     if access is Access.INTERNAL:
         problems = [*problems, 403]
@@ -98,6 +107,9 @@ def _declared(
     # The document gets each problem from one place; FastAPI needs a description until then.
     responses.update({problem: {"description": HTTPStatus(problem).phrase} for problem in sorted(set(problems))})
     return {
+        # What a verb follows has no colon itself, so that `/v1/orders/1:cancel` is not an order named "1:cancel".
+        "path": re.sub(r"{(\w+)}", _convert, path),
+        "methods": [verb],
         "tags": [tag],
         "status_code": status,
         # The body is encoded already; `shop.platform.rest.openapi` reads its schema from what the route returns.
@@ -106,3 +118,7 @@ def _declared(
         "responses": responses,
         "openapi_extra": extra,
     }
+
+
+def _convert(parameter: re.Match[str]) -> str:
+    return f"{{{parameter[1]}:name}}" if parameter[1] in _BEFORE_A_VERB else parameter[0]
