@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from contextlib import ExitStack
 from typing import Any
 
@@ -11,11 +10,9 @@ import pytest
 
 from graphql_gateway.app import build_app
 from graphql_gateway.objects.global_id import global_id
-from shop.platform.access.guesses import MAX_FAILURES, WINDOW_S
 from shop.platform.access.jwt import Principal
-from shop.platform.access.rules import Authenticator, EdgeIdentity
-from shop.platform.admission import MAX_HASHES, PRIORITY, UNDER_WAY, Admission
-from shop.platform.config import EDGE_MARK
+from shop.platform.access.rules import Authenticator
+from shop.platform.admission import MAX_HASHES, Admission
 from shop.platform.incoming import Incoming
 from shop.platform.process.runtime import Runtime
 
@@ -160,35 +157,6 @@ async def test_the_order_of_an_account_that_is_gone_is_left_to_partners(gateway:
     assert (await gateway.error(f'{{ payment(id: "{PAYMENT_1}") {{ status }} }}', user=1))[0] == "NOT_FOUND"
 
 
-async def test_where_callers_have_identities_a_request_without_one_is_refused(shop: Any, verifier: Any) -> None:
-    edge = "spiffe://cluster.local/ns/default/sa/edge"
-    app = build_app(shop.clients, Incoming(Authenticator(verifier, EdgeIdentity(edge))))
-    query = {"query": "{ products { edges { cursor } } }"}
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway") as client:
-        refused = await client.post("/graphql", json=query, headers={"x-hopwise-edge": "1"})
-        named = await client.post("/graphql", json=query, headers={"x-forwarded-client-cert": f"URI={edge}"})
-        healthy = await client.get("/healthz")
-    (error,) = refused.json()["errors"]
-    assert (refused.status_code, error["extensions"]["code"]) == (401, "UNAUTHENTICATED")
-    assert "without an identity" in error["message"]
-    assert "errors" not in named.json()
-    assert healthy.status_code == 200
-
-
-async def test_a_gateway_that_does_not_keep_up_refuses_what_is_new(shop: Any, verifier: Any) -> None:
-    limit = Admission()
-    limit.new.value = 0.0
-    query, outside = {"query": "{ products { edges { cursor } } }"}, {EDGE_MARK: "1"}
-    app = build_app(shop.clients, Incoming(Authenticator(verifier), Runtime(admission=limit)))
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway") as client:
-        refused = await client.post("/graphql", json=query, headers=outside)
-        under_way = await client.post("/graphql", json=query, headers=outside | {PRIORITY: UNDER_WAY})
-    (error,) = refused.json()["errors"]
-    assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
-    assert (error["extensions"]["code"], error["extensions"]["retryAfter"]) == ("UNAVAILABLE", 1)
-    assert "errors" not in under_way.json()
-
-
 async def test_passwords_leave_room_for_what_the_edge_always_admits(shop: Any, verifier: Any) -> None:
     login = 'mutation { login(input: {email: "nobody@example.com", password: "battery staple"}) { token } }'
     address = '{recipient: "A", street: "B", city: "C", postalCode: "1", countryCode: "DE"}'
@@ -214,27 +182,3 @@ async def test_passwords_leave_room_for_what_the_edge_always_admits(shop: Any, v
     assert refused == [[{"code": "TOO_MANY_REQUESTS", "retryAfter": 1}]] * 2
     assert served == []
     assert free == [[{"code": "UNAUTHENTICATED"}], []]
-
-
-@pytest.mark.ours
-async def test_logins_that_fail_from_one_address_leave_room_for_others(shop: Any, verifier: Any) -> None:
-    login = 'mutation($email: String!) { login(input: {email: $email, password: "battery staple"}) { token } }'
-    app = build_app(shop.clients, Incoming(Authenticator(verifier)))
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway") as client:
-
-        async def refusal(address: str | None) -> dict[str, Any]:
-            headers = {} if address is None else {EDGE_MARK: address}
-            query = {"query": login, "variables": {"email": f"{uuid.uuid4().hex}@example.com"}}
-            (error,) = (await client.post("/graphql", json=query, headers=headers)).json()["errors"]
-            extensions: dict[str, Any] = error["extensions"]
-            return extensions
-
-        for _ in range(MAX_FAILURES):
-            assert await refusal("192.0.2.1") == {"code": "UNAUTHENTICATED"}
-        tried = len(shop.record.calls)
-        limited = await refusal("192.0.2.1")
-        assert len(shop.record.calls) == tried
-        others = [await refusal("192.0.2.2"), await refusal(None)]
-    assert limited["code"] == "TOO_MANY_REQUESTS"
-    assert 1 <= limited["retryAfter"] <= WINDOW_S
-    assert others == [{"code": "UNAUTHENTICATED"}] * 2
