@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from graphql import OperationDefinitionNode
 
 from graphql_gateway.cost import MAX_COST, max_cost
 from shop.clients.ports import Clients
-from shop.errors import ResourceExhausted, Unauthenticated
+from shop.contract.calls import Access, call_of
+from shop.errors import NotFound, ResourceExhausted, Unauthenticated
 from shop.platform.access.rules import Authenticator, Caller
 from shop.platform.access.streams import Streams
 from shop.platform.admission import Admission
@@ -77,6 +78,40 @@ class Context(RequestContext, Generic[R]):
         if self._caller is None:
             self._caller = self._authenticator.authenticate(self._authorization)
         return self._caller
+
+    def admit(self, method: Callable[..., Any], user_id: int | None = None, field: str = "") -> None:
+        """Admits the caller to a call as its row says; one that everybody may make needs no token.
+
+        Args:
+            method: Method of a port: `Catalogue.create_product`.
+            user_id: The user whom the call concerns, if its request names one.
+            field: The argument that named the user.
+
+        Raises:
+            Unauthenticated: There is no valid token.
+            PermissionDenied: The row admits other callers, or the caller is another user.
+        """
+        row = call_of(method)
+        if row.access is Access.EVERYBODY:
+            return
+        self.caller.require(row.access)
+        if user_id is not None and row.owner:
+            self.caller.require_owner(user_id, field)
+
+    def show(self, method: Callable[..., Any], owner: int, missing: NotFound) -> None:
+        """Checks that the caller may see what a call found, as the call's row says.
+
+        Args:
+            method: Method of a port: `Orders.get_order`.
+            owner: The user whom it belongs to; 0 if that account is gone.
+            missing: The answer for an id that does not exist.
+
+        Raises:
+            Unauthenticated: There is no valid token.
+            NotFound: The caller may not: `missing`.
+        """
+        if call_of(method).owner:
+            self.caller.require_visible(owner, missing)
 
     def hashing(self) -> AbstractContextManager[None]:
         """Bounds the requests that have a password hashed, where the edge cannot tell them from others by their path.

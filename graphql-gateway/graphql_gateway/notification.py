@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
+from typing import Any
 
 import strawberry
 
 from graphql_gateway.objects.entities import GatewayInfo, Order, order_of
 from graphql_gateway.objects.global_id import number_of
 from graphql_gateway.order import own_order
+from shop.clients.ports import Notifications
 from shop.platform.deadline import begin
 from shop.platform.graphql.field import field, followed
 from shop.platform.graphql.scalars import Instant
@@ -73,7 +75,9 @@ class NotificationQuery:
 
     @field(description="What the token's owner was told, newest first, the last 100; partners give `userId`.")
     async def notifications(self, info: GatewayInfo, user_id: strawberry.ID | None = None) -> list[Notification]:
-        told = await info.context.clients.notification.list_notifications(_whose(info, user_id, "userId"))
+        told = await info.context.clients.notification.list_notifications(
+            _whose(info, Notifications.list_notifications, user_id, "userId")
+        )
         return [Notification.of(one) for one in told]
 
 
@@ -83,7 +87,7 @@ class NotificationMutation:
 
     @field(description="Marks what a customer was told as read, up to a position.")
     async def mark_notifications_read(self, info: GatewayInfo, input: MarkReadInput) -> MarkReadPayload:  # noqa: A002
-        user = _whose(info, input.user_id, "input.userId")
+        user = _whose(info, Notifications.mark_read, input.user_id, "input.userId")
         return MarkReadPayload(unread=await info.context.clients.notification.mark_read(user, input.up_to_position))
 
 
@@ -93,7 +97,7 @@ class Subscription:
     async def notifications(
         self, info: GatewayInfo, after: int | None = None, user_id: strawberry.ID | None = None
     ) -> AsyncGenerator[NotificationUpdate]:
-        user = _whose(info, user_id, "userId")
+        user = _whose(info, Notifications.watch_notifications, user_id, "userId")
         async for update in _followed(info, info.context.clients.notification.watch_notifications(user, after)):
             yield update
 
@@ -116,10 +120,11 @@ async def _followed(info: GatewayInfo, updates: AsyncGenerator[values.Update]) -
         begin(None)
 
 
-def _whose(info: GatewayInfo, user_id: strawberry.ID | None, argument: str) -> int:
+def _whose(info: GatewayInfo, method: Callable[..., Any], user_id: strawberry.ID | None, argument: str) -> int:
+    """Returns the user whom a call concerns, if the caller may make it for this user."""
     caller = info.context.caller
     if user_id is None:
         return caller.customer_id()
     named = number_of(user_id, "User", argument)
-    caller.require_owner(named, argument)
+    info.context.admit(method, named, argument)
     return named

@@ -9,6 +9,7 @@ from graphql_gateway.objects.entities import GatewayInfo, Order, OrderLine, note
 from graphql_gateway.objects.global_id import number_of, split_global_id
 from graphql_gateway.objects.node import existing
 from graphql_gateway.objects.selection import asked
+from shop.clients.ports import OrderClient, Orders
 from shop.errors import InvalidArgument, no_such
 from shop.platform.graphql.field import field
 from shop.values.order import CheckoutLine, OrderStatus
@@ -24,9 +25,9 @@ async def own_order(info: GatewayInfo, number: int) -> Order:
         Unauthenticated: There is no valid token.
         NotFound: There is none, or it is another customer's.
     """
-    caller = info.context.caller
+    info.context.admit(Orders.get_order)
     order = await existing(info.context.reads.order(number), "order", number)
-    caller.require_visible(order.user_number, no_such("order", number))
+    info.context.show(Orders.get_order, order.user_number, no_such("order", number))
     await prepare(info, [order])
     return order
 
@@ -90,7 +91,7 @@ class OrderQuery:
     )
     async def order_lines(self, info: GatewayInfo, first: int = 100, after: str | None = None) -> Connection[OrderLine]:
         """Returns a page of order lines, each of which knows its order's id, status, time and user."""
-        info.context.caller.require_partner()
+        info.context.admit(OrderClient.stream_order_lines)
         checked_first(first, MOST_LINES)
         kind, after_line_id = split_global_id(after, "after") if after else ("OrderLine", 0)
         if kind != "OrderLine":
@@ -125,7 +126,7 @@ class OrderMutation:
 
     @field(description="Moves an order on to SHIPPED or DELIVERED. Partners only.")
     async def update_order_status(self, info: GatewayInfo, input: UpdateOrderStatusInput) -> OrderPayload:  # noqa: A002
-        info.context.caller.require_partner()
+        info.context.admit(Orders.update_order_status)
         number = number_of(input.id, "Order", "input.id")
         return await _payload(info, await info.context.clients.order.update_order_status(number, input.status))
 
@@ -150,5 +151,5 @@ def _buyer(info: GatewayInfo, user_id: strawberry.ID | None) -> int:
             raise InvalidArgument("a partner must give the buyer's id", field="input.userId")
         return named
     if named is not None:
-        info.context.caller.require_owner(named, "input.userId")
+        info.context.admit(Orders.checkout, named, "input.userId")
     return info.context.caller.customer_id()

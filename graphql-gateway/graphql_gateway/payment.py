@@ -6,6 +6,7 @@ import strawberry
 
 from graphql_gateway.objects.entities import GatewayInfo, Payment
 from graphql_gateway.objects.global_id import number_of
+from shop.clients.ports import PaymentClient
 from shop.errors import no_such
 from shop.platform.graphql.field import field
 
@@ -17,9 +18,9 @@ async def own_payment(info: GatewayInfo, number: int) -> Payment:
         Unauthenticated: There is no valid token.
         NotFound: There is none, or it is another customer's.
     """
-    caller = info.context.caller
+    info.context.admit(PaymentClient.get_payment)
     payment = await info.context.clients.payment.get_payment(number)
-    caller.require_visible(payment.user_id, no_such("payment", number))
+    info.context.show(PaymentClient.get_payment, payment.user_id, no_such("payment", number))
     return Payment.of(payment)
 
 

@@ -10,6 +10,7 @@ from graphql_gateway.objects.entities import KNOWN_OF_USER, GatewayInfo, User
 from graphql_gateway.objects.global_id import number_of
 from graphql_gateway.objects.node import existing
 from graphql_gateway.objects.selection import asks_only
+from shop.clients.ports import UserClient
 from shop.errors import InvalidArgument
 from shop.platform.access.guesses import count_failure
 from shop.platform.graphql.field import field, later
@@ -103,12 +104,12 @@ class UserQuery:
     @field(description="One user; NOT_FOUND if there is none. The customer and partners only.")
     async def user(self, info: GatewayInfo, id: strawberry.ID) -> User | None:  # noqa: A002
         number = number_of(id, "User")
-        info.context.caller.require_owner(number)
+        info.context.admit(UserClient.get_user, number)
         return await existing(info.context.reads.user(number), "user", number)
 
     @field(description=f"Users by ascending id; `first` is 1 to {MOST_USERS}. Partners only.")
     async def users(self, info: GatewayInfo, first: int = 20, after: str | None = None) -> Connection[User]:
-        info.context.caller.require_partner()
+        info.context.admit(UserClient.list_users)
         client = info.context.clients.user
         return await connect(
             lambda size, token: client.list_users(page_size=size, page_token=token),
@@ -153,7 +154,7 @@ class UserMutation:
     @field(description="Removes a user. The customer and partners only.")
     async def delete_user(self, info: GatewayInfo, input: DeleteUserInput) -> DeleteUserPayload:  # noqa: A002
         number = number_of(input.id, "User", "input.id")
-        info.context.caller.require_owner(number)
+        info.context.admit(UserClient.delete_user, number)
         expected = input.expected.to_shop(number) if input.expected else None
         await info.context.clients.user.delete_user(number, expected=expected)
         return DeleteUserPayload(deleted_id=input.id)

@@ -9,7 +9,8 @@ from typing import Any
 import grpc.aio
 
 from faulty.seeds import Seed, change_arguments, replace, seed_all
-from shop.platform.access.rules import Access, Authenticator, Caller
+from shop.contract.calls import Access
+from shop.platform.access.rules import Authenticator, Caller
 
 CALLED: ContextVar[str] = ContextVar("faulty.called", default="")
 """The call in hand: its method, path or document."""

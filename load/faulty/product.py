@@ -11,7 +11,7 @@ from threading import Timer
 from faulty import calls, process
 from faulty.access import admit
 from faulty.seeds import Fault, call_before, change_answer, change_arguments, replace
-from shop.platform.access.rules import Access
+from shop.contract.calls import Access
 from shop.product.domain import ProductChange, reserve, reserved_again
 from shop.product.postgres import PostgresProductStore
 from shop.product.service import ProductService

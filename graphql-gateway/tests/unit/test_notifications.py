@@ -22,11 +22,12 @@ from graphql_gateway.objects.global_id import global_id
 from graphql_gateway.schema import build_schema
 from memory_shop import Data, MemoryShop
 from recorded_spans import spans_of
+from shop.contract.calls import Access
 from shop.instrument.lean.spans import Recorder
 from shop.instrument.meters import Meters
 from shop.platform.access import streams as access_streams
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
-from shop.platform.access.rules import Access, Authenticator
+from shop.platform.access.rules import Authenticator
 from shop.platform.access.streams import Streams
 from shop.platform.config import EDGE_MARK
 from shop.platform.graphql import streams

@@ -8,9 +8,10 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from shop.contract.calls import Access
 from shop.errors import PermissionDenied, Unauthenticated
 from shop.platform.access.jwt import Principal, TokenSigner
-from shop.platform.access.rules import Access, Authenticator
+from shop.platform.access.rules import Authenticator
 from shop.platform.rest.openapi import document
 
 Headers = dict[str, str]

@@ -10,8 +10,7 @@ from types import SimpleNamespace
 from typing import Any, TypeAlias, TypeVar, cast
 
 from shop.contract.calls import Service
-from shop.errors import no_such
-from shop.platform.access.rules import current_caller
+from shop.platform.access.rules import current_caller, visible
 
 T = TypeVar("T")
 Method: TypeAlias = Callable[..., Any]
@@ -53,9 +52,7 @@ def _of_argument(method: Method) -> Method:
 
 def _of_answer(method: Method, kind: str) -> Method:
     async def check(*args: Any, **kwargs: Any) -> Any:
-        thing = await method(*args, **kwargs)
-        current_caller().require_visible(thing.user_id, no_such(kind, thing.id))
-        return thing
+        return visible(kind, await method(*args, **kwargs))
 
     return check
 

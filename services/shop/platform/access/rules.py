@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
-from shop.contract.calls import Access as Access
+from shop.contract.calls import Access
 from shop.errors import NotFound, PermissionDenied, Unauthenticated, no_such
 from shop.platform.access.identity import CERTIFICATE_HEADER, caller_identity, trust_domain
 from shop.platform.access.jwt import Principal, TokenVerifier, bearer
@@ -70,6 +70,17 @@ class Caller(NamedTuple):
         if not self.may_act_for(owner):
             raise missing
 
+    def require(self, access: Access) -> None:
+        """Checks that the caller is one of those whom a call admits.
+
+        Raises:
+            PermissionDenied: It is not.
+        """
+        if access is Access.INTERNAL and not self.internal:
+            raise PermissionDenied("only the shop's own services may do this")
+        if access is Access.PARTNER:
+            self.require_partner()
+
     def require_partner(self) -> None:
         """Checks that the caller is a partner, or another part of the shop.
 
@@ -100,28 +111,9 @@ def current_caller() -> Caller:
     return _CALLER.get()
 
 
-def is_privileged() -> bool:
-    """Whether the current call may act for any user."""
-    return _CALLER.get().is_privileged
-
-
 def is_internal() -> bool:
     """Whether the current call comes from another part of the shop."""
     return _CALLER.get().internal
-
-
-def may_act_for(user_id: int) -> bool:
-    """Whether the current call may read and change what belongs to a user."""
-    return _CALLER.get().may_act_for(user_id)
-
-
-def require_owner(user_id: int) -> None:
-    """Checks that the current call may act for the user whom it names.
-
-    Raises:
-        PermissionDenied: It may not.
-    """
-    _CALLER.get().require_owner(user_id)
 
 
 class Owned(Protocol):
@@ -277,11 +269,9 @@ class Authenticator:
         _CALLER.set(_ANONYMOUS)
         if access is Access.EVERYBODY:
             return
-        if access is Access.INTERNAL:
-            raise PermissionDenied("only the shop's own services may do this")
-        caller = self.authenticate(authorization)
-        if access is Access.PARTNER:
-            caller.require_partner()
+        # No token opens what is internal, so that none is looked at.
+        caller = _ANONYMOUS if access is Access.INTERNAL else self.authenticate(authorization)
+        caller.require(access)
         _CALLER.set(caller)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from shop.platform.access.rules import Access
+from shop.contract.calls import Access
 from shop.platform.graphql.endpoint import Endpoint
 from shop.platform.graphql.schema import RequestContext, Schema
 from shop.platform.incoming import Incoming

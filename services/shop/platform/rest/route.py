@@ -11,7 +11,8 @@ from starlette.convertors import Convertor
 from starlette.requests import Request
 from starlette.responses import Response
 
-from shop.platform.access.rules import Access, Authenticator
+from shop.contract.calls import Access
+from shop.platform.access.rules import Authenticator
 from shop.platform.rest.call import Call
 from shop.platform.rest.errors import InvalidRequest, unsupported_media_type
 from shop.platform.rest.operations import ACCESS_KEY

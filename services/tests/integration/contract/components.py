@@ -10,7 +10,8 @@ from typing import Any
 
 import psycopg
 
-from shop.platform.access.rules import Access
+from shop.contract import calls
+from shop.contract.calls import Access
 
 from .doors import SERVICES, Door, GrpcDoor, HttpDoor
 
@@ -100,6 +101,7 @@ def of_service(name: str, *, reads: str, id_in: str, **row: Any) -> Contracted:
         missing=Call(reads, lambda _: {"id": NOWHERE}),
         wrong=(Call(reads, lambda _: {"id": 0}), "id"),
         served=f"{SERVICES[name].full_name}/{reads}",
+        access={call.name: call.access for service in calls.SERVICES if service.name == name for call in service.calls},
         **row,
     )
 
@@ -129,7 +131,6 @@ def document(text: str, *ids: tuple[str, str]) -> Callable[[Rows], str]:
     return lambda rows: text % tuple(node(kind, getattr(rows, which)) for kind, which in ids)
 
 
-OPEN, TOKEN, PARTNER, INSIDE = Access.EVERYBODY, Access.CALLER, Access.PARTNER, Access.INTERNAL
 COMPONENTS = {
     row.component: row
     for row in (
@@ -140,12 +141,6 @@ COMPONENTS = {
             held=Call("DeleteProduct", lambda rows: {"id": rows.product}),
             table=("shop_product.product", "product"),
             below={"pool.acquire": "INTERNAL", "SELECT product": "CLIENT"},
-            access={
-                **dict.fromkeys(("GetProduct", "BatchGetProducts", "ListProducts", "BatchListReviews"), OPEN),
-                **dict.fromkeys(("StreamProductRows", "GetDocument", "StreamDocument"), OPEN),
-                **dict.fromkeys(("CreateProduct", "UpdateProduct", "DeleteProduct"), PARTNER),
-                **dict.fromkeys(("ReserveStock", "ConfirmReservation", "ReleaseReservation"), INSIDE),
-            },
         ),
         of_service(
             "user",
@@ -154,11 +149,6 @@ COMPONENTS = {
             held=Call("DeleteUser", lambda rows: {"id": rows.user}),
             table=("shop_user.account", "user"),
             below={"pool.acquire": "INTERNAL", "SELECT account": "CLIENT"},
-            access={
-                **dict.fromkeys(("Login", "CreateUser"), OPEN),
-                **dict.fromkeys(("GetUser", "UpdateUser", "DeleteUser"), TOKEN),
-                **dict.fromkeys(("BatchGetUsers", "ListUsers"), PARTNER),
-            },
             owned=((Call("GetUser", lambda rows: {"id": rows.user}), "PERMISSION_DENIED"),),
         ),
         of_service(
@@ -168,10 +158,6 @@ COMPONENTS = {
             held=Call("UpdateOrderStatus", lambda rows: {"id": rows.order, "status": "ORDER_STATUS_SHIPPED"}),
             table=("shop_order.orders", "order"),
             below={"pool.acquire": "INTERNAL", "SELECT orders": "CLIENT"},
-            access={
-                **dict.fromkeys(("Checkout", "GetOrder", "ListOrdersByUser", "CancelOrder"), TOKEN),
-                **dict.fromkeys(("BatchGetOrders", "UpdateOrderStatus", "StreamOrderLines"), PARTNER),
-            },
             calling=(
                 Call(
                     "Checkout",
@@ -203,10 +189,6 @@ COMPONENTS = {
             held=Call("VoidPayment", lambda rows: {"checkoutId": rows.checkout}),
             table=("shop_payment.payment", "payment"),
             below={"pool.acquire": "INTERNAL", "SELECT payment": "CLIENT"},
-            access={
-                **dict.fromkeys(("AuthorizePayment", "CapturePayment", "VoidPayment"), INSIDE),
-                **dict.fromkeys(("GetPayment", "BatchGetPaymentsByOrder"), TOKEN),
-            },
             owned=((Call("GetPayment", lambda rows: {"id": rows.payment}), "NOT_FOUND"),),
         ),
         of_gateway(

@@ -15,8 +15,8 @@ from google.protobuf.descriptor import MethodDescriptor
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
+from shop.contract.calls import Access
 from shop.platform import page_token
-from shop.platform.access.rules import Access
 from shop.platform.config import EDGE_MARK
 from shop.platform.deadline import DEADLINE_HEADER
 from shop.user.service import MOST_FAILURES

@@ -18,10 +18,11 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
+from shop.contract.calls import Access
 from shop.errors import NotFound, PermissionDenied, Unauthenticated, no_such
 from shop.money import Money
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier, bearer
-from shop.platform.access.rules import _CALLER, Access, Authenticator, Caller, visible
+from shop.platform.access.rules import _CALLER, Authenticator, Caller, visible
 from shop.values.order import Order, OrderStatus
 
 
