@@ -80,7 +80,7 @@ class Context(RequestContext, Generic[R]):
         return self._caller
 
     def admit(self, method: Callable[..., Any], user_id: int | None = None, field: str = "") -> None:
-        """Admits the caller to a call as its row says; one that everybody may make needs no token.
+        """Admits the caller to a call as its row says; calls for everybody need no token.
 
         Args:
             method: Method of a port: `Catalogue.create_product`.
