@@ -244,7 +244,7 @@ async def _answer(call: Any) -> Any:
         info, retry = ErrorInfo(), RetryInfo()
         for detail in rpc_status.from_call(error).details:  # type: ignore[arg-type, union-attr]
             _ = detail.Unpack(info) or detail.Unpack(retry)
-        if error.code() is ERROR_TABLE[ErrorCode(info.reason)].grpc:
+        if error.code().name == ERROR_TABLE[ErrorCode(info.reason)].grpc:
             raise Refused(info.reason, error.details() or "", retry.retry_delay.seconds) from error
         raise
 

@@ -9,18 +9,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
-from shop.clients.over_grpc import over_grpc
 from shop.clients.ports import Clients
 from shop.contract.calls import NOTIFICATION, ORDER, PAYMENT, PRODUCT, USER, Service
 from shop.platform.config import ServiceConfig
 from shop.platform.errors import ConfigError
-from shop.platform.grpc.client import Peer, grpc_channel
 from shop.platform.process.runtime import BARE, Runtime
 
 if TYPE_CHECKING:
     from shop.clients.over_http import OverHttp
 
-CLOSE_LIMIT_S = 1.0
 HTTP_SCHEMES = ("http", "graphql", "thrift-json")
 SCHEMES = ("grpc", *HTTP_SCHEMES, "thrift")
 _NO_SOCKETS: Mapping[str, str] = MappingProxyType({})
@@ -79,10 +76,11 @@ async def connect(
             if address is None:
                 return _NotConnected(service.name, component)
             parts = urlsplit(address)
+            # Here, so that a process loads nothing for protocols over which it calls nobody.
             if parts.scheme == "grpc":
-                channel = grpc_channel(parts.netloc, service.full_name, service.reads, sockets.get(service.name))
-                stack.push_async_callback(channel.close, CLOSE_LIMIT_S)
-                return over_grpc(service, Peer(service.name, service.full_name, parts.netloc, runtime), channel)
+                from shop.clients.over_grpc import over_grpc
+
+                return over_grpc(stack, service, parts.netloc, sockets.get(service.name), runtime)
             if parts.scheme == "thrift":
                 from shop.clients.over_thrift import framed
 
@@ -106,9 +104,11 @@ async def connect(
 
 
 def import_clients(config: ServiceConfig) -> None:
-    """Imports what the clients of a process need beside gRPC: aiohttp takes a third of such a process's imports."""
-    schemes = {urlsplit(address).scheme for address in config.peers.values()}
-    if schemes & set(HTTP_SCHEMES):
-        importlib.import_module("shop.clients.over_http")
-    if any(scheme.startswith("thrift") for scheme in schemes):
-        importlib.import_module("shop.clients.over_thrift")
+    """Imports what `connect` would otherwise import when it opens the clients of a process."""
+    for scheme in {urlsplit(address).scheme for address in config.peers.values()}:
+        if scheme == "grpc":
+            importlib.import_module("shop.clients.over_grpc")
+        if scheme in HTTP_SCHEMES:
+            importlib.import_module("shop.clients.over_http")
+        if scheme.startswith("thrift"):
+            importlib.import_module("shop.clients.over_thrift")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import aiohttp
 from opentelemetry.trace import Span, StatusCode
@@ -54,34 +54,28 @@ class _NotSent(Unavailable):
     """There was no connection to send a request on."""
 
 
-class HttpCall(Call):
-    """One request.
+class _Request(NamedTuple):
+    method: str
+    path: str
+    name: str
+    attributes: Mapping[str, AttributeValue] | None
+    body: bytes | None
+    headers: Mapping[str, str]
 
-    Args:
-        runtime: What traces and measures it.
-        method: The HTTP method.
-        path: Path, with the query string if there is one.
-        peer: The service's name.
-        name: Name of the span, one of a small number of names.
-        attributes: Further attributes of the span; never personal or payment data.
-    """
 
-    __slots__ = ("_status", "_values")
+class _HttpCall(Call):
+    """A request, with the place that it goes to for its span."""
 
-    def __init__(
-        self,
-        runtime: Runtime,
-        method: str,
-        path: str,
-        peer: str,
-        name: str,
-        attributes: Mapping[str, AttributeValue] | None,
-    ) -> None:
-        super().__init__(runtime, name, attributes)
-        self._values = (method, peer, name)
+    __slots__ = ("_peer", "_request", "_status")
+
+    def __init__(self, runtime: Runtime, peer: str, place: Mapping[str, AttributeValue], request: _Request) -> None:
+        super().__init__(runtime, request.name, request.attributes)
+        self._peer = peer
+        self._request = request
         self._status = 0
         if self.span is not None:
-            self.span.set_attributes({"http.request.method": method, "url.path": path.partition("?")[0]})
+            path = request.path.partition("?")[0]
+            self.span.set_attributes({**place, "http.request.method": request.method, "url.path": path})
 
     def answered(self, status: int) -> None:
         """Notes that the answer has been read, and its status."""
@@ -99,7 +93,7 @@ class HttpCall(Call):
     def measured(self, meters: Meters, error: BaseException | None) -> tuple[Timing, tuple[str, ...]]:
         status = str(self._status or "")
         fault = status if self._status >= 400 else "" if _is_left(error) else type(error).__qualname__
-        return meters.http_client, (*self._values, status, fault)
+        return meters.http_client, (self._request.method, self._peer, self._request.name, status, fault)
 
 
 def _is_left(error: BaseException | None) -> bool:
@@ -168,11 +162,8 @@ class HttpChannel:
             DeadlineExceeded: The caller's time is over.
             Unavailable: There is no answer.
         """
-
-        def once() -> Coroutine[Any, Any, Answer]:
-            return self._once(method, path, body, headers, name, attributes)
-
-        return await self._retries.tried(once, again=again)
+        request = _Request(method, path, name, attributes, body, headers or {})
+        return await self._retries.tried(lambda: self._once(request), again=again)
 
     async def lines(
         self,
@@ -196,7 +187,7 @@ class HttpChannel:
             DeadlineExceeded: Nothing has come for `SILENT_S`.
         """
         address = self._replicas.next()
-        with self._call(address, "POST", path, name, attributes) as call:
+        with self._call(address, _Request("POST", path, name, attributes, body, headers)) as call:
             sent = {**self._host, **call.headers(), **headers}
             try:
                 async with self._session.post(f"http://{address}{path}", data=body, headers=sent) as response:
@@ -231,38 +222,22 @@ class HttpChannel:
         """Ends the health checks that are under way."""
         await self._replicas.close()
 
-    async def _once(
-        self,
-        method: str,
-        path: str,
-        body: bytes | None,
-        headers: Mapping[str, str] | None,
-        name: str,
-        attributes: Mapping[str, AttributeValue] | None,
-    ) -> Answer:
+    async def _once(self, request: _Request) -> Answer:
         # What could not be sent to one replica is sent to the next, whatever it changes.
         for _ in range(self._replicas.size - 1):
             with contextlib.suppress(_NotSent):
-                return await self._to(self._replicas.next(), method, path, body, headers, name, attributes)
-        return await self._to(self._replicas.next(), method, path, body, headers, name, attributes)
+                return await self._to(self._replicas.next(), request)
+        return await self._to(self._replicas.next(), request)
 
-    async def _to(
-        self,
-        address: str,
-        method: str,
-        path: str,
-        body: bytes | None,
-        headers: Mapping[str, str] | None,
-        name: str,
-        attributes: Mapping[str, AttributeValue] | None,
-    ) -> Answer:
+    async def _to(self, address: str, request: _Request) -> Answer:
         limit = remaining() or DEFAULT_S
-        with self._call(address, method, path, name, attributes) as call:
-            sent = {**call.headers(limit), **self._host, **(headers or {})}
+        url = f"http://{address}{request.path}"
+        with self._call(address, request) as call:
+            sent = {**call.headers(limit), **self._host, **request.headers}
             try:
                 async with (
                     asyncio.timeout(limit),
-                    self._session.request(method, f"http://{address}{path}", data=body, headers=sent) as response,
+                    self._session.request(request.method, url, data=request.body, headers=sent) as response,
                 ):
                     answer = Answer(response.status, response.headers, await response.read())
             except TimeoutError:
@@ -275,13 +250,8 @@ class HttpChannel:
             call.answered(answer.status)
             return answer
 
-    def _call(
-        self, address: str, method: str, path: str, name: str, attributes: Mapping[str, AttributeValue] | None
-    ) -> HttpCall:
-        call = HttpCall(self._runtime, method, path, self.peer, name, attributes)
-        if call.span is not None:
-            call.span.set_attributes(self._attributes[self._replicas.name or address])
-        return call
+    def _call(self, address: str, request: _Request) -> _HttpCall:
+        return _HttpCall(self._runtime, self.peer, self._attributes[self._replicas.name or address], request)
 
 
 async def _next_line(content: aiohttp.StreamReader) -> bytes:

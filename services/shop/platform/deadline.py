@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from types import TracebackType
 
 from shop.errors import DeadlineExceeded
 
@@ -138,9 +139,8 @@ def _until(at: float) -> Iterator[None]:
         _AT.reset(outer)
 
 
-@asynccontextmanager
-async def caller_limit(waits: float | None) -> AsyncIterator[None]:
-    """Limits the work for a caller to the time that it waits: sets its deadline, and cancels what goes on beyond it.
+class CallerLimit:
+    """Limits the work for a caller to the time that it waits: sets its deadline, and cancels what goes beyond it.
 
     Args:
         waits: How long the caller waits, in seconds; None if it does not say.
@@ -148,13 +148,28 @@ async def caller_limit(waits: float | None) -> AsyncIterator[None]:
     Raises:
         DeadlineExceeded: The work was cancelled, or waited in vain until its deadline.
     """
-    allowed = LONGEST_S if waits is None else min(waits, LONGEST_S)
-    with deadline(allowed * WORK):
+
+    __slots__ = ("_allowed", "_limit", "_outer")
+
+    def __init__(self, waits: float | None) -> None:
+        self._allowed = LONGEST_S if waits is None else min(waits, LONGEST_S)
+
+    async def __aenter__(self) -> None:
+        at, outer = time.monotonic() + self._allowed * WORK, _AT.get()
+        self._outer = _AT.set(at if outer is None else min(at, outer))
+        self._limit = asyncio.timeout(self._allowed * END)
+        await self._limit.__aenter__()
+        _LIMIT.set(self._limit)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, stack: TracebackType | None
+    ) -> None:
+        is_over = passed()
         try:
-            async with asyncio.timeout(allowed * END) as limit:
-                _LIMIT.set(limit)
-                yield
-        except TimeoutError as error:
-            if passed() or limit.expired():
-                raise DeadlineExceeded(OVER) from error
-            raise
+            await self._limit.__aexit__(kind, error, stack)
+        except TimeoutError as expired:
+            raise DeadlineExceeded(OVER) from expired
+        finally:
+            _AT.reset(self._outer)
+        if isinstance(error, TimeoutError) and (is_over or self._limit.expired()):
+            raise DeadlineExceeded(OVER) from error

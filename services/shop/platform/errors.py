@@ -17,8 +17,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from grpc import StatusCode
-
 from shop import errors
 from shop.errors import ErrorCode, ShopError
 
@@ -46,13 +44,13 @@ class Row:
     """One error code in each protocol.
 
     Attributes:
-        grpc: Status of gRPC.
+        grpc: Status of gRPC, by name: what speaks no gRPC need not load it.
         http: Status of HTTP.
         title: The problem's title (RFC 9457): the same for every occurrence.
         error: The class that is raised for it.
     """
 
-    grpc: StatusCode
+    grpc: str
     http: int
     title: str
     error: type[ShopError]
@@ -74,25 +72,25 @@ class Row:
 
 
 _ROWS = (
-    Row(StatusCode.INVALID_ARGUMENT, 400, "Invalid argument", errors.InvalidArgument),
-    Row(StatusCode.INVALID_ARGUMENT, 400, "Invalid page token", errors.InvalidPageToken),
-    Row(StatusCode.UNAUTHENTICATED, 401, "Not authenticated", errors.Unauthenticated),
-    Row(StatusCode.PERMISSION_DENIED, 403, "Permission denied", errors.PermissionDenied),
-    Row(StatusCode.NOT_FOUND, 404, "Not found", errors.NotFound),
-    Row(StatusCode.ALREADY_EXISTS, 409, "Already exists", errors.AlreadyExists),
-    Row(StatusCode.FAILED_PRECONDITION, 409, "Not possible in this state", errors.FailedPrecondition),
-    Row(StatusCode.FAILED_PRECONDITION, 409, "Out of stock", errors.OutOfStock),
-    Row(StatusCode.FAILED_PRECONDITION, 402, "Payment declined", errors.PaymentDeclined),
-    Row(StatusCode.FAILED_PRECONDITION, 422, "Idempotency key used again", errors.IdempotencyKeyReused),
-    Row(StatusCode.ABORTED, 409, "Conflict with another call", errors.Conflict),
-    Row(StatusCode.FAILED_PRECONDITION, 412, "Changed since it was read", errors.PreconditionFailed),
-    Row(StatusCode.FAILED_PRECONDITION, 428, "Condition required", errors.PreconditionRequired),
-    Row(StatusCode.OUT_OF_RANGE, 410, "No longer kept", errors.PositionGone),
-    Row(StatusCode.RESOURCE_EXHAUSTED, 413, "Request too large", errors.ResourceExhausted),
-    Row(StatusCode.RESOURCE_EXHAUSTED, 429, "Too many requests", errors.TooManyRequests),
-    Row(StatusCode.DEADLINE_EXCEEDED, 504, "Deadline exceeded", errors.DeadlineExceeded),
-    Row(StatusCode.UNAVAILABLE, 503, "Unavailable", errors.Unavailable),
-    Row(StatusCode.INTERNAL, 500, "Internal error", errors.Internal),
+    Row("INVALID_ARGUMENT", 400, "Invalid argument", errors.InvalidArgument),
+    Row("INVALID_ARGUMENT", 400, "Invalid page token", errors.InvalidPageToken),
+    Row("UNAUTHENTICATED", 401, "Not authenticated", errors.Unauthenticated),
+    Row("PERMISSION_DENIED", 403, "Permission denied", errors.PermissionDenied),
+    Row("NOT_FOUND", 404, "Not found", errors.NotFound),
+    Row("ALREADY_EXISTS", 409, "Already exists", errors.AlreadyExists),
+    Row("FAILED_PRECONDITION", 409, "Not possible in this state", errors.FailedPrecondition),
+    Row("FAILED_PRECONDITION", 409, "Out of stock", errors.OutOfStock),
+    Row("FAILED_PRECONDITION", 402, "Payment declined", errors.PaymentDeclined),
+    Row("FAILED_PRECONDITION", 422, "Idempotency key used again", errors.IdempotencyKeyReused),
+    Row("ABORTED", 409, "Conflict with another call", errors.Conflict),
+    Row("FAILED_PRECONDITION", 412, "Changed since it was read", errors.PreconditionFailed),
+    Row("FAILED_PRECONDITION", 428, "Condition required", errors.PreconditionRequired),
+    Row("OUT_OF_RANGE", 410, "No longer kept", errors.PositionGone),
+    Row("RESOURCE_EXHAUSTED", 413, "Request too large", errors.ResourceExhausted),
+    Row("RESOURCE_EXHAUSTED", 429, "Too many requests", errors.TooManyRequests),
+    Row("DEADLINE_EXCEEDED", 504, "Deadline exceeded", errors.DeadlineExceeded),
+    Row("UNAVAILABLE", 503, "Unavailable", errors.Unavailable),
+    Row("INTERNAL", 500, "Internal error", errors.Internal),
 )
 
 ERROR_TABLE: Mapping[ErrorCode, Row] = MappingProxyType({row.error.code: row for row in _ROWS})

@@ -26,14 +26,14 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from opentelemetry import context as otel_context
-from opentelemetry.trace import Span
+from opentelemetry.trace import Span, StatusCode
 
 from shop.errors import Internal, ShopError
 from shop.instrument.tracing import SERVER, Attributes, SharedAttributes
 from shop.platform.access.rules import Authenticator
 from shop.platform.admission import PRIORITY
 from shop.platform.config import EDGE_MARK
-from shop.platform.deadline import DEADLINE_HEADER, caller_limit, caller_timeout_s
+from shop.platform.deadline import DEADLINE_HEADER, CallerLimit, caller_timeout_s
 from shop.platform.errors import SERVER_FAULTS
 from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.telemetry.metering import Asked, begin_request
@@ -97,9 +97,10 @@ class Request(ABC, Generic[T]):
     async def refuse(self, error: ShopError) -> T:
         """Returns the answer that an error makes."""
 
-    @abstractmethod
     def end_span(self, span: Span, error: BaseException | None) -> None:
         """Notes on its span how it ended; `error` is a ShopError, what ended it before its answer, or None."""
+        if isinstance(error, ShopError):
+            note_failure(span, error)
 
     @abstractmethod
     def measure(self, meters: Meters, asked: Asked, error: BaseException | None) -> None:
@@ -109,6 +110,23 @@ class Request(ABC, Generic[T]):
         """Returns how long the caller waits, in seconds; None if it does not say."""
         allowed = self.header(_DEADLINE)
         return self.patience_s if allowed is None else caller_timeout_s(allowed)
+
+
+def failure_of(error: Exception) -> ShopError:
+    """Returns the error for the client; an unknown cause goes to the log only."""
+    if isinstance(error, ShopError):
+        if error.__cause__ is not None and error.code in SERVER_FAULTS:
+            log.warning("%s: %s", error.code.value, error.message, exc_info=error)
+        return error
+    log.error("unexpected error", exc_info=error)
+    return Internal("internal error")
+
+
+def note_failure(span: Span, error: ShopError) -> None:
+    """Notes on the span of a request the error that is its answer."""
+    span.set_attribute("error.type", error.code.value)
+    if error.code in SERVER_FAULTS:
+        span.set_status(StatusCode.ERROR, error.message)
 
 
 class _Passage:
@@ -138,18 +156,6 @@ class _Passage:
             UNTRACED_CALLER.set((context, state))
         else:
             self._token = self._runtime.spans.enter(self._span)
-
-    def convert(self, error: Exception) -> ShopError:
-        """Returns the error for the client; an unknown cause goes to the log only."""
-        if isinstance(error, ShopError):
-            if error.__cause__ is not None and error.code in SERVER_FAULTS:
-                log.warning("%s: %s", error.code.value, error.message, exc_info=error)
-            failure = error
-        else:
-            log.error("unexpected error", exc_info=error)
-            failure = Internal("internal error")
-        self.ended = failure
-        return failure
 
     def end(self) -> None:
         span, runtime, asked = self._span, self._runtime, self._asked
@@ -186,14 +192,15 @@ class Incoming:
         """Answers a request."""
         passage = _Passage(self.runtime, request)
         try:
-            async with caller_limit(request.waits()):
+            async with CallerLimit(request.waits()):
                 await self._let_in(request)
                 return await request.work()
         except Exception as error:
             if request.is_answered:
                 passage.ended = error
                 raise
-            return await request.refuse(passage.convert(error))
+            passage.ended = failure = failure_of(error)
+            return await request.refuse(failure)
         except BaseException as error:
             passage.ended = error
             raise
@@ -206,11 +213,12 @@ class Incoming:
         passage = _Passage(self.runtime, request)
         try:
             try:
-                async with caller_limit(request.waits()):
+                async with CallerLimit(request.waits()):
                     await self._let_in(request)
                     parts = await request.work()
             except Exception as error:
-                parts = await request.refuse(passage.convert(error))
+                passage.ended = failure = failure_of(error)
+                parts = await request.refuse(failure)
             async with aclosing(parts):
                 async for part in parts:
                     yield part

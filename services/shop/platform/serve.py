@@ -6,17 +6,19 @@ import importlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shop.contract.calls import Service
 from shop.platform.access.owners import apply_owner_rules
 from shop.platform.access.rules import service_authenticator
 from shop.platform.config import ServiceConfig
 from shop.platform.errors import ConfigError
-from shop.platform.grpc.server import NOTHING, Around, Register, grpc_server, register
 from shop.platform.incoming import Incoming
 from shop.platform.process.lifecycle import stop_signal
 from shop.platform.process.runtime import BARE, Runtime
+
+if TYPE_CHECKING:
+    from shop.platform.grpc.server import Around, Register
 
 BuildApp = Callable[[Incoming], Any]
 """Builds the ASGI application of a protocol, whose requests the argument answers."""
@@ -41,14 +43,14 @@ class Protocols:
     thrift: Callable[[], Any]
 
 
-def protocols_of(service: Service, use_cases: Any, *of_rest: object, around: Around = NOTHING) -> Protocols:
+def protocols_of(service: Service, use_cases: Any, *of_rest: object, around: Around | None = None) -> Protocols:
     """Returns what serves use cases: over gRPC and Thrift by the table of calls, else by the adapters of their package.
 
     Args:
         service: The service.
         use_cases: Its use cases.
         of_rest: What the REST adapter gets besides the use cases and what answers requests.
-        around: What surrounds the work of some calls over gRPC.
+        around: What surrounds the work of some calls over gRPC; None for nothing.
     """
 
     checked = apply_owner_rules(service, use_cases)
@@ -66,6 +68,8 @@ def protocols_of(service: Service, use_cases: Any, *of_rest: object, around: Aro
         return Processor(service, checked)
 
     def grpc(server: Any) -> list[str]:
+        from shop.platform.grpc.server import register
+
         return register(server, service, checked, around)
 
     return Protocols(grpc=grpc, rest=app("rest", *of_rest), graphql=app("graphql"), thrift=thrift)
@@ -124,6 +128,8 @@ def _server(
 ) -> AbstractAsyncContextManager[str]:
     """Returns the server of one protocol; imported here, so that a process loads nothing that it does not use."""
     if protocol == "grpc":
+        from shop.platform.grpc.server import grpc_server
+
         return grpc_server(listen, protocols.grpc, incoming, config.connection_age_s, config.reflection)
     if protocol in ("thrift", "thrift_entrance"):
         from shop.platform.thrift.server import framed_server
@@ -151,8 +157,7 @@ def import_adapters(package: str, config: ServiceConfig) -> None:
     for protocol in listening(config):
         if protocol in ("rest", "graphql"):
             importlib.import_module(f"{package}.{protocol}")
-        if protocol != "grpc":
-            importlib.import_module("shop.platform.http.server")
+        importlib.import_module("shop.platform.grpc.server" if protocol == "grpc" else "shop.platform.http.server")
         if protocol.startswith("thrift"):
             importlib.import_module("shop.platform.thrift.server")
         if protocol == "thrift_json":

@@ -20,7 +20,7 @@ import pytest
 
 from shop.errors import Conflict, DeadlineExceeded, Unavailable
 from shop.platform.database.pool import Database, connect_database
-from shop.platform.deadline import caller_limit, deadline
+from shop.platform.deadline import CallerLimit, deadline
 from shop.platform.errors import StartError, row
 
 pytestmark = pytest.mark.integration
@@ -54,10 +54,10 @@ async def test_statement_ends_with_the_callers_deadline(database: Database) -> N
 async def test_statement_that_its_own_request_cuts_off_says_where(database: Database) -> None:
     began = time.monotonic()
     with pytest.raises(DeadlineExceeded, match="in the database"):
-        async with caller_limit(2):
+        async with CallerLimit(2):
             await database.fetchrow("SELECT pg_sleep(10)")
     with pytest.raises(DeadlineExceeded, match="in the database"):
-        async with caller_limit(2):
+        async with CallerLimit(2):
             await asyncio.gather(*(database.fetchrow("SELECT pg_sleep(10)") for _ in range(2)))
     assert time.monotonic() - began < 9
     assert values(await database.fetch("SELECT 1")) == [1]
@@ -70,7 +70,7 @@ async def test_database_that_stands_still_does_not_hold_a_late_request_up(databa
     try:
         began = time.monotonic()
         with pytest.raises(DeadlineExceeded):
-            async with caller_limit(0.3):
+            async with CallerLimit(0.3):
                 await database.fetchrow("SELECT 1")
         took_s = time.monotonic() - began
     finally:
@@ -79,7 +79,7 @@ async def test_database_that_stands_still_does_not_hold_a_late_request_up(databa
 
 
 async def test_statement_of_work_that_outlives_its_request_keeps_the_deadline(database: Database) -> None:
-    async with caller_limit(0.3):
+    async with CallerLimit(0.3):
         left_behind = asyncio.create_task(database.fetchrow("SELECT pg_sleep(10)"))
         await asyncio.sleep(0.05)
     async with asyncio.timeout(5):

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,3 +36,14 @@ def test_reads_are_the_methods_whose_names_say_so(service: Service, contract: An
     (described,) = contract.DESCRIPTOR.services_by_name.values()
     named = re.compile(r"(Batch)?(Get|List)|Stream")
     assert service.reads == tuple(method.name for method in described.methods if named.match(method.name))
+
+
+def test_a_process_that_serves_and_calls_rest_loads_no_other_protocol() -> None:
+    ran = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("rest_only.py"))],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert ran.stdout.strip() == ""

@@ -34,9 +34,13 @@ _WITHOUT_DETAILS: dict[grpc.StatusCode, type[ShopError]] = {
 }
 
 
+def code_of(error: ShopError) -> grpc.StatusCode:
+    """Returns the status code of an error."""
+    return grpc.StatusCode[row(error).grpc]
+
+
 def status_of(error: ShopError) -> grpc.Status:
     """Returns the status that ends a call with an error."""
-    entry = row(error)
     info = ErrorInfo(reason=error.code.value, domain=DOMAIN, metadata={"field": error.field} if error.field else {})
     detail = Any()
     detail.Pack(info)
@@ -45,7 +49,7 @@ def status_of(error: ShopError) -> grpc.Status:
         retry = Any()
         retry.Pack(RetryInfo(retry_delay=Duration(seconds=error.retry_after_s)))
         details.append(retry)
-    return rpc_status.to_status(Status(code=entry.grpc.value[0], message=error.message, details=details))
+    return rpc_status.to_status(Status(code=code_of(error).value[0], message=error.message, details=details))
 
 
 def restore(error: grpc.aio.AioRpcError, peer: str) -> ShopError:

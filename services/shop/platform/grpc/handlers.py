@@ -1,45 +1,32 @@
-"""Wraps every method of a gRPC server: its span, the caller's deadline, its errors.
+"""Takes every call of a gRPC server through the sequence of `shop.platform.incoming`.
 
-One wrapper does all three, made once per method, because each layer of interceptors costs every call. It also decodes
-and encodes the messages, so that this time lies inside the SERVER span and a message that cannot be decoded is the
-caller's error.
+It also decodes and encodes the messages, so that this time lies inside the SERVER span and a message that cannot be
+decoded is the caller's error.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from typing import Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 import grpc
 from google.protobuf.message import DecodeError
-from opentelemetry.trace import Span, StatusCode
+from opentelemetry.trace import Span
 
 from shop.contract.calls import Access
-from shop.errors import Internal, InvalidArgument, ResourceExhausted, ShopError
-from shop.platform.admission import PRIORITY
-from shop.platform.config import EDGE_MARK
-from shop.platform.deadline import DEADLINE_HEADER, caller_limit, caller_timeout_s
-from shop.platform.errors import row
-from shop.platform.grpc.errors import status_of
-from shop.platform.grpc.tracing import TRACEPARENT, Metadata, TracedMethod, end, server_span
-from shop.platform.incoming import Incoming
-from shop.platform.telemetry.metering import begin_request
+from shop.errors import InvalidArgument, ResourceExhausted, ShopError
+from shop.instrument.tracing import Attributes, SharedAttributes
+from shop.platform.access.rules import Authenticator
+from shop.platform.errors import SERVER_FAULTS
+from shop.platform.grpc.errors import code_of, status_of
+from shop.platform.grpc.tracing import STATUS, TracedMethod
+from shop.platform.incoming import Header, Incoming, Request
+from shop.platform.telemetry.metering import Asked
 
-log = logging.getLogger(__name__)
-
-_SERVER_FAULTS = frozenset(
-    {
-        grpc.StatusCode.UNKNOWN,
-        grpc.StatusCode.DEADLINE_EXCEEDED,
-        grpc.StatusCode.UNIMPLEMENTED,
-        grpc.StatusCode.INTERNAL,
-        grpc.StatusCode.UNAVAILABLE,
-        grpc.StatusCode.DATA_LOSS,
-    }
-)
+if TYPE_CHECKING:
+    from shop.instrument.meters import Meters
 
 Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
@@ -49,62 +36,94 @@ Work: TypeAlias = Callable[[bytes, Context], Awaitable[bytes | None]]
 
 READ_LIMIT_S = 20.0
 """How long a client may take to make room for the next message of a stream, in seconds."""
+# gRPC's own count of how often the client tried before.
+_ATTEMPTS = "grpc-previous-rpc-attempts"
 
 
 def guarded(handler: Handler, method: str, access: Access, incoming: Incoming) -> Handler:
-    """Wraps a method with its span, its deadline, its errors and the check of its caller.
+    """Wraps a method.
 
     Args:
         handler: A unary or server-streaming method.
         method: Its full name, "/shop.product.v1.ProductService/GetProduct".
         access: The callers whom it admits.
-        incoming: Decides who is admitted, and traces, measures, refuses and delays calls.
+        incoming: Answers calls.
     """
     work = _streaming(handler) if handler.response_streaming else _unary(handler)
-    traced = TracedMethod.of(method)
-    admit, origin, runtime = incoming.authenticator.admit, incoming.authenticator.origin_header, incoming.runtime
-    note_busy = runtime.spans.note_busy
+    known = _Method(TracedMethod.of(method), access, incoming.authenticator, work)
 
     async def answer(_: object, context: Context) -> bytes | None:
         # Taken here, as grpc.aio leaves a unary call without a message, or with half of one, without an answer as well.
         raw: object = await context.read()
-        metadata: Metadata = dict(context.invocation_metadata() or ())  # type: ignore[arg-type]
-        request = begin_request(metadata.get(TRACEPARENT)) if runtime.meters else None
-        ended = grpc.StatusCode.CANCELLED
-        span = server_span(metadata, traced, runtime.spans) if TRACEPARENT in metadata else None
-        note_busy(span)
-        try:
-            async with caller_limit(_waits(context, metadata)):
-                if runtime.admission is not None and EDGE_MARK in metadata:
-                    runtime.admission.admit(metadata.get(PRIORITY))
-                for delay in runtime.delays:
-                    await delay.pause()
-                admit(access, metadata.get("authorization"), metadata.get(origin))
-                if not isinstance(raw, bytes):
-                    raise InvalidArgument("the call has no message, or not a whole one")
-                message = await work(raw, context)
-            ended = grpc.StatusCode.OK
-            if span is not None:
-                end(span)
+        call = _Call(known, raw, context)
+        message = await incoming.answer(call)
+        if call.refusal is None:
             return message
-        except Exception as error:
-            failure = _failure(error, span)
-            ended = row(failure).grpc
-        except BaseException:
-            if span is not None:
-                end(span, grpc.StatusCode.CANCELLED)
-            raise
-        finally:
-            note_busy()
-            if request is not None and runtime.meters is not None:
-                error_type = ended.name if ended in _SERVER_FAULTS else ""
-                values = ("grpc", traced.name, ended.name, error_type)
-                runtime.meters.rpc_server.note(values, request.seconds, request.trace_id)
-        return await context.abort_with_status(status_of(failure))
+        return await context.abort_with_status(status_of(call.refusal))
 
     if handler.response_streaming:
         return grpc.stream_stream_rpc_method_handler(answer)
     return grpc.stream_unary_rpc_method_handler(answer)
+
+
+class _Method(NamedTuple):
+    traced: TracedMethod
+    access: Access
+    authenticator: Authenticator
+    work: Work
+
+
+class _Call(Request[bytes | None]):
+    __slots__ = ("_context", "_metadata", "_method", "_raw", "refusal")
+
+    def __init__(self, method: _Method, raw: object, context: Context) -> None:
+        self._method = method
+        self._raw = raw
+        self._context = context
+        self._metadata: dict[str, str] = dict(context.invocation_metadata() or ())  # type: ignore[arg-type]
+        self.refusal: ShopError | None = None
+
+    def header(self, name: Header) -> str | None:
+        return self._metadata.get(name.text)
+
+    def waits(self) -> float | None:
+        edge, left = super().waits(), self._context.time_remaining()
+        return edge if left is None else left if edge is None else min(left, edge)
+
+    def describe_span(self) -> tuple[str, Attributes, SharedAttributes]:
+        traced, attempts = self._method.traced, self._metadata.get(_ATTEMPTS)
+        attributes = None if attempts is None else {"shop.rpc.previous_attempts": int(attempts)}
+        return traced.name, attributes, traced.attributes
+
+    async def work(self) -> bytes | None:
+        method, metadata = self._method, self._metadata
+        authenticator = method.authenticator
+        authenticator.admit(method.access, metadata.get("authorization"), metadata.get(authenticator.origin_header))
+        if not isinstance(self._raw, bytes):
+            raise InvalidArgument("the call has no message, or not a whole one")
+        try:
+            return await method.work(self._raw, self._context)
+        except DecodeError:
+            raise InvalidArgument("the request is not a message of this method's type") from None
+
+    async def refuse(self, error: ShopError) -> None:
+        self.refusal = error
+
+    def end_span(self, span: Span, error: BaseException | None) -> None:
+        super().end_span(span, error)
+        span.set_attribute(STATUS, _code(error).value[0])
+
+    def measure(self, meters: Meters, asked: Asked, error: BaseException | None) -> None:
+        code = _code(error).name
+        fault = code if isinstance(error, ShopError) and error.code in SERVER_FAULTS else ""
+        meters.rpc_server.note(("grpc", self._method.traced.name, code, fault), asked.seconds, asked.trace_id)
+
+
+def _code(error: BaseException | None) -> grpc.StatusCode:
+    """Returns what a call ended with; CANCELLED if its caller waits no more."""
+    if isinstance(error, ShopError):
+        return code_of(error)
+    return grpc.StatusCode.OK if error is None else grpc.StatusCode.CANCELLED
 
 
 def _unary(handler: Handler) -> Work:
@@ -138,32 +157,3 @@ def _coders(handler: Handler) -> tuple[Callable[[bytes], Any], Callable[[Any], b
     if decode is None or encode is None:
         raise ValueError("a method needs a request deserializer and a response serializer")
     return decode, encode
-
-
-def _waits(context: Context, metadata: Metadata) -> float | None:
-    """Returns how long the caller of a call, or the edge in front of it, waits, in seconds; None if neither says."""
-    left = context.time_remaining()
-    if DEADLINE_HEADER not in metadata:
-        return left
-    edge = caller_timeout_s(metadata[DEADLINE_HEADER])
-    return edge if left is None else min(left, edge)
-
-
-def _failure(error: Exception, span: Span | None) -> ShopError:
-    """Returns the error for the client, and ends the span with it; an unknown cause goes to the log only."""
-    if isinstance(error, ShopError):
-        failure = error
-        if error.__cause__ is not None and row(error).grpc in _SERVER_FAULTS:
-            log.warning("%s: %s", error.code.value, error.message, exc_info=error)
-    elif isinstance(error, DecodeError):
-        failure = InvalidArgument("the request is not a message of this method's type")
-    else:
-        log.error("unexpected error", exc_info=error)
-        failure = Internal("internal error")
-    if span is not None:
-        code = row(failure).grpc
-        span.set_attribute("error.type", failure.code.value)
-        if code in _SERVER_FAULTS:
-            span.set_status(StatusCode.ERROR, failure.message)
-        end(span, code)
-    return failure

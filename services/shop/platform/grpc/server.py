@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, aclosing, asynccontextmanager
-from types import MappingProxyType
 from typing import Any, cast
 
 import grpc
@@ -45,24 +44,23 @@ Register = Callable[[grpc.aio.Server], list[str]]
 """Adds servicers to a server and returns the full names of their services."""
 Around = Mapping[str, Callable[[Mapping[str, str]], AbstractContextManager[None]]]
 """What surrounds the work of some calls, by their names; it is made of a call's metadata."""
-NOTHING: Around = MappingProxyType({})
 
 
-def register(server: grpc.aio.Server, service: Service, use_cases: Any, around: Around = NOTHING) -> list[str]:
+def register(server: grpc.aio.Server, service: Service, use_cases: Any, around: Around | None = None) -> list[str]:
     """Adds the calls of a service to a server.
 
     Args:
         server: The server.
         service: The service.
         use_cases: Has a method for each of its calls.
-        around: What surrounds the work of some of them.
+        around: What surrounds the work of some of them; None for nothing.
 
     Returns:
         The full name of the service, for health checks and reflection.
     """
     codecs = protobuf_codecs(service)
     handlers = {
-        call.name: _handler(call, codecs[call.name], getattr(use_cases, call.port), around.get(call.name))
+        call.name: _handler(call, codecs[call.name], getattr(use_cases, call.port), (around or {}).get(call.name))
         for call in service.calls
     }
     server.add_registered_method_handlers(service.full_name, handlers)

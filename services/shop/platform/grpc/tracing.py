@@ -9,28 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import grpc
 from opentelemetry.trace import Span, StatusCode
 
-from shop.instrument.tracing import SERVER, SharedAttributes, shared
+from shop.instrument.tracing import SharedAttributes, shared
 from shop.platform.outgoing import Call
 from shop.platform.process.runtime import Runtime
-from shop.platform.telemetry.trace_context import UNTRACED_CALLER, sampled_caller
-from shop.platform.telemetry.tracing import Spans
 
 if TYPE_CHECKING:
     from shop.instrument.meters import Meters, Timing
 
-Metadata: TypeAlias = dict[str, str]
-
-TRACEPARENT = "traceparent"
-"""The metadata with the trace context of a call."""
-
-_STATUS = "rpc.grpc.status_code"
-# gRPC's own count of how often the client tried before.
-_ATTEMPTS = "grpc-previous-rpc-attempts"
+STATUS = "rpc.grpc.status_code"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,41 +42,6 @@ class TracedMethod:
         service, _, name = method.lstrip("/").partition("/")
         attributes = {"rpc.system": "grpc", "rpc.service": service, "rpc.method": name}
         return cls(f"{service}/{name}", shared(attributes | dict(more or {})))
-
-
-def server_span(metadata: Metadata, method: TracedMethod, spans: Spans) -> Span | None:
-    """Opens the SERVER span of a call that its caller samples; otherwise only passes the caller's decision on.
-
-    Each call runs in a task of its own, so what is set here ends with it.
-
-    Args:
-        metadata: What the caller sent along, `TRACEPARENT` among it.
-        method: The method that is called.
-        spans: Records it.
-
-    Returns:
-        The span, now the current one; None if the call is not traced.
-    """
-    sent = metadata[TRACEPARENT], metadata.get("tracestate", "")
-    span = spans.start(method.name, SERVER, sampled_caller(*sent), None, method.attributes)
-    if span is None:
-        UNTRACED_CALLER.set(sent)
-        return None
-    spans.enter(span)
-    if _ATTEMPTS in metadata:
-        span.set_attribute("shop.rpc.previous_attempts", int(metadata[_ATTEMPTS]))
-    return span
-
-
-def end(span: Span, code: grpc.StatusCode = grpc.StatusCode.OK) -> None:
-    """Ends the SERVER span of a call.
-
-    Args:
-        span: The span.
-        code: What the call ended with; CANCELLED if nobody waits for it any more.
-    """
-    span.set_attribute(_STATUS, code.value[0])
-    span.end()
 
 
 class GrpcCall(Call):
@@ -113,7 +69,7 @@ class GrpcCall(Call):
             span.set_attribute("error.type", type(error).__qualname__)
         if self._code is not None:
             span.set_status(StatusCode.ERROR, self._code.name)
-        span.set_attribute(_STATUS, self._ended(error).value[0])
+        span.set_attribute(STATUS, self._ended(error).value[0])
 
     def measured(self, meters: Meters, error: BaseException | None) -> tuple[Timing, tuple[str, ...]]:
         code = self._ended(error).name

@@ -13,9 +13,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from shop.platform.errors import SERVER_FAULTS
 from shop.platform.http.caching import NO_STORE
 from shop.platform.http.compression import SMALLEST_BYTES, accepts_gzip, gzip
-from shop.platform.incoming import Incoming
+from shop.platform.incoming import Incoming, failure_of, note_failure
 from shop.platform.rest.answers import Answer
 from shop.platform.rest.call import Call as HttpCall
 from shop.platform.rest.problems import answer_http_error
@@ -56,7 +57,11 @@ def http_app(service: str, processor: Processor, incoming: Incoming) -> Starlett
         try:
             message = await call.work(authenticator, received.header(b"authorization"), origin)
         except Exception as error:
-            message = call.failed(error, span)
+            failure = failure_of(error)
+            note_failure(span, failure)
+            if failure.code in SERVER_FAULTS:
+                tell(error=failure.code.value)
+            message = call.refusal(failure)
         return _response(received, message)
 
     return Starlette(

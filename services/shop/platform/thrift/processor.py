@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from opentelemetry.trace import Span, StatusCode
-
 from shop.contract.calls import Access, Service
 from shop.contract.calls import Call as Row
 from shop.contract.wire import Codec, thrift_codecs, thrift_stubs
-from shop.errors import Internal, ShopError
+from shop.errors import ShopError
 from shop.instrument.tracing import SharedAttributes, shared
 from shop.platform.access.rules import Authenticator
-from shop.platform.errors import SERVER_FAULTS, row
-from shop.platform.telemetry.metering import tell
+from shop.platform.errors import row
 from shop.platform.thrift.encoding import EXCEPTION, MOST_ROWS, REPLY, encoded, opened, read_whole, unknown_method
 from shop.platform.validation import size
 from shop.stubs.thrift.ttypes import ShopError as Failure
-
-log = logging.getLogger(__name__)
 
 DEFAULT_ROWS = 1_000
 """Rows of an answer if the caller does not say how many."""
@@ -102,22 +96,9 @@ class Call:
         value = await method.work(self._request)
         return self._reply(method.result() if method.answer is None else method.result(success=method.answer(value)))
 
-    def failed(self, error: Exception, span: Span | None) -> bytes:
-        """Returns the answer that an error makes, which the span notes; an unknown cause goes to the log only."""
-        if isinstance(error, ShopError):
-            failure = error
-            if error.__cause__ is not None and failure.code in SERVER_FAULTS:
-                log.warning("%s: %s", failure.code.value, failure.message, exc_info=error)
-        else:
-            log.error("unexpected error", exc_info=error)
-            failure = Internal("internal error")
-        if span is not None:
-            span.set_attribute("error.type", failure.code.value)
-            if failure.code in SERVER_FAULTS:
-                span.set_status(StatusCode.ERROR, failure.message)
-        if failure.code in SERVER_FAULTS:
-            tell(error=failure.code.value)
-        told = Failure(row(failure).thrift, failure.message, failure.field or None, failure.retry_after_s or None)
+    def refusal(self, error: ShopError) -> bytes:
+        """Returns the answer that an error makes."""
+        told = Failure(row(error).thrift, error.message, error.field or None, error.retry_after_s or None)
         return self._reply(self._method.result(error=told))
 
 
@@ -150,7 +131,7 @@ class Processor:
         try:
             read_whole(asked, protocol)
         except ShopError as error:
-            return Call({}, method, None, reply).failed(error, None)
+            return Call({}, method, None, reply).refusal(error)
         return Call(asked.headers, method, asked.request, reply)
 
 

@@ -11,30 +11,29 @@ import logging
 from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
-from opentelemetry.trace import Span
-
-from shop.instrument.tracing import SERVER
-from shop.platform.admission import PRIORITY
+from shop.errors import ShopError
+from shop.instrument.tracing import Attributes, SharedAttributes
+from shop.platform.access.rules import Authenticator
 from shop.platform.config import socket_path, split_address
-from shop.platform.deadline import DEADLINE_HEADER, caller_limit, caller_timeout_s
-from shop.platform.errors import StartError
+from shop.platform.errors import SERVER_FAULTS, StartError
 from shop.platform.http.body import MOST_BYTES, MOST_S
 from shop.platform.http.server import BACKLOG, KEEP_ALIVE_S
-from shop.platform.incoming import Incoming
+from shop.platform.incoming import EDGE, Header, Incoming, Request
 from shop.platform.process.unix_socket import bind_unix, unlink
-from shop.platform.telemetry.metering import begin_request
-from shop.platform.telemetry.trace_context import UNTRACED_CALLER, sampled_caller
-from shop.platform.telemetry.tracing import Spans
+from shop.platform.telemetry.metering import Asked
 from shop.platform.thrift.encoding import COMPACT, Undecodable
 from shop.platform.thrift.processor import Call, Processor
+
+if TYPE_CHECKING:
+    from shop.instrument.meters import Meters
 
 log = logging.getLogger(__name__)
 
 GRACE_S = 3.0
 LENGTH = 4
 """Bytes of a frame's length."""
-_TRACEPARENT = "traceparent"
 
 
 class FramedServer:
@@ -42,7 +41,7 @@ class FramedServer:
 
     Args:
         processor: The service's methods.
-        incoming: Decides who is admitted, and traces, measures, refuses and delays calls.
+        incoming: Answers calls.
         from_outside: Whether all callers are clients, not other parts of the shop.
     """
 
@@ -101,39 +100,33 @@ class FramedServer:
         call = self._processor.call(COMPACT, message)
         if isinstance(call, bytes):
             return call
-        headers = call.headers
-        runtime = self._incoming.runtime
-        request = begin_request(headers.get(_TRACEPARENT)) if runtime.meters else None
-        span = _server_span(call, runtime.spans) if _TRACEPARENT in headers else None
-        runtime.spans.note_busy(span)
-        try:
-            waits = caller_timeout_s(headers[DEADLINE_HEADER]) if DEADLINE_HEADER in headers else None
-            async with caller_limit(waits):
-                if runtime.admission is not None and self._origin is not None:
-                    runtime.admission.admit(headers.get(PRIORITY))
-                for delay in runtime.delays:
-                    await delay.pause()
-                return await call.work(self._incoming.authenticator, headers.get("authorization"), self._origin)
-        except Exception as error:
-            return call.failed(error, span)
-        finally:
-            if span is not None:
-                span.end()
-            runtime.spans.note_busy()
-            if request is not None and runtime.meters is not None:
-                values = ("thrift", call.traced.name, request.error or "OK", request.error)
-                runtime.meters.rpc_server.note(values, request.seconds, request.trace_id)
+        return await self._incoming.answer(_FramedCall(call, self._incoming.authenticator, self._origin))
 
 
-def _server_span(call: Call, spans: Spans) -> Span | None:
-    """Opens the span of a call that its caller samples, now the current one; else passes the caller's decision on."""
-    sent = call.headers[_TRACEPARENT], call.headers.get("tracestate", "")
-    span = spans.start(call.traced.name, SERVER, sampled_caller(*sent), None, call.traced.attributes)
-    if span is None:
-        UNTRACED_CALLER.set(sent)
-    else:
-        spans.enter(span)
-    return span
+class _FramedCall(Request[bytes]):
+    __slots__ = ("_authenticator", "_call", "_origin")
+
+    def __init__(self, call: Call, authenticator: Authenticator, origin: str | None) -> None:
+        self._call = call
+        self._authenticator = authenticator
+        self._origin = origin
+
+    def header(self, name: Header) -> str | None:
+        return self._origin if name is EDGE else self._call.headers.get(name.text)
+
+    def describe_span(self) -> tuple[str, Attributes, SharedAttributes]:
+        return self._call.traced.name, None, self._call.traced.attributes
+
+    async def work(self) -> bytes:
+        return await self._call.work(self._authenticator, self._call.headers.get("authorization"), self._origin)
+
+    async def refuse(self, error: ShopError) -> bytes:
+        return self._call.refusal(error)
+
+    def measure(self, meters: Meters, asked: Asked, error: BaseException | None) -> None:
+        code = error.code if isinstance(error, ShopError) else "OK" if error is None else "CANCELLED"
+        fault = code if code in SERVER_FAULTS else ""
+        meters.rpc_server.note(("thrift", self._call.traced.name, code, fault), asked.seconds, asked.trace_id)
 
 
 @asynccontextmanager
@@ -145,7 +138,7 @@ async def framed_server(
     Args:
         listen: "host:port", where port 0 takes a free one, or "unix:" and the path of a socket.
         processor: The service's methods.
-        incoming: Decides who is admitted, and traces, measures, refuses and delays calls.
+        incoming: Answers calls.
         from_outside: Whether all callers are clients, not other parts of the shop.
 
     Yields:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from grpc import StatusCode
 
 from mesh.edge.replies import REPLIES
 from shop.errors import ErrorCode
@@ -36,7 +37,7 @@ async def test_error_of_a_service_has_a_body(
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "application/json"
     said = answer.json()
-    assert said["code"] == ERROR_TABLE[ErrorCode(reason)].grpc.value[0]
+    assert said["code"] == StatusCode[ERROR_TABLE[ErrorCode(reason)].grpc].value[0]
     assert said["message"]
     (detail,) = said["details"]
     assert detail["@type"] == "type.googleapis.com/google.rpc.ErrorInfo"
@@ -79,4 +80,4 @@ def test_edge_and_services_speak_of_the_same_errors() -> None:
         row = ERROR_TABLE[ErrorCode(reply.code)]
         assert reply.title == row.title
         # A method that is not there is UNIMPLEMENTED in gRPC's own words.
-        assert reply.grpc_status == row.grpc.value[0] or reply.code == "NOT_FOUND"
+        assert reply.grpc_status == StatusCode[row.grpc].value[0] or reply.code == "NOT_FOUND"

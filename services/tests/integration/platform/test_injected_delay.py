@@ -54,11 +54,9 @@ class Puppet:
         for number in range(after_product_id + 1, after_product_id + limit + 1):
             yield [ProductRow(number, "Tea pot", Money(1, "EUR"), 1)]
 
-    async def nothing(self) -> None:
-        """What no test here asks for, and the REST adapter wants to see there."""
-
-    batch_get_products = delete_product = nothing
-    reserve_stock = confirm_reservation = release_reservation = nothing
+    def __getattr__(self, _name: str) -> Any:
+        """The calls that no test here makes; servers want to see them all."""
+        return self.get_product
 
 
 async def ended() -> None:

@@ -9,7 +9,7 @@ import pytest
 from shop.errors import DeadlineExceeded
 from shop.platform.deadline import (
     LONGEST_S,
-    caller_limit,
+    CallerLimit,
     caller_timeout_s,
     deadline,
     passed,
@@ -79,7 +79,7 @@ def test_work_is_always_shorter_than_the_wait_for_it() -> None:
 
 
 async def test_work_for_a_caller_has_a_deadline() -> None:
-    async with caller_limit(0.1):
+    async with CallerLimit(0.1):
         left = remaining()
     assert left is not None
     assert left <= 0.1
@@ -88,24 +88,24 @@ async def test_work_for_a_caller_has_a_deadline() -> None:
 
 async def test_work_for_a_caller_that_goes_on_beyond_its_deadline_is_ended() -> None:
     with pytest.raises(DeadlineExceeded, match="allow it more time"):
-        async with caller_limit(0.1):
+        async with CallerLimit(0.1):
             await asyncio.sleep(30)
 
 
 async def test_waiting_in_vain_until_the_deadline_is_the_deadline() -> None:
     with pytest.raises(DeadlineExceeded, match="allow it more time"):
-        async with caller_limit(0.1), asyncio.timeout(remaining()):
+        async with CallerLimit(0.1), asyncio.timeout(remaining()):
             await asyncio.sleep(30)
 
 
 async def test_other_limits_of_work_for_a_caller_are_its_own() -> None:
     with pytest.raises(TimeoutError):
-        async with caller_limit(20), asyncio.timeout(0.01):
+        async with CallerLimit(20), asyncio.timeout(0.01):
             await asyncio.sleep(30)
 
 
 async def test_a_callers_limit_lasts_no_longer_than_the_one_around_it() -> None:
-    async with caller_limit(1), caller_limit(20):
+    async with CallerLimit(1), CallerLimit(20):
         left = remaining()
     assert left is not None
     assert left <= 1
@@ -113,7 +113,7 @@ async def test_a_callers_limit_lasts_no_longer_than_the_one_around_it() -> None:
 
 async def test_cancellation_from_outside_stays_one() -> None:
     async def work() -> None:
-        async with caller_limit(20):
+        async with CallerLimit(20):
             await asyncio.sleep(30)
 
     task = asyncio.create_task(work())
@@ -125,5 +125,5 @@ async def test_cancellation_from_outside_stays_one() -> None:
 
 async def test_error_of_the_work_is_raised_as_it_is() -> None:
     with pytest.raises(ValueError, match="no"):
-        async with caller_limit(20):
+        async with CallerLimit(20):
             raise ValueError("no")

@@ -28,7 +28,7 @@ def test_row_belongs_to_its_code(code: ErrorCode) -> None:
 def test_grpc_carries_the_error_there_and_back(code: ErrorCode) -> None:
     sent = ERROR_TABLE[code].error("Three lines at most", field="lines[3]")
     status = status_of(sent)
-    assert status.code is ERROR_TABLE[code].grpc
+    assert status.code.name == ERROR_TABLE[code].grpc
     assert status.code is not grpc.StatusCode.OK
     assert status.details == "Three lines at most"
     received = restore(arrived(status), "product")
@@ -49,8 +49,7 @@ def test_http_problem_has_a_status_of_an_error_a_title_and_a_type(code: ErrorCod
     assert entry.title
     assert entry.problem_type == f"https://hopwise.invalid/problems/{code.value.lower().replace('_', '-')}"
     # Only faults of the server are 5xx, in HTTP as in gRPC.
-    faults = {grpc.StatusCode.INTERNAL, grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}
-    assert (entry.http >= 500) == (entry.grpc in faults)
+    assert (entry.http >= 500) == (entry.grpc in {"INTERNAL", "UNAVAILABLE", "DEADLINE_EXCEEDED"})
 
 
 @pytest.mark.parametrize("code", ErrorCode)
@@ -66,7 +65,7 @@ def test_subclass_maps_to_a_status_of_its_parents_kind() -> None:
     for entry in ERROR_TABLE.values():
         for parent in entry.error.__mro__[1:]:
             if issubclass(parent, ShopError) and parent is not ShopError:
-                assert ERROR_TABLE[parent.code].grpc is entry.grpc
+                assert ERROR_TABLE[parent.code].grpc == entry.grpc
 
 
 def test_unknown_code_becomes_internal_without_its_message() -> None:
