@@ -1,4 +1,4 @@
-"""How many logins may fail: per e-mail address, whether it is somebody's or not, over each protocol."""
+"""How many logins may fail: per e-mail address, whether it is somebody's or not; each protocol says so."""
 
 from __future__ import annotations
 
@@ -37,6 +37,12 @@ pytestmark = pytest.mark.integration
 Make = Callable[..., Awaitable[User]]
 PASSWORD, WRONG = "correct horse", "battery staple"
 ADDRESS = Address("Ada", "Hauptstraße 1", "Berlin", "10115", "DE")
+
+
+@pytest.fixture(scope="module", params=["cached", "grpc", "memory"])
+def protocol(request: pytest.FixtureRequest) -> str:
+    """The stores that count failures, over gRPC: a password costs a hash, and what is counted knows no protocol."""
+    return str(request.param)
 
 
 async def fail(user: UserClient, email: str, times: int = MOST_FAILURES) -> None:
