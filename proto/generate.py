@@ -8,7 +8,7 @@ gqlgen, which its module pins. Envoy's gRPC-JSON transcoder reads the contract a
 a descriptor whose methods carry the REST rules of gateway/envoy/transcoding.yaml.
 
 Thrift's stubs, of what is in thrift/, are made where Apache Thrift's compiler of the pinned version is on PATH;
-elsewhere they stay as they are.
+elsewhere they stay as they are. `converters` writes what converts between messages and the shop's values.
 
     python proto/generate.py           write services/shop/stubs, the Go stubs and gateway/envoy/transcoder
     python proto/generate.py --check   exit 1 and list the stale files, write nothing

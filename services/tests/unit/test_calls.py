@@ -15,6 +15,7 @@ from rest_gateway.app import build_app
 from shop.clients.ports import PORTS, Orders
 from shop.contract.calls import SERVICES, Access, Service, access_of, call_of
 from shop.contract.wire import protobuf_codecs, thrift_codecs, thrift_stubs
+from shop.platform.access.owners import USER_ID
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.access.streams import Streams
 from shop.platform.incoming import Incoming
@@ -50,6 +51,15 @@ def methods(of: type) -> set[str]:
 def test_a_customer_makes_calls_that_concern_a_user_only_with_a_token(call: Any) -> None:
     assert OWNERS.fullmatch(call.owner), call.owner
     assert not call.owner or call.access is Access.CALLER
+
+
+@pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.name)
+def test_the_user_whom_a_request_concerns_is_an_argument_of_this_name(service: Service) -> None:
+    codecs = protobuf_codecs(service)
+    for call in service.calls:
+        if call.owner.startswith("request."):
+            assert codecs[call.name].moved.get(USER_ID, USER_ID) == call.owner.removeprefix("request."), call.name
+            assert next(iter(inspect.signature(codecs[call.name].request).parameters)) == USER_ID, call.name
 
 
 def test_a_method_of_a_port_leads_to_its_row() -> None:
