@@ -1,4 +1,4 @@
-"""Decides who may call what, and on whose behalf: the only place that does, for every protocol.
+"""Finds out who calls, and admits callers as the contract's rows say, for every protocol.
 
 A gateway checks every caller. A service trusts what comes from inside, where its callers have checked already, and
 checks what the edge sends it. Where callers have no identity, the edge marks each request with `x-hopwise-edge`,
