@@ -23,7 +23,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from opentelemetry import context as otel_context
 from opentelemetry.trace import Span, StatusCode
@@ -47,23 +47,6 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-class Header(NamedTuple):
-    """The name of a header that the sequence looks at, in both of its forms."""
-
-    text: str
-    raw: bytes
-
-
-def _header(name: str) -> Header:
-    return Header(name, name.encode())
-
-
-_TRACEPARENT, _TRACESTATE = _header("traceparent"), _header("tracestate")
-_DEADLINE, _PRIORITY = _header(DEADLINE_HEADER), _header(PRIORITY)
-EDGE = _header(EDGE_MARK)
-"""Marks what comes from a client, through the edge."""
-
-
 class Request(ABC, Generic[T]):
     """A request as the server of its protocol presents it.
 
@@ -78,8 +61,8 @@ class Request(ABC, Generic[T]):
     is_answered = False
 
     @abstractmethod
-    def header(self, name: Header) -> str | None:
-        """Returns the value of a header; None if it is not there."""
+    def header(self, name: str) -> str | None:
+        """Returns the value of a header, named in lower case; None if it is not there."""
 
     @abstractmethod
     def describe_span(self) -> tuple[str, Attributes, SharedAttributes]:
@@ -108,7 +91,7 @@ class Request(ABC, Generic[T]):
 
     def waits(self) -> float | None:
         """Returns how long the caller waits, in seconds; None if it does not say."""
-        allowed = self.header(_DEADLINE)
+        allowed = self.header(DEADLINE_HEADER)
         return self.patience_s if allowed is None else caller_timeout_s(allowed)
 
 
@@ -139,7 +122,7 @@ class _Passage:
         self._request = request
         self._span: Span | None = None
         self.ended: BaseException | None = None
-        context = request.header(_TRACEPARENT)
+        context = request.header("traceparent")
         self._asked = None if runtime.meters is None else begin_request(context)
         if context is not None:
             self._trace(context)
@@ -147,7 +130,7 @@ class _Passage:
 
     def _trace(self, context: str) -> None:
         request = self._request
-        state = request.header(_TRACESTATE) or ""
+        state = request.header("tracestate") or ""
         caller = sampled_caller(context, state)
         if caller is not None:
             name, attributes, shared = request.describe_span()
@@ -228,7 +211,7 @@ class Incoming:
         finally:
             passage.end()
 
-    def admit(self, header: Callable[[Header], str | None]) -> None:
+    def admit(self, header: Callable[[str], str | None]) -> None:
         """Refuses a request if there are too many, and it comes from a client, through the edge, which marks it.
 
         Args:
@@ -238,8 +221,8 @@ class Incoming:
             Unavailable: There are too many.
         """
         limit = self.runtime.admission
-        if limit is not None and header(EDGE) is not None:
-            limit.admit(header(_PRIORITY))
+        if limit is not None and header(EDGE_MARK) is not None:
+            limit.admit(header(PRIORITY))
 
     async def _let_in(self, request: Request[Any]) -> None:
         self.admit(request.header)

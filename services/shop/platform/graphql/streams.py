@@ -43,7 +43,7 @@ from shop.platform.graphql.limits import first_field, name_of
 from shop.platform.graphql.request import GraphQLRequest
 from shop.platform.graphql.schema import OpenStream, RequestContext, Schema, Socket, refusal
 from shop.platform.graphql.tracing import name_operation, note_error
-from shop.platform.incoming import Header, Incoming, Request
+from shop.platform.incoming import Incoming, Request
 from shop.platform.telemetry.metering import Asked, tell
 
 if TYPE_CHECKING:
@@ -263,9 +263,9 @@ class _Subscriptions(Socket):
         asked = GraphQLRequest(query, variables or {}, operation_name, None)
         return self._incoming.follow(_Subscription(self, asked, open_stream))
 
-    def header(self, name: Header) -> str | None:
+    def header(self, name: str) -> str | None:
         """Returns the value of a header of the opening handshake; None if it is not there."""
-        value = self._headers.get(name.raw)
+        value = self._headers.get(name.encode())
         return None if value is None else str(value, "latin-1")
 
     def context(self) -> RequestContext:
@@ -288,7 +288,7 @@ class _Subscription(Request[Results]):
         self._asked = asked
         self._open_stream = open_stream
 
-    def header(self, name: Header) -> str | None:
+    def header(self, name: str) -> str | None:
         return self._socket.header(name)
 
     def waits(self) -> float:

@@ -22,7 +22,7 @@ from shop.platform.access.rules import Authenticator
 from shop.platform.errors import SERVER_FAULTS
 from shop.platform.grpc.errors import code_of, status_of
 from shop.platform.grpc.tracing import STATUS, TracedMethod
-from shop.platform.incoming import Header, Incoming, Request
+from shop.platform.incoming import Incoming, Request
 from shop.platform.telemetry.metering import Asked
 
 if TYPE_CHECKING:
@@ -83,8 +83,8 @@ class _Call(Request[bytes | None]):
         self._metadata: dict[str, str] = dict(context.invocation_metadata() or ())  # type: ignore[arg-type]
         self.refusal: ShopError | None = None
 
-    def header(self, name: Header) -> str | None:
-        return self._metadata.get(name.text)
+    def header(self, name: str) -> str | None:
+        return self._metadata.get(name)
 
     def waits(self) -> float | None:
         edge, left = super().waits(), self._context.time_remaining()

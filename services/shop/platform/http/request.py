@@ -11,7 +11,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from shop.instrument.tracing import Attributes, SharedAttributes
 from shop.platform.deadline import DEFAULT_S
-from shop.platform.incoming import Header, Request
+from shop.platform.incoming import Request
 from shop.platform.telemetry.metering import Asked
 from shop.platform.telemetry.tracing import LONGEST_VALUE
 
@@ -63,8 +63,8 @@ class HttpRequest(Request[None]):
             self.status = message["status"]
         return self._send(message)
 
-    def header(self, name: Header) -> str | None:
-        value = self.headers.get(name.raw)
+    def header(self, name: str) -> str | None:
+        value = self.headers.get(name.encode())
         return None if value is None else str(value, "latin-1")
 
     def describe_span(self) -> tuple[str, Attributes, SharedAttributes]:

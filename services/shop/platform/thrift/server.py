@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 from shop.errors import ShopError
 from shop.instrument.tracing import Attributes, SharedAttributes
 from shop.platform.access.rules import Authenticator
-from shop.platform.config import socket_path, split_address
+from shop.platform.config import EDGE_MARK, socket_path, split_address
 from shop.platform.errors import SERVER_FAULTS, StartError
 from shop.platform.http.body import MOST_BYTES, MOST_S
 from shop.platform.http.server import BACKLOG, KEEP_ALIVE_S
-from shop.platform.incoming import EDGE, Header, Incoming, Request
+from shop.platform.incoming import Incoming, Request
 from shop.platform.process.unix_socket import bind_unix, unlink
 from shop.platform.telemetry.metering import Asked
 from shop.platform.thrift.encoding import COMPACT, Undecodable
@@ -111,8 +111,8 @@ class _FramedCall(Request[bytes]):
         self._authenticator = authenticator
         self._origin = origin
 
-    def header(self, name: Header) -> str | None:
-        return self._origin if name is EDGE else self._call.headers.get(name.text)
+    def header(self, name: str) -> str | None:
+        return self._origin if name == EDGE_MARK else self._call.headers.get(name)
 
     def describe_span(self) -> tuple[str, Attributes, SharedAttributes]:
         return self._call.traced.name, None, self._call.traced.attributes
