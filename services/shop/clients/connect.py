@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 
 from shop.clients.ports import Clients
 from shop.contract.calls import NOTIFICATION, ORDER, PAYMENT, PRODUCT, USER, Service
-from shop.platform.config import ServiceConfig
-from shop.platform.errors import ConfigError
+from shop.platform.config import ConfigError, ServiceConfig
 from shop.platform.process.runtime import BARE, Runtime
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from pathlib import Path
 import psycopg
 
 from shop.database.schemas import MONITOR, SCHEMAS
-from shop.variables import value_of
+from shop.platform.config import value_of
 
 
 def arguments() -> argparse.ArgumentParser:

@@ -1,18 +1,19 @@
-"""The settings of one process, read once from its environment."""
+"""The settings of one process, read once from its environment: each is one line of `ServiceConfig`."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from ipaddress import IPv4Address
-from types import MappingProxyType
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+from msgspec.structs import fields
+
 from shop.instrument.switch import TRACINGS
-from shop.platform.errors import ConfigError
 from shop.platform.page_token import DEFAULT_KEY
-from shop.variables import value_of
 
 NOTIFICATION = "notification"
 CORE = ("product", "order", "user", "payment")
@@ -20,125 +21,154 @@ CORE = ("product", "order", "user", "payment")
 PEERS = (*CORE, NOTIFICATION)
 COMPONENTS = (*PEERS, "product-canary", "graphql-gateway", "rest-gateway")
 PEER_SCHEMES = ("grpc", "http", "graphql", "thrift", "thrift-json")
-LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
-SWITCH = ("on", "off")
-STORES = ("postgres", "memory")
-CONTRACT = "1"
-"""Version of what a component is told and does; a program in place of ours is told which one is asked of it."""
-DEFAULT_POOL = 8
-LARGEST_POOL = 200
-DEFAULT_CACHE_BOUND_MS = 60_000
-CACHE_BOUNDS_MS = (1_000, 3_600_000)
-DEFAULT_CACHE_LIMIT_MS = 10
-LONGEST_CACHE_LIMIT_MS = 10_000
-LONGEST_BANK_DELAY_MS = 60_000
-LONGEST_DELAY_US = 1_000_000
-SELDOMEST_HOLD = 1_000_000
-LONGEST_DRAIN_S = 60
-LONGEST_CONNECTION_AGE_S = 3_600
 UNIX_SCHEME = "unix:"
+MAX_SOCKET_PATH = 107  # bytes in the kernel's address of a socket
 EDGE_MARK = "x-hopwise-edge"
 """The header with which the edge marks what comes from outside, whether or not callers also have identities; its value
 is the client's address."""
-# What the kernel's address of a socket has room for.
-LONGEST_SOCKET_PATH = 107
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceConfig:
+class ConfigError(ValueError):
+    """A variable of the environment is missing or not valid; the message names it and the valid values."""
+
+
+def _choice(text: str, *valid: str) -> str:
+    if text not in valid:
+        raise ValueError(f"is {repr(text) if text else 'not set'}; valid: {', '.join(valid)}")
+    return text
+
+
+def _whole(text: str, minimum: int, maximum: int) -> int:
+    if not (text.isascii() and text.isdigit() and minimum <= int(text) <= maximum):
+        raise ValueError(f"is {text!r}; valid: an integer from {minimum} to {maximum}")
+    return int(text)
+
+
+def _url(text: str, *schemes: str) -> str:
+    if not _is_url(text, schemes):
+        # Without the text, which may contain a password.
+        raise ValueError(f"is not valid; valid: a URL with a host and the scheme {' or '.join(schemes)}")
+    return text
+
+
+def _switch(text: str) -> bool:
+    return _choice(text, "on", "off") == "on"
+
+
+def _peers(text: str) -> tuple[str, ...]:
+    peers = tuple(filter(None, text.split(",")))
+    if unknown := set(peers).difference(PEERS):
+        raise ValueError(f"names {min(unknown)!r}; valid: {', '.join(PEERS)}, with commas between them")
+    return peers
+
+
+def _address(text: str) -> str:
+    if (path := socket_path(text)) is not None:
+        _socket(path)
+        return text
+    host, _, port = text.rpartition(":")
+    if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
+        valid = "host:port with a port from 0 to 65535, as 127.0.0.1:18020, or unix:/absolute/path.sock"
+        raise ValueError(f"is {text!r}; valid: {valid}")
+    return text
+
+
+def _port(text: str) -> str:
+    if socket_path(text) is not None:
+        raise ValueError(f"is {text!r}; valid: host:port, as 127.0.0.1:18026")
+    return _address(text)
+
+
+def _socket(path: str) -> str:
+    if not path.startswith("/"):
+        raise ValueError(f"is {path!r}; the socket's path must be absolute, as /run/shop/product.sock")
+    if (size := len(os.fsencode(path))) > MAX_SOCKET_PATH:
+        raise ValueError(f"is {path!r}; the socket's path has {size} bytes and must have at most {MAX_SOCKET_PATH}")
+    # gRPC takes a comma for the end of one address and the beginning of the next.
+    if "," in path:
+        raise ValueError(f"is {path!r}; the socket's path must not contain a comma")
+    return path
+
+
+def _peer(text: str) -> str:
+    scheme, _, places = text.partition("://")
+    urls = [f"{scheme}://{place}" for place in places.split(",")]
+    if not all(_is_url(url, PEER_SCHEMES) and urlsplit(url).port for url in urls):
+        valid = ", ".join(f"{scheme}://host:port" for scheme in PEER_SCHEMES)
+        raise ValueError(f"is {text!r}; valid: {valid}, with commas between the places of several replicas")
+    if len(urls) > 1 and not all(is_ipv4(urlsplit(url).hostname or "") for url in urls):
+        example = f"{scheme}://127.0.0.1:18020,127.0.1.1:18020"
+        raise ValueError(f"is {text!r}; the places of several replicas must be IPv4 addresses, as {example}")
+    return text
+
+
+def _is_url(text: str, schemes: tuple[str, ...]) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+Listen: TypeAlias = Annotated[str | None, _address]
+Switch: TypeAlias = Annotated[bool, _switch]
+
+
+class ServiceConfig(Struct, frozen=True, kw_only=True):
     """The settings of one process.
 
-    Attributes:
-        component: Which of `COMPONENTS` this process is; its service.name in traces.
-        instance: Name of this process among the component's replicas, its service.instance.id in traces, such as
-            "order-2"; None if nobody has named it.
-        listen_grpc: "host:port", or "unix:" and the path of a socket, to serve gRPC on; None for no gRPC.
-        listen_rest: The same for REST.
-        listen_graphql: The same for GraphQL.
-        listen_thrift: The same for framed Thrift.
-        listen_thrift_entrance: The same for framed Thrift, for callers that all are clients: no edge marks their calls.
-        listen_thrift_json: The same for Thrift's TJSON over HTTP.
-        listen_http: The same for a gateway; None in a service.
-        listen_metrics: "host:port" to serve metrics on; None to measure nothing.
-        database_url: PostgreSQL URL; None in a gateway.
-        database_pool: Connections to keep open.
-        store: Where a service keeps its data: in the database, or in memory that is filled from it at the start.
-        cache_url: Valkey URL of the cache in front of the database; None for no cache.
-        cache_namespace: First part of every key in the cache.
-        cache_bound_ms: How long the cache may return what has been changed, in ms, if it could not be told.
-        cache_limit_ms: How long a request waits for an answer of the cache, in ms.
-        peers: Address of each service that this process calls, by name: "grpc://127.0.0.1:18020", or those of its
-            replicas: "grpc://127.0.0.1:18020,127.0.1.1:18020".
-        sockets: Path of the Unix domain socket that calls of a service go to in place of its address, by name; a
-            service without one is connected at its address.
-        otlp_endpoint: Where spans go, "http://127.0.0.1:18070"; None for no telemetry.
-        tracing: What records the spans, one of `TRACINGS`.
-        telemetry_folder: Folder of the file in which this process accounts for its spans; None for no such file.
-        topology: Name of the topology that runs; empty if unknown.
-        trial: Id of the trial that runs; empty if unknown.
-        jwt_public_key_file: PEM file to verify tokens with.
-        jwt_private_key_file: PEM file to sign tokens with; the user service only.
-        bank_delay_ms: How long the simulated bank takes, in milliseconds.
-        delay_us: How long every request is delayed before its work, in microseconds; 0 except for a proof.
-        hold_us: How long requests keep the event loop busy, in microseconds; 0 except for a proof.
-        hold_every: At each how manieth request.
-        admission: Whether requests are refused where the process does not keep up.
-        drain_s: How long HTTP clients have to leave before the process ends, in seconds; 0 where none would be left.
-        connection_age_s: After how long gRPC clients are told to connect anew, and so to look for further replicas, in
-            seconds; 0 for never.
-        edge_identity: SPIFFE ID of the edge, whose calls come from outside; None where callers have no identity.
-        page_token_key: Key of the page tokens.
-        await_stdin: Whether the process, once it has imported what it needs, waits until its standard input ends.
-        log_level: Least severe level that is logged.
-        graphql_loaders: Whether the GraphQL gateway batches its reads; off is the naive variant.
-        reflection: Names of the components whose services gRPC reflection lists in addition to this process's.
-        graphiql: Folder of GraphiQL's files; None for a `/graphql` that shows browsers how to get them.
+    `Annotated` has the type of a setting, the function that reads it, and that function's arguments. The variable of a
+    setting is `SHOP_` and its name in capitals. The file that `NAME_FILE` names may contain the value.
     """
 
-    component: str
-    instance: str | None = None
-    listen_grpc: str | None = None
-    listen_rest: str | None = None
-    listen_graphql: str | None = None
-    listen_thrift: str | None = None
-    listen_thrift_entrance: str | None = None
-    listen_thrift_json: str | None = None
-    listen_http: str | None = None
-    listen_metrics: str | None = None
-    database_url: str | None = None
-    database_pool: int = DEFAULT_POOL
-    store: str = "postgres"
-    cache_url: str | None = None
-    cache_namespace: str = "shop"
-    cache_bound_ms: int = DEFAULT_CACHE_BOUND_MS
-    cache_limit_ms: int = DEFAULT_CACHE_LIMIT_MS
-    peers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    sockets: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    otlp_endpoint: str | None = None
-    tracing: str = "lean"
-    telemetry_folder: str | None = None
+    component: Annotated[str, _choice, *COMPONENTS]  # its service.name in traces.
+    contract: Annotated[str, _choice, "1"] = "1"  # version that the starter of a program in place of ours means.
+    instance: str | None = None  # name among the component's replicas, as "order-2"; its service.instance.id in traces.
+    # Where to serve each protocol: "host:port", or "unix:" and the path of a socket; None for not at all.
+    listen_grpc: Listen = None
+    listen_rest: Listen = None
+    listen_graphql: Listen = None
+    listen_thrift: Listen = None  # framed.
+    listen_thrift_entrance: Listen = None  # framed, for callers that all are clients: no edge marks their calls.
+    listen_thrift_json: Listen = None  # TJSON over HTTP.
+    listen_http: Listen = None  # a gateway.
+    listen_metrics: Annotated[str | None, _port] = None
+    database_url: Annotated[str | None, _url, "postgresql", "postgres"] = None
+    database_pool: Annotated[int, _whole, 1, 200] = 8  # connections to keep open.
+    store: Annotated[str, _choice, "postgres", "memory"] = "postgres"  # memory: filled from the database at the start.
+    cache_url: Annotated[str | None, _url, "valkey", "redis"] = None
+    cache_namespace: str = "shop"  # first part of every key.
+    cache_bound_ms: Annotated[int, _whole, 1_000, 3_600_000] = 60_000  # how long an entry may outlive a lost deletion.
+    cache_limit_ms: Annotated[int, _whole, 1, 10_000] = 10  # how long a request waits for an answer of the cache.
+    # Of each service that this process calls, from SHOP_PEER_…: "grpc://127.0.0.1:18020". Commas separate replicas. The
+    # path of a socket, from SHOP_SOCKET_…, replaces that address.
+    peers: Mapping[str, str] = {}
+    sockets: Mapping[str, str] = {}
+    otlp_endpoint: Annotated[str | None, _url, "http", "https"] = None  # OTEL_EXPORTER_OTLP_ENDPOINT: where spans go.
+    tracing: Annotated[str, _choice, *TRACINGS] = "lean"  # what records the spans.
+    telemetry_folder: str | None = None  # where this process accounts for its spans.
     topology: str = ""
     trial: str = ""
     jwt_public_key_file: str | None = None
-    jwt_private_key_file: str | None = None
-    bank_delay_ms: int = 0
-    delay_us: int = 0
-    hold_us: int = 0
-    hold_every: int = 1
-    admission: bool = False
-    drain_s: int = 0
-    connection_age_s: int = 0
-    edge_identity: str | None = None
-    page_token_key: bytes = DEFAULT_KEY
-    await_stdin: bool = False
-    log_level: str = "INFO"
-    graphql_loaders: bool = True
-    reflection: tuple[str, ...] = ()
-    graphiql: str | None = None
+    jwt_private_key_file: str | None = None  # the user service only.
+    bank_delay_ms: Annotated[int, _whole, 0, 60_000] = 0  # how long the simulated bank takes.
+    delay_us: Annotated[int, _whole, 0, 1_000_000] = 0  # wait of every request before its work; for proofs.
+    hold_us: Annotated[int, _whole, 0, 1_000_000] = 0  # how long every Nth request blocks the event loop; for proofs.
+    hold_every: Annotated[int, _whole, 1, 1_000_000] = 1  # that N.
+    admission: Switch = False  # refuse requests when overloaded.
+    drain_s: Annotated[int, _whole, 0, 60] = 0  # how long HTTP clients have to leave before the process ends.
+    connection_age_s: Annotated[int, _whole, 0, 3_600] = 0  # age at which gRPC clients connect anew; 0 for never.
+    edge_identity: str | None = None  # SPIFFE ID of the edge, whose calls come from outside; None without mTLS.
+    page_token_key: Annotated[bytes, str.encode] = DEFAULT_KEY
+    await_stdin: Switch = False  # wait for the end of standard input after the imports.
+    log_level: Annotated[str, _choice, "DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    graphql_loaders: Switch = True  # batch the reads of the GraphQL gateway; off is the naive variant.
+    reflection: Annotated[tuple[str, ...], _peers] = ()  # components whose services gRPC reflection lists, too.
+    graphiql: str | None = None  # folder of GraphiQL's files; None for a page that says how to get them.
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> ServiceConfig:
-        """Reads the settings from an environment; URLs and keys may lie in the files that `NAME_FILE` names.
+        """Reads the settings from an environment.
 
         Args:
             env: The variables; empty ones count as absent.
@@ -146,65 +176,55 @@ class ServiceConfig:
         Raises:
             ConfigError: A variable is missing or not valid.
         """
-        peers = {name: _peer(env, name) for name in PEERS if env.get(f"SHOP_PEER_{name.upper()}")}
-        sockets = {name: _socket(env, name) for name in PEERS if env.get(f"SHOP_SOCKET_{name.upper()}")}
-        page_token_key = _value(env, "SHOP_PAGE_TOKEN_KEY")
-        _choice(env, "SHOP_CONTRACT", (CONTRACT,), CONTRACT)
-        return cls(
-            component=_choice(env, "SHOP_COMPONENT", COMPONENTS, None),
-            instance=env.get("SHOP_INSTANCE") or None,
-            listen_grpc=_address(env, "SHOP_LISTEN_GRPC"),
-            listen_rest=_address(env, "SHOP_LISTEN_REST"),
-            listen_graphql=_address(env, "SHOP_LISTEN_GRAPHQL"),
-            listen_thrift=_address(env, "SHOP_LISTEN_THRIFT"),
-            listen_thrift_entrance=_address(env, "SHOP_LISTEN_THRIFT_ENTRANCE"),
-            listen_thrift_json=_address(env, "SHOP_LISTEN_THRIFT_JSON"),
-            listen_http=_address(env, "SHOP_LISTEN_HTTP"),
-            listen_metrics=_port(env, "SHOP_LISTEN_METRICS"),
-            database_url=_url(env, "SHOP_DATABASE_URL", ("postgresql", "postgres")),
-            database_pool=_whole(env, "SHOP_DATABASE_POOL", DEFAULT_POOL, 1, LARGEST_POOL),
-            store=_choice(env, "SHOP_STORE", STORES, "postgres"),
-            cache_url=_url(env, "SHOP_CACHE_URL", ("valkey", "redis")),
-            cache_namespace=env.get("SHOP_CACHE_NAMESPACE") or "shop",
-            cache_bound_ms=_whole(env, "SHOP_CACHE_BOUND_MS", DEFAULT_CACHE_BOUND_MS, *CACHE_BOUNDS_MS),
-            cache_limit_ms=_whole(env, "SHOP_CACHE_LIMIT_MS", DEFAULT_CACHE_LIMIT_MS, 1, LONGEST_CACHE_LIMIT_MS),
-            peers=MappingProxyType(peers),
-            sockets=MappingProxyType(sockets),
-            otlp_endpoint=_url(env, "OTEL_EXPORTER_OTLP_ENDPOINT", ("http", "https")),
-            tracing=_choice(env, "SHOP_TRACING", TRACINGS, "lean"),
-            telemetry_folder=env.get("SHOP_TELEMETRY_FOLDER") or None,
-            topology=env.get("SHOP_TOPOLOGY", ""),
-            trial=env.get("SHOP_TRIAL", ""),
-            jwt_public_key_file=env.get("SHOP_JWT_PUBLIC_KEY_FILE") or None,
-            jwt_private_key_file=env.get("SHOP_JWT_PRIVATE_KEY_FILE") or None,
-            bank_delay_ms=_whole(env, "SHOP_BANK_DELAY_MS", 0, 0, LONGEST_BANK_DELAY_MS),
-            delay_us=_whole(env, "SHOP_DELAY_US", 0, 0, LONGEST_DELAY_US),
-            hold_us=_whole(env, "SHOP_HOLD_US", 0, 0, LONGEST_DELAY_US),
-            hold_every=_whole(env, "SHOP_HOLD_EVERY", 1, 1, SELDOMEST_HOLD),
-            admission=_choice(env, "SHOP_ADMISSION", SWITCH, "off") == "on",
-            drain_s=_whole(env, "SHOP_DRAIN_S", 0, 0, LONGEST_DRAIN_S),
-            connection_age_s=_whole(env, "SHOP_CONNECTION_AGE_S", 0, 0, LONGEST_CONNECTION_AGE_S),
-            edge_identity=env.get("SHOP_EDGE_IDENTITY") or None,
-            page_token_key=page_token_key.encode() if page_token_key else DEFAULT_KEY,
-            await_stdin=_choice(env, "SHOP_AWAIT_STDIN", SWITCH, "off") == "on",
-            log_level=_choice(env, "SHOP_LOG_LEVEL", LOG_LEVELS, "INFO"),
-            graphql_loaders=_choice(env, "SHOP_GRAPHQL_LOADERS", SWITCH, "on") == "on",
-            reflection=_peers(env, "SHOP_REFLECTION"),
-            graphiql=env.get("SHOP_GRAPHIQL") or None,
-        )
+        settings: dict[str, Any] = {}
+        for setting in fields(cls):
+            name = "OTEL_EXPORTER_OTLP_ENDPOINT" if setting.name == "otlp_endpoint" else f"SHOP_{setting.name.upper()}"
+            if setting.required or value_of(env, name):
+                settings[setting.name] = _read(env, name, *getattr(setting.type, "__metadata__", ()))
+        peers = _read_by_peer(env, "SHOP_PEER_", _peer)
+        sockets = _read_by_peer(env, "SHOP_SOCKET_", _socket)
+        for peer, path in sockets.items():
+            said = f"SHOP_SOCKET_{peer.upper()} is {path!r}, but SHOP_PEER_{peer.upper()}"
+            if peer not in peers:
+                raise ConfigError(f"{said} is not set; it says how to call what the socket leads to")
+            if "," in peers[peer]:
+                raise ConfigError(f"{said} has several places; a socket leads to one")
+        return cls(**settings | {"peers": peers, "sockets": sockets})
+
+
+def _read_by_peer(env: Mapping[str, str], prefix: str, reader: Callable[[str], str]) -> dict[str, Any]:
+    names = {peer: prefix + peer.upper() for peer in PEERS}
+    return {peer: _read(env, name, reader) for peer, name in names.items() if value_of(env, name)}
+
+
+def _read(env: Mapping[str, str], name: str, reader: Callable[..., object] = str, *valid: object) -> object:
+    try:
+        return reader(value_of(env, name) or "", *valid)
+    except ValueError as error:
+        raise ConfigError(f"{name} {error}") from None
+
+
+def value_of(env: Mapping[str, str], name: str) -> str | None:
+    """Returns the value of a variable, or of the file that `NAME_FILE` names; None if there is no value.
+
+    Raises:
+        ConfigError: Both are set, or the file cannot be read.
+    """
+    file = env.get(f"{name}_FILE")
+    if not file:
+        return env.get(name) or None
+    if env.get(name):
+        raise ConfigError(f"{name} and {name}_FILE are both set; set one of them")
+    try:
+        return Path(file).read_text().strip() or None
+    except OSError as error:
+        raise ConfigError(f"{name}_FILE: cannot read {file}: {error.strerror}") from error
+    except UnicodeDecodeError:
+        raise ConfigError(f"{name}_FILE: {file} is not text in UTF-8") from None
 
 
 def required(value: str | None, variable: str, example: str) -> str:
-    """Returns a setting that this process cannot do without.
-
-    Args:
-        value: The setting as read.
-        variable: The variable of the environment that it comes from.
-        example: A valid value, for the message.
-
-    Raises:
-        ConfigError: The setting is absent.
-    """
+    """Returns a setting that this process needs; raises a `ConfigError` with the example if it is absent."""
     if value is None:
         raise ConfigError(f"{variable} is not set; set it, for example {variable}={example}")
     return value
@@ -228,118 +248,3 @@ def is_ipv4(host: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _choice(env: Mapping[str, str], name: str, valid: tuple[str, ...], default: str | None) -> str:
-    value = env.get(name) or default
-    if value not in valid:
-        raise ConfigError(f"{name} is {value or 'not set'}; valid: {', '.join(valid)}")
-    return value
-
-
-def _peers(env: Mapping[str, str], name: str) -> tuple[str, ...]:
-    named = tuple(filter(None, env.get(name, "").split(",")))
-    for peer in named:
-        if peer not in PEERS:
-            raise ConfigError(f"{name} names {peer!r}; valid: {', '.join(PEERS)}, with commas between them")
-    return named
-
-
-def _whole(env: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
-    text = env.get(name) or str(default)
-    if not text.isascii() or not text.isdigit() or not least <= int(text) <= most:
-        raise ConfigError(f"{name} is {text!r}; valid: an integer from {least} to {most}")
-    return int(text)
-
-
-def _address(env: Mapping[str, str], name: str) -> str | None:
-    text = env.get(name)
-    if not text:
-        return None
-    path = socket_path(text)
-    if path is not None:
-        _require_socket_path(path, name, text)
-        return text
-    host, _, port = text.rpartition(":")
-    if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
-        raise ConfigError(
-            f"{name} is {text!r}; valid: host:port with a port from 0 to 65535, as 127.0.0.1:18020, "
-            "or unix:/absolute/path.sock"
-        )
-    return text
-
-
-def _port(env: Mapping[str, str], name: str) -> str | None:
-    address = _address(env, name)
-    if address is not None and socket_path(address) is not None:
-        raise ConfigError(f"{name} is {address!r}; valid: host:port, as 127.0.0.1:18026")
-    return address
-
-
-def _require_socket_path(path: str, name: str, text: str) -> None:
-    size = len(os.fsencode(path))
-    if not path.startswith("/"):
-        raise ConfigError(f"{name} is {text!r}; the socket's path must be absolute, as /run/shop/product.sock")
-    if size > LONGEST_SOCKET_PATH:
-        raise ConfigError(
-            f"{name} is {text!r}; the socket's path has {size} bytes and must have at most {LONGEST_SOCKET_PATH}"
-        )
-    # gRPC takes a comma for the end of one address and the beginning of the next.
-    if "," in path:
-        raise ConfigError(f"{name} is {text!r}; the socket's path must not contain a comma")
-
-
-def _value(env: Mapping[str, str], name: str) -> str | None:
-    try:
-        return value_of(env, name)
-    except ValueError as error:
-        raise ConfigError(str(error)) from error
-
-
-def _url(env: Mapping[str, str], name: str, schemes: tuple[str, ...]) -> str | None:
-    text = _value(env, name)
-    if text is None:
-        return None
-    if not _is_url(text, schemes):
-        # The value itself stays out of the message: it may hold a password.
-        raise ConfigError(f"{name} is not valid; valid: a URL with a host and the scheme {' or '.join(schemes)}")
-    return text
-
-
-def _peer(env: Mapping[str, str], peer: str) -> str:
-    name = f"SHOP_PEER_{peer.upper()}"
-    text = env[name]
-    scheme, _, places = text.partition("://")
-    if not all(_is_url(url, PEER_SCHEMES) and urlsplit(url).port for url in _each(scheme, places)):
-        schemes = ", ".join(f"{scheme}://host:port" for scheme in PEER_SCHEMES)
-        raise ConfigError(f"{name} is {text!r}; valid: {schemes}, with commas between the places of several replicas")
-    if "," in places and not all(is_ipv4(urlsplit(url).hostname or "") for url in _each(scheme, places)):
-        raise ConfigError(
-            f"{name} is {text!r}; the places of several replicas must be IPv4 addresses, as "
-            f"{scheme}://127.0.0.1:18020,127.0.1.1:18020"
-        )
-    return text
-
-
-def _socket(env: Mapping[str, str], peer: str) -> str:
-    name = f"SHOP_SOCKET_{peer.upper()}"
-    path = env[name]
-    _require_socket_path(path, name, path)
-    address = f"SHOP_PEER_{peer.upper()}"
-    if not env.get(address):
-        raise ConfigError(f"{name} is {path!r}, but {address} is not set; it says how to call what the socket leads to")
-    if "," in env[address]:
-        raise ConfigError(f"{name} is {path!r}, but {address} has several places; a socket leads to one")
-    return path
-
-
-def _each(scheme: str, places: str) -> list[str]:
-    return [f"{scheme}://{place}" for place in places.split(",")]
-
-
-def _is_url(text: str, schemes: tuple[str, ...]) -> bool:
-    try:
-        parts = urlsplit(text)
-        return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return False

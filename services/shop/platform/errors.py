@@ -3,8 +3,6 @@
 A GraphQL error carries the code itself as `extensions.code`. The errors that clients see are in `shop.errors`; beside
 them are
 
-ValueError
-└── ConfigError        a variable of the environment is missing or not valid
 RuntimeError
 └── StartError         the process cannot start
 DeadlineExceeded
@@ -25,10 +23,6 @@ DOMAIN = "hopwise"
 
 PROBLEM_TYPES = "https://hopwise.invalid/problems/"
 """Prefix of the `type` of every HTTP problem."""
-
-
-class ConfigError(ValueError):
-    """A variable of the environment is missing or not valid; the message names it and the valid values."""
 
 
 class StartError(RuntimeError):

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from shop.contract.calls import Service
 from shop.platform.access.owners import apply_owner_rules
 from shop.platform.access.rules import service_authenticator
-from shop.platform.config import ServiceConfig
-from shop.platform.errors import ConfigError
+from shop.platform.config import ConfigError, ServiceConfig
 from shop.platform.incoming import Incoming
 from shop.platform.process.lifecycle import stop_signal
 from shop.platform.process.runtime import BARE, Runtime

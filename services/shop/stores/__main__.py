@@ -16,8 +16,7 @@ import psycopg
 from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.process_collector import ProcessCollector
 
-from shop.platform.config import split_address
-from shop.platform.errors import ConfigError
+from shop.platform.config import ConfigError, split_address
 from shop.platform.process.logs import JsonLines
 from shop.stores.collector import Store
 from shop.stores.postgres import postgres

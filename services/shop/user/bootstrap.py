@@ -11,9 +11,8 @@ from shop.contract.calls import USER
 from shop.platform.access.guesses import count_failure
 from shop.platform.access.jwt import TokenSigner
 from shop.platform.cache.opening import behind_cache
-from shop.platform.config import EDGE_MARK, ServiceConfig, required
+from shop.platform.config import EDGE_MARK, ConfigError, ServiceConfig, required
 from shop.platform.database.store import opened_store
-from shop.platform.errors import ConfigError
 from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.serve import Protocols, protocols_of, run_servers
 from shop.user.cached import CachedUserStore

@@ -12,7 +12,7 @@ import pytest
 
 from shop.clients.connect import connect
 from shop.contract.calls import ORDER, PAYMENT, PRODUCT, USER, Service
-from shop.platform.errors import ConfigError
+from shop.platform.config import ConfigError
 from shop.stubs import order_pb2, payment_pb2, product_pb2, user_pb2
 
 

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shop.platform.config import ServiceConfig
-from shop.platform.errors import ConfigError
-from shop.variables import value_of
+from shop.platform.config import ConfigError, ServiceConfig, value_of
 
 URL = "postgresql://shop_order:hush@db.example:5432/shop"
 
@@ -17,6 +15,8 @@ def test_a_file_stands_for_the_value(tmp_path: Path) -> None:
     (tmp_path / "url").write_text(f"{URL}\n")
     env = {"SHOP_COMPONENT": "order", "SHOP_DATABASE_URL_FILE": str(tmp_path / "url")}
     assert ServiceConfig.from_env(env).database_url == URL
+    (tmp_path / "pool").write_text("3\n")
+    assert ServiceConfig.from_env(env | {"SHOP_DATABASE_POOL_FILE": str(tmp_path / "pool")}).database_pool == 3
     assert value_of({"SHOP_DATABASE_URL": URL}, "SHOP_DATABASE_URL") == URL
     assert value_of({"SHOP_DATABASE_URL": ""}, "SHOP_DATABASE_URL") is None
 

@@ -20,8 +20,7 @@ from shop.contract.calls import Access
 from shop.errors import NotFound, PermissionDenied, Unauthenticated, no_such
 from shop.platform.access.identity import CERTIFICATE_HEADER, caller_identity, trust_domain
 from shop.platform.access.jwt import Principal, TokenVerifier, bearer
-from shop.platform.config import EDGE_MARK, ServiceConfig, required
-from shop.platform.errors import ConfigError
+from shop.platform.config import EDGE_MARK, ConfigError, ServiceConfig, required
 
 
 class Caller(NamedTuple):

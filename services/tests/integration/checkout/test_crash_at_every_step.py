@@ -9,16 +9,15 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 
 from shop.errors import Conflict, DeadlineExceeded, PaymentDeclined, ShopError, Unavailable
 from shop.order.bootstrap import bootstrap
-from shop.platform.config import ServiceConfig
-from shop.platform.errors import ConfigError
+from shop.platform.config import ConfigError, ServiceConfig
 from shop.values.order import OrderStatus
 
 pytestmark = pytest.mark.integration

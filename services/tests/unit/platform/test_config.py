@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from shop.platform.config import ServiceConfig, required
-from shop.platform.errors import ConfigError
+from shop.platform.config import ConfigError, ServiceConfig, required
 
 
 def test_defaults() -> None:
@@ -72,6 +71,7 @@ def test_every_variable_is_read() -> None:
         ("SHOP_DATABASE_URL", "mysql://host/db", "postgresql"),
         ("SHOP_DATABASE_POOL", "0", "from 1 to 200"),
         ("SHOP_DATABASE_POOL", "²", "from 1 to 200"),
+        ("SHOP_CONTRACT", "2", "valid: 1"),
         ("SHOP_PEER_PRODUCT", "127.0.0.1:18020", "grpc://host:port"),
         ("SHOP_PEER_PRODUCT", "ftp://127.0.0.1:1", "graphql://host:port"),
         ("SHOP_PEER_PRODUCT", "grpc://127.0.0.1:x", "grpc://host:port"),

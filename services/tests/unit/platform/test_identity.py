@@ -16,8 +16,7 @@ from shop.platform.access.rules import (
     gateway_authenticator,
     is_internal,
 )
-from shop.platform.config import ServiceConfig
-from shop.platform.errors import ConfigError
+from shop.platform.config import ConfigError, ServiceConfig
 
 EDGE = "spiffe://cluster.local/ns/default/sa/edge"
 ORDER = "spiffe://cluster.local/ns/default/sa/order"
