@@ -16,7 +16,6 @@ import grpc.aio
 from grpc_health.v1 import health
 
 from faulty.seeds import Fault, call_before, change_arguments, change_error, change_result, replace, set_constant
-from shop.platform import config
 from shop.platform.database.pool import connect_database
 from shop.platform.errors import StartError
 from shop.platform.process.lifecycle import launch, leave, stop_signal
@@ -96,9 +95,13 @@ FAULTS = (
     Fault(
         "any version of the contract is good enough",
         "speaks_this_version_of_the_contract_and_no_other",
-        change_arguments(launch, env=lambda env: {**env, "SHOP_CONTRACT": config.CONTRACT}),
+        change_arguments(launch, env=lambda env: {**env, "SHOP_CONTRACT": "1"}),
     ),
-    Fault("it speaks another version of the contract", START_AND_STOP, set_constant(config, "CONTRACT", "2")),
+    Fault(
+        "it speaks another version of the contract",
+        START_AND_STOP,
+        change_arguments(launch, env=lambda env: {**env, "SHOP_CONTRACT": "2"}),
+    ),
     Fault(
         "the password stands in the message",
         "a_database_that_is_not_there_ends_it_without_a_word_of_the_password",
