@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 from strawberry.dataloader import DataLoader
 
 from graphql_gateway.objects.entities import Order, Payment, Product, Review, User
-from shop.clients.ports import Clients
+from shop.clients.ports import Clients, Page
 from shop.errors import NotFound
+from shop.values.product import Product as ShopProduct
 
 MOST_PER_CALL = 1000
 
@@ -25,8 +26,20 @@ class BatchedReads:
     def __init__(self, clients: Clients) -> None:
         self._clients = clients
 
-    def product(self, number: int) -> Awaitable[Product | None]:
-        return self._products.load(number)
+    def product(self, number: int, reviews: int = 0, /) -> Awaitable[Product | None]:
+        return self._reviewed.load((number, reviews)) if reviews else self._products.load(number)
+
+    async def product_page(
+        self, reviews: int, /, *, page_size: int, page_token: str, category: str
+    ) -> Page[ShopProduct]:
+        client = self._clients.product
+        if not reviews:
+            return await client.list_products(page_size=page_size, page_token=page_token, category=category)
+        page = await client.list_products_with_reviews(
+            page_size=page_size, page_token=page_token, category=category, review_limit=reviews
+        )
+        items: tuple[ShopProduct, ...] = page.items
+        return Page(items, page.next_page_token)
 
     def user(self, number: int) -> Awaitable[User | None]:
         return self._users.load(number)
@@ -49,13 +62,11 @@ class BatchedReads:
         *,
         products: Iterable[int] = (),
         payments_of_orders: Iterable[int] = (),
-        reviews: Iterable[tuple[int, int]] = (),
     ) -> None:
         # All of them before the first is waited for: those of one loader are one call, and the calls run side by side.
         readings = [
             *[self.product(number) for number in products],
             *[self.payment_of_order(number) for number in payments_of_orders],
-            *[self.reviews(number, first) for number, first in reviews],
         ]
         for reading in readings:
             try:
@@ -71,6 +82,10 @@ class BatchedReads:
     @cached_property
     def _products(self) -> DataLoader[int, Product | None]:
         return DataLoader(self._read_products, max_batch_size=MOST_PER_CALL)
+
+    @cached_property
+    def _reviewed(self) -> DataLoader[tuple[int, int], Product | None]:
+        return DataLoader(self._read_reviewed, max_batch_size=MOST_PER_CALL)
 
     @cached_property
     def _users(self) -> DataLoader[int, User | None]:
@@ -91,6 +106,15 @@ class BatchedReads:
     async def _read_products(self, numbers: list[int]) -> list[Product | None]:
         products = await self._clients.product.batch_get_products(numbers)
         return _in_order(numbers, {product.id: Product.of(product) for product in products})
+
+    async def _read_reviewed(self, keys: list[tuple[int, int]]) -> list[Product | None]:
+        # One call for the longest list that the query has; shorter lists are its beginnings.
+        numbers = [number for number, _ in keys]
+        longest = max(reviews for _, reviews in keys)
+        products = await self._clients.product.batch_get_products_with_reviews(
+            list(dict.fromkeys(numbers)), review_limit=longest
+        )
+        return _in_order(numbers, {product.id: Product.of(product, longest) for product in products})
 
     async def _read_users(self, numbers: list[int]) -> list[User | None]:
         users = await self._clients.user.batch_get_users(numbers)
@@ -117,7 +141,7 @@ class SingleReads:
     def __init__(self, clients: Clients) -> None:
         self._clients = clients
 
-    def product(self, number: int) -> Awaitable[Product | None]:
+    def product(self, number: int, _reviews: int = 0, /) -> Awaitable[Product | None]:
         return _or_none(self._clients.product.get_product(number), Product.of)
 
     def user(self, number: int) -> Awaitable[User | None]:
@@ -131,6 +155,11 @@ class SingleReads:
             return Payment.of(payment)
         return None
 
+    async def product_page(
+        self, _reviews: int, /, *, page_size: int, page_token: str, category: str
+    ) -> Page[ShopProduct]:
+        return await self._clients.product.list_products(page_size=page_size, page_token=page_token, category=category)
+
     async def reviews(self, product_number: int, first: int) -> list[Review]:
         reviews = await self._clients.product.batch_list_reviews([product_number], limit=first)
         return [Review.of(review) for review in reviews.get(product_number, ())]
@@ -143,7 +172,6 @@ class SingleReads:
         *,
         products: Iterable[int] = (),
         payments_of_orders: Iterable[int] = (),
-        reviews: Iterable[tuple[int, int]] = (),
     ) -> None:
         """Does nothing: every resolver reads for itself."""
 

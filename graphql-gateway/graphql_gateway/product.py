@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 import strawberry
 
 from graphql_gateway.objects.connection import Connection, checked_first, connect
 from graphql_gateway.objects.document import Document
-from graphql_gateway.objects.entities import DEFAULT_REVIEWS, MOST_REVIEWS, GatewayInfo, Product
+from graphql_gateway.objects.entities import GatewayInfo, Product, reviews_asked
 from graphql_gateway.objects.global_id import number_of
 from graphql_gateway.objects.node import existing
-from graphql_gateway.objects.selection import argument, asked
-from shop.clients.ports import Catalogue
+from shop.clients.ports import Catalogue, Page
 from shop.errors import InvalidArgument
 from shop.platform.graphql.field import field
 from shop.platform.graphql.money import MoneyInput
@@ -91,38 +92,30 @@ class ProductQuery:
     @field(description="One product; NOT_FOUND if there is none.")
     async def product(self, info: GatewayInfo, id: strawberry.ID) -> Product | None:  # noqa: A002
         number = number_of(id, "Product")
-        return await existing(info.context.reads.product(number), "product", number)
+        return await existing(info.context.reads.product(number, reviews_asked(info)), "product", number)
 
     @field(description=f"Products by ascending id; `first` is 1 to {MOST_PRODUCTS}.")
     async def products(
         self, info: GatewayInfo, first: int = 20, after: str | None = None, category: str | None = None
     ) -> Connection[Product]:
-        client = info.context.clients.product
-        page = await connect(
-            lambda size, token: client.list_products(page_size=size, page_token=token, category=category or ""),
-            Product.of,
+        reads, reviews = info.context.reads, reviews_asked(info, "edges", "node")
+
+        def fetch(size: int, token: str) -> Awaitable[Page[values.Product]]:
+            # Far inside a page, most of what is read is left out: no reviews of that.
+            together = reviews if size <= MOST_PRODUCTS else 0
+            return reads.product_page(together, page_size=size, page_token=token, category=category or "")
+
+        return await connect(
+            fetch,
+            lambda product: Product.of(product, reviews),
             checked_first(first, MOST_PRODUCTS),
             after,
             MOST_PER_PAGE,
         )
-        await _read_reviews_ahead(info, [edge.node for edge in page.edges])
-        return page
 
     @field(description="One technical document; NOT_FOUND if there is none.")
     async def document(self, info: GatewayInfo, id: strawberry.ID) -> Document | None:  # noqa: A002
         return Document.of(await info.context.clients.product.get_document(number_of(id, "Document")))
-
-
-async def _read_reviews_ahead(info: GatewayInfo, products: list[Product]) -> None:
-    lengths = {argument(info, node, "first", DEFAULT_REVIEWS) for node in asked(info, "edges", "node", "reviews")}
-    await info.context.reads.ahead(
-        reviews=[
-            (product.number, first)
-            for first in lengths
-            if isinstance(first, int) and 1 <= first <= MOST_REVIEWS
-            for product in products
-        ]
-    )
 
 
 @strawberry.type

@@ -5,7 +5,7 @@ from __future__ import annotations
 import strawberry
 
 from graphql_gateway.notification import NotificationMutation, NotificationQuery, Subscription
-from graphql_gateway.objects.entities import GatewayInfo, Order, Payment, Product, User
+from graphql_gateway.objects.entities import GatewayInfo, Order, Payment, Product, User, reviews_asked
 from graphql_gateway.objects.global_id import number_of, split_global_id
 from graphql_gateway.objects.node import Node, existing
 from graphql_gateway.order import OrderMutation, OrderQuery, own_order
@@ -42,7 +42,7 @@ class Query(ProductQuery, UserQuery, OrderQuery, PaymentQuery):
             case "Payment":
                 return await own_payment(info, number)
             case "Product":
-                return await existing(info.context.reads.product(number), "product", number)
+                return await existing(info.context.reads.product(number, reviews_asked(info)), "product", number)
             case _:
                 info.context.admit(UserClient.get_user, number)
                 return await existing(info.context.reads.user(number), "user", number)

@@ -96,6 +96,28 @@ struct BatchListReviewsResponse {
   1: optional list<ProductReviews> products
 }
 
+// A product and its first reviews.
+struct ReviewedProduct {
+  1: i64 id
+  2: string title
+  3: string description
+  4: string category
+  5: optional Money price
+  6: i64 stock // pieces that can be sold
+  7: optional list<Review> reviews
+}
+
+// Products and their reviews by the products' ids.
+struct BatchGetProductsWithReviewsResponse {
+  1: optional list<ReviewedProduct> products
+}
+
+// A page of the catalogue, with reviews.
+struct ListProductsWithReviewsResponse {
+  1: optional list<ReviewedProduct> products
+  2: optional string next_page_token
+}
+
 // How far an order has come.
 enum OrderStatus {
   ORDER_STATUS_UNSPECIFIED = 0
@@ -277,6 +299,18 @@ struct BatchListReviewsRequest {
   2: i32 limit
 }
 
+struct BatchGetProductsWithReviewsRequest {
+  1: optional list<i64> ids
+  2: i32 review_limit // of each product, 1 to 20; 0 means 3
+}
+
+struct ListProductsWithReviewsRequest {
+  1: i32 page_size
+  2: string page_token
+  3: string category
+  4: i32 review_limit // of each product, 1 to 20; 0 means 3
+}
+
 struct StockLine {
   1: i64 product_id
   2: i32 quantity
@@ -415,6 +449,8 @@ service ProductService {
   Product UpdateProduct(1: map<string, string> headers, 2: UpdateProductRequest request) throws (1: ShopError error)
   void DeleteProduct(1: map<string, string> headers, 2: DeleteProductRequest request) throws (1: ShopError error)
   BatchListReviewsResponse BatchListReviews(1: map<string, string> headers, 2: BatchListReviewsRequest request) throws (1: ShopError error)
+  BatchGetProductsWithReviewsResponse BatchGetProductsWithReviews(1: map<string, string> headers, 2: BatchGetProductsWithReviewsRequest request) throws (1: ShopError error)
+  ListProductsWithReviewsResponse ListProductsWithReviews(1: map<string, string> headers, 2: ListProductsWithReviewsRequest request) throws (1: ShopError error)
   Reservation ReserveStock(1: map<string, string> headers, 2: ReserveStockRequest request) throws (1: ShopError error)
   Reservation ConfirmReservation(1: map<string, string> headers, 2: ConfirmReservationRequest request) throws (1: ShopError error)
   Reservation ReleaseReservation(1: map<string, string> headers, 2: ReleaseReservationRequest request) throws (1: ShopError error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Iterable, Sequence
 from typing import Protocol, TypeAlias, cast
 
 import strawberry
@@ -12,8 +12,8 @@ from graphql_gateway.objects.address import Address
 from graphql_gateway.objects.connection import Connection, checked_first, connect
 from graphql_gateway.objects.global_id import global_id
 from graphql_gateway.objects.node import Node, existing
-from graphql_gateway.objects.selection import asked, asks_only, only
-from shop.clients.ports import UserClient
+from graphql_gateway.objects.selection import argument, asked, asks_only, only
+from shop.clients.ports import Page, UserClient
 from shop.platform.graphql.field import computed, field, later
 from shop.platform.graphql.money import Money
 from shop.platform.graphql.scalars import Long, Moment
@@ -24,6 +24,7 @@ from shop.values.payment import Payment as ShopPayment
 from shop.values.payment import PaymentStatus
 from shop.values.product import Product as ShopProduct
 from shop.values.product import Review as ShopReview
+from shop.values.product import ReviewedProduct
 from shop.values.user import User as ShopUser
 
 MOST_REVIEWS = 20
@@ -43,8 +44,13 @@ strawberry.enum(PaymentStatus, description="How far a payment has come.")
 class Reads(Protocol):
     """What resolvers read of the services by identifier; None stands for what is not there."""
 
-    def product(self, number: int) -> Awaitable[Product | None]:
-        """Returns one product."""
+    def product(self, number: int, reviews: int = 0, /) -> Awaitable[Product | None]:
+        """Returns one product; `reviews` is how many of its reviews resolvers are about to read."""
+
+    async def product_page(
+        self, reviews: int, /, *, page_size: int, page_token: str, category: str
+    ) -> Page[ShopProduct]:
+        """Returns a page of products; `reviews` as for one product."""
 
     def user(self, number: int) -> Awaitable[User | None]:
         """Returns one user."""
@@ -66,14 +72,12 @@ class Reads(Protocol):
         *,
         products: Iterable[int] = (),
         payments_of_orders: Iterable[int] = (),
-        reviews: Iterable[tuple[int, int]] = (),
     ) -> None:
         """Reads what resolvers are about to ask for, so that they have it at once; failures are left to them.
 
         Args:
             products: Numbers of products.
             payments_of_orders: Numbers of the orders whose payments are asked for.
-            reviews: Numbers of the products whose reviews are asked for, and how many reviews of each.
         """
 
 
@@ -111,10 +115,18 @@ class Product(Node):
     category: str = strawberry.field(description='Category slug, "c0042".')
     price: Money = strawberry.field(description="Of one piece.")
     stock: Long = strawberry.field(description="Pieces that can be sold now.")
+    first_reviews: strawberry.Private[Sequence[ShopReview]] = ()
+    reviews_read: strawberry.Private[int] = 0
 
     @classmethod
-    def of(cls, product: ShopProduct) -> Product:
-        """Returns the service's product as a GraphQL object."""
+    def of(cls, product: ShopProduct, reviews: int = 0) -> Product:
+        """Returns the service's product as a GraphQL object.
+
+        Args:
+            product: The product.
+            reviews: How many reviews of it were to be read.
+        """
+        first_reviews = product.reviews if isinstance(product, ReviewedProduct) else None
         return cls(
             id=strawberry.ID(global_id("Product", product.id)),
             title=product.title,
@@ -123,11 +135,15 @@ class Product(Node):
             price=cast(Money, product.price),
             stock=Long(product.stock),
             number=product.id,
+            first_reviews=first_reviews or (),
+            reviews_read=0 if first_reviews is None else reviews,
         )
 
     @field(description=f"The first reviews, by ascending id; `first` is 1 to {MOST_REVIEWS}.")
     def reviews(self, info: GatewayInfo, first: int = DEFAULT_REVIEWS) -> list[Review]:
-        return later(info.context.reads.reviews(self.number, checked_first(first, MOST_REVIEWS)))
+        if checked_first(first, MOST_REVIEWS) <= self.reviews_read:
+            return [Review.of(review) for review in self.first_reviews[:first]]
+        return later(info.context.reads.reviews(self.number, first))
 
 
 @strawberry.type(description="A customer. Anyone sees the name; the rest only the customer and partners.")
@@ -293,6 +309,17 @@ class Order(Node):
     @computed(description="Null until the order is paid.")
     def payment(self) -> Payment | None:
         return later(self.reads.payment_of_order(self.number))
+
+
+def reviews_asked(info: GatewayInfo, *path: str) -> int:
+    """Returns how many reviews of each product the query has at most; lengths that are refused do not count.
+
+    Args:
+        info: Of the field that returns the products.
+        path: GraphQL names of the fields from that one to the products.
+    """
+    lengths = [argument(info, node, "first", DEFAULT_REVIEWS) for node in asked(info, *path, "reviews")]
+    return max((first for first in lengths if isinstance(first, int) and 1 <= first <= MOST_REVIEWS), default=0)
 
 
 def order_of(info: GatewayInfo, number: int) -> Order | None:

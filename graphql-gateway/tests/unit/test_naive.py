@@ -16,7 +16,7 @@ CASES: list[tuple[str, dict[str, Any], bool, dict[str, int], dict[str, int]]] = 
         "browse",
         {"category": "c0001"},
         False,
-        {"list_products": 1, "batch_list_reviews": 1},
+        {"list_products_with_reviews": 1},
         {"list_products": 1, "batch_list_reviews": 20},
     ),
     (

@@ -44,6 +44,25 @@ async def test_reviews_of_different_lengths_are_one_call(gateway: Any) -> None:
 
     node = data["products"]["edges"][1]["node"]
     assert [len(node["reviews"]), len(node["more"])] == [1, 2]
+    assert gateway.shop.record.methods == ["list_products_with_reviews"]
+
+
+@pytest.mark.parametrize("field", ["product", "node"])
+async def test_a_product_and_its_reviews_are_one_call(gateway: Any, field: str) -> None:
+    query = f"""query ($a: ID!, $b: ID!) {{
+      one: {field}(id: $a) {{ ...p }} other: {field}(id: $b) {{ ...p }} }}
+      fragment p on Product {{ title reviews(first: 1) {{ id }} more: reviews(first: 2) {{ id }} }}"""
+    data = await gateway.data(query, {"a": global_id("Product", 1), "b": global_id("Product", 2)})
+
+    assert [(len(data[name]["reviews"]), len(data[name]["more"])) for name in ("one", "other")] == [(1, 2), (1, 2)]
+    assert gateway.shop.record.methods == ["batch_get_products_with_reviews"]
+
+
+async def test_no_reviews_are_read_of_products_that_a_page_leaves_out(gateway: Any) -> None:
+    query = '{ products(first: 5, after: "150.") { edges { node { title reviews { id } } } } }'
+    data = await gateway.data(query)
+
+    assert [len(edge["node"]["reviews"]) for edge in data["products"]["edges"]] == [3] * 5
     assert gateway.shop.record.methods == ["list_products", "batch_list_reviews"]
 
 
@@ -54,7 +73,7 @@ async def test_authors_are_one_call_and_show_their_names_only(gateway: Any) -> N
         "id": global_id("User", 2),
         "name": "User 2",
     }
-    assert gateway.shop.record.methods == ["list_products", "batch_list_reviews", "batch_get_users"]
+    assert gateway.shop.record.methods == ["list_products_with_reviews", "batch_get_users"]
 
 
 async def test_the_author_of_a_review_may_be_gone(gateway: Any) -> None:
@@ -264,7 +283,7 @@ async def test_what_is_read_ahead_may_stand_in_fragments_and_depend_on_variables
     data = await gateway.data(query, {"n": 2})
 
     assert [len(edge["node"]["reviews"]) for edge in data["products"]["edges"]] == [2, 2]
-    assert gateway.shop.record.methods == ["list_products", "batch_list_reviews"]
+    assert gateway.shop.record.methods == ["list_products_with_reviews"]
 
 
 async def test_what_fails_when_read_ahead_is_the_fields_error(gateway: Any) -> None:

@@ -44,6 +44,7 @@ async def test_spans_are_recorded_by_one_thread(gateway: Any, recorder: Watched,
     assert recorder.threads == {threading.get_ident()}
 
 
+@pytest.mark.ours
 async def test_a_document_is_parsed_once(gateway: Any, recorder: Watched) -> None:
     for parts in ({"graphql.parse", "graphql.validate", "graphql.execute"}, {"graphql.execute"}):
         recorder.waiting.clear()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 
 import httpx
+import pytest
 
 from memory_shop import MemoryShop
 from shop.values.product import StockLine
@@ -18,13 +19,13 @@ NEW = {
 }
 
 
-async def test_lists_a_page_of_a_category_with_reviews_in_two_calls(api: httpx.AsyncClient, shop: MemoryShop) -> None:
+async def test_lists_a_page_of_a_category_with_reviews_in_one_call(api: httpx.AsyncClient, shop: MemoryShop) -> None:
     answer = await api.get("/v1/products", params={"category": "c0001", "page_size": 20, "include": "reviews"})
 
     products = answer.json()["products"]
     assert [product["id"] for product in products] == list(range(101, 121))
     assert [review["id"] for review in products[0]["reviews"]] == [301, 302, 303]
-    assert shop.record.methods == ["list_products", "batch_list_reviews"]
+    assert shop.record.methods == ["list_products_with_reviews"]
 
 
 async def test_pages_reach_every_product_once(api: httpx.AsyncClient) -> None:
@@ -58,12 +59,14 @@ async def test_reads_many_in_the_order_of_the_ids(api: httpx.AsyncClient, shop: 
     assert shop.record.methods == ["batch_get_products"]
 
 
-async def test_reads_many_and_their_reviews_side_by_side(api: httpx.AsyncClient, shop: MemoryShop) -> None:
-    answer = await api.get("/v1/products", params={"ids": "7,3", "include": "reviews"})
+@pytest.mark.parametrize(("more", "reviews"), [({}, 3), ({"review_limit": 1}, 1)])
+async def test_reads_many_with_their_reviews(
+    api: httpx.AsyncClient, shop: MemoryShop, more: dict[str, int], reviews: int
+) -> None:
+    answer = await api.get("/v1/products", params={"ids": "7,3", "include": "reviews", **more})
 
-    assert [len(product["reviews"]) for product in answer.json()["products"]] == [3, 3]
-    first, second = shop.record.calls
-    assert {first.method, second.method} == {"batch_get_products", "batch_list_reviews"}
+    assert [len(product["reviews"]) for product in answer.json()["products"]] == [reviews, reviews]
+    assert shop.record.methods == ["batch_get_products_with_reviews"]
 
 
 async def test_reads_one(api: httpx.AsyncClient) -> None:

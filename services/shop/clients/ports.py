@@ -25,6 +25,7 @@ from shop.values.product import (
     ProductRow,
     Reservation,
     Review,
+    ReviewedProduct,
     StockLine,
 )
 from shop.values.user import Address, LoginResult, User
@@ -41,6 +42,16 @@ class Catalogue(Protocol):
 
     async def list_products(self, *, page_size: int = 0, page_token: str = "", category: str = "") -> Page[Product]:
         """Returns a page of products by ascending id, of one category or of all."""
+
+    async def batch_get_products_with_reviews(
+        self, ids: Sequence[int], *, review_limit: int = 0
+    ) -> list[ReviewedProduct]:
+        """Returns the products that exist with their first reviews, in the order of the ids."""
+
+    async def list_products_with_reviews(
+        self, *, page_size: int = 0, page_token: str = "", category: str = "", review_limit: int = 0
+    ) -> Page[ReviewedProduct]:
+        """Returns a page of products, as `list_products` does, with their first reviews."""
 
     async def create_product(self, *, title: str, description: str, category: str, price: Money, stock: int) -> Product:
         """Adds a product to the catalogue."""

@@ -38,7 +38,8 @@ class Call:
         port: Name of the method of the port and of the use case: "get_product".
         access: The callers that it admits.
         owner: Path to the user whom it concerns, as `CallRule.owner`; empty if it concerns none.
-        rest: Method and path of REST: "GET /v1/products/{product_id}"; empty if REST does not have the call.
+        rest: Method and path of REST: "GET /v1/products/{product_id}", with the query that chooses the call if a path
+            has several; empty if REST does not have the call.
         reads: Whether it changes nothing, so that a client may repeat it.
         streams: Whether it answers with a stream.
         lasts: Whether its stream has no end, but lasts until either side ends it.

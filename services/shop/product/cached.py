@@ -6,9 +6,10 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from shop.product.domain import ProductChange
+from shop.platform.parallel import both
+from shop.product.domain import ProductChange, with_reviews
 from shop.product.ports import ProductStore, StockTransaction
-from shop.values.product import Product, Reservation, ReservedLine
+from shop.values.product import Product, Reservation, ReservedLine, ReviewedProduct
 
 if TYPE_CHECKING:
     from shop.platform.cache.entries import Entries
@@ -26,7 +27,7 @@ class CachedProductStore:
         self._store = store
         self._products = products
         self.page, self.add, self.reviews = store.page, store.add, store.reviews
-        self.rows, self.document = store.rows, store.document
+        self.page_with_reviews, self.rows, self.document = store.page_with_reviews, store.rows, store.document
 
     async def get(self, product_id: int) -> Product | None:
         products = await self._products.read([product_id], self._get)
@@ -34,6 +35,9 @@ class CachedProductStore:
 
     async def batch_get(self, ids: Sequence[int]) -> list[Product]:
         return await self._products.read(ids, self._store.batch_get)
+
+    async def batch_get_with_reviews(self, ids: Sequence[int], review_limit: int) -> list[ReviewedProduct]:
+        return with_reviews(*await both(self.batch_get(ids), self.reviews(ids, review_limit)))
 
     async def change(self, product_id: int, change: ProductChange, expected: Product | None) -> Product | None:
         try:

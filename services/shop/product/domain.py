@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
 from shop.errors import FailedPrecondition, NotFound, OutOfStock
 from shop.money import Money
-from shop.values.product import Product, Reservation, ReservationState, ReservedLine, StockLine
+from shop.values.product import Product, Reservation, ReservationState, ReservedLine, Review, ReviewedProduct, StockLine
 
 
 class NewProduct(Struct, frozen=True, gc=False):
@@ -34,6 +34,25 @@ class ProductChange(Struct, frozen=True, gc=False):
     def is_empty(self) -> bool:
         """Whether nothing would change."""
         return self == ProductChange()
+
+
+def with_reviews(products: Iterable[Product], reviews: Iterable[Review]) -> list[ReviewedProduct]:
+    """Joins products with their reviews; both stay in their order."""
+    of_product: dict[int, list[Review]] = {}
+    for review in reviews:
+        of_product.setdefault(review.product_id, []).append(review)
+    return [
+        ReviewedProduct(
+            product.id,
+            product.title,
+            product.description,
+            product.category,
+            product.price,
+            product.stock,
+            tuple(of_product.get(product.id, ())),
+        )
+        for product in products
+    ]
 
 
 def reserve(lines: Sequence[StockLine], products: Mapping[int, Product]) -> tuple[ReservedLine, ...]:

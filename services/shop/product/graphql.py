@@ -60,6 +60,21 @@ class Review:
 
 
 @strawberry.type
+class ReviewedProduct(Product):
+    """A product with its first reviews."""
+
+    reviews: list[Review]
+
+
+@strawberry.type
+class ReviewedProductPage:
+    """One page of the catalogue, with reviews."""
+
+    products: list[ReviewedProduct]
+    next_page_token: str
+
+
+@strawberry.type
 class ProductReviews:
     """The first reviews of one product."""
 
@@ -181,6 +196,28 @@ class Query:
     ) -> ProductPage:
         page = await info.context.service.list_products(page_size=page_size, page_token=page_token, category=category)
         return ProductPage(products=cast(list[Product], page.items), next_page_token=page.next_page_token)
+
+    @field(description="The products that exist with their first reviews, in the order of the ids.")
+    async def products_with_reviews(
+        self, info: Info, ids: list[Long], review_limit: Long = _ZERO
+    ) -> list[ReviewedProduct]:
+        products = await info.context.service.batch_get_products_with_reviews(ids, review_limit=review_limit)
+        return cast(list[ReviewedProduct], products)
+
+    @field(description="A page of one category, or of all, with reviews.")
+    async def product_page_with_reviews(
+        self,
+        info: Info,
+        page_size: Long = _ZERO,
+        page_token: str = "",
+        category: str = "",
+        review_limit: Long = _ZERO,
+    ) -> ReviewedProductPage:
+        page = await info.context.service.list_products_with_reviews(
+            page_size=page_size, page_token=page_token, category=category, review_limit=review_limit
+        )
+        products = cast(list[ReviewedProduct], page.items)
+        return ReviewedProductPage(products=products, next_page_token=page.next_page_token)
 
     @field(description="The first reviews of each product asked for.")
     async def reviews(self, info: Info, product_ids: list[Long], limit: Long = _ZERO) -> list[ProductReviews]:

@@ -14,9 +14,18 @@ from msgspec.structs import replace
 from shop.fields import LARGEST_ID
 from shop.money import Money
 from shop.platform.database.pool import Connection
-from shop.product.domain import NewProduct, ProductChange
+from shop.product.domain import NewProduct, ProductChange, with_reviews
 from shop.product.postgres import PAGE, RECORDS, document_of, product_of
-from shop.values.product import Document, Product, ProductRow, Reservation, ReservationState, ReservedLine, Review
+from shop.values.product import (
+    Document,
+    Product,
+    ProductRow,
+    Reservation,
+    ReservationState,
+    ReservedLine,
+    Review,
+    ReviewedProduct,
+)
 
 REVIEWS = "SELECT id, product_id, user_id, rating, title, body FROM review ORDER BY id"
 RESERVATIONS = """
@@ -120,6 +129,15 @@ class MemoryProductStore:
 
     async def reviews(self, product_ids: Sequence[int], limit: int) -> list[Review]:
         return [review for product_id in product_ids for review in self._reviews.get(product_id, [])[:limit]]
+
+    async def batch_get_with_reviews(self, ids: Sequence[int], review_limit: int) -> list[ReviewedProduct]:
+        return with_reviews(await self.batch_get(ids), await self.reviews(ids, review_limit))
+
+    async def page_with_reviews(
+        self, *, after: int, limit: int, category: str, review_limit: int
+    ) -> list[ReviewedProduct]:
+        products = await self.page(after=after, limit=limit, category=category)
+        return with_reviews(products, await self.reviews([product.id for product in products], review_limit))
 
     async def rows(self, *, after: int, limit: int) -> list[ProductRow]:
         products = await self.page(after=after, limit=limit, category="")

@@ -7,7 +7,16 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from shop.product.domain import NewProduct, ProductChange
-from shop.values.product import Document, Product, ProductRow, Reservation, ReservationState, ReservedLine, Review
+from shop.values.product import (
+    Document,
+    Product,
+    ProductRow,
+    Reservation,
+    ReservationState,
+    ReservedLine,
+    Review,
+    ReviewedProduct,
+)
 
 
 class StockTransaction(Protocol):
@@ -62,6 +71,14 @@ class ProductStore(Protocol):
 
     async def reviews(self, product_ids: Sequence[int], limit: int) -> list[Review]:
         """Returns up to `limit` reviews of each product, by ascending id, by one query."""
+
+    async def batch_get_with_reviews(self, ids: Sequence[int], review_limit: int) -> list[ReviewedProduct]:
+        """Returns the products that exist with up to so many reviews, in any order, by one query."""
+
+    async def page_with_reviews(
+        self, *, after: int, limit: int, category: str, review_limit: int
+    ) -> list[ReviewedProduct]:
+        """Returns what `page` does with up to so many reviews of each product, by one query."""
 
     async def rows(self, *, after: int, limit: int) -> list[ProductRow]:
         """Returns product rows with a greater id, by ascending id."""

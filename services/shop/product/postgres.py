@@ -26,6 +26,7 @@ from shop.values.product import (
     ReservationState,
     ReservedLine,
     Review,
+    ReviewedProduct,
 )
 
 _COLUMNS = "id, title, description, category, price_minor, currency, stock"
@@ -34,6 +35,16 @@ GET = f"SELECT {_COLUMNS} FROM product WHERE id = $1"
 BATCH_GET = f"SELECT {_COLUMNS} FROM product WHERE id = ANY($1::bigint[])"
 PAGE = f"SELECT {_COLUMNS} FROM product WHERE id > $1 ORDER BY id LIMIT $2"
 PAGE_OF_CATEGORY = f"SELECT {_COLUMNS} FROM product WHERE category = $3 AND id > $1 ORDER BY id LIMIT $2"
+# A product has a row for each review, and a single row if there are no reviews.
+_WITH_REVIEWS = """
+    SELECT product.*, review.id AS review_id, review.user_id, review.rating, review.title AS headline, review.body
+    FROM ({products}) AS product LEFT JOIN LATERAL (
+        SELECT * FROM review WHERE review.product_id = product.id ORDER BY review.id LIMIT {limit}
+    ) AS review ON true
+    ORDER BY product.id, review.id"""
+BATCH_GET_WITH_REVIEWS = _WITH_REVIEWS.format(products=BATCH_GET, limit="$2")
+PAGE_WITH_REVIEWS = _WITH_REVIEWS.format(products=PAGE, limit="$3")
+PAGE_OF_CATEGORY_WITH_REVIEWS = _WITH_REVIEWS.format(products=PAGE_OF_CATEGORY, limit="$4")
 ADD = f"""
     INSERT INTO product (title, description, category, price_minor, currency, stock, stocked)
     VALUES ($1, $2, $3, $4, $5, $6, $6)
@@ -171,6 +182,18 @@ class PostgresProductStore:
             rows = await self._database.fetch(PAGE, after, limit)
         return [product_of(row) for row in rows]
 
+    async def batch_get_with_reviews(self, ids: Sequence[int], review_limit: int) -> list[ReviewedProduct]:
+        return reviewed_of(await self._database.fetch(BATCH_GET_WITH_REVIEWS, ids, review_limit))
+
+    async def page_with_reviews(
+        self, *, after: int, limit: int, category: str, review_limit: int
+    ) -> list[ReviewedProduct]:
+        if category:
+            rows = await self._database.fetch(PAGE_OF_CATEGORY_WITH_REVIEWS, after, limit, category, review_limit)
+        else:
+            rows = await self._database.fetch(PAGE_WITH_REVIEWS, after, limit, review_limit)
+        return reviewed_of(rows)
+
     async def add(self, product: NewProduct) -> Product:
         row = await self._database.fetchrow(
             ADD,
@@ -215,6 +238,19 @@ def product_of(row: asyncpg.Record) -> Product:
     """Returns the product of a row of `_COLUMNS`."""
     id_, title, description, category, price_minor, currency, stock = row
     return Product(id_, title, description, category, Money(price_minor, currency), stock)
+
+
+def reviewed_of(rows: Iterable[asyncpg.Record]) -> list[ReviewedProduct]:
+    """Returns the products of rows of `_WITH_REVIEWS`, in their order."""
+    products = []
+    for product_id, some in groupby(rows, key=itemgetter(0)):
+        first, *_ = each = list(some)
+        _, title, description, category, price_minor, currency, stock, *_ = first
+        reviews = tuple(Review(row[7], product_id, *row[8:]) for row in each if row[7] is not None)
+        products.append(
+            ReviewedProduct(product_id, title, description, category, Money(price_minor, currency), stock, reviews)
+        )
+    return products
 
 
 def _values(fields: ProductChange | Product) -> tuple[str | int | None, ...]:

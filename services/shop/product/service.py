@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Sequence
-from typing import Unpack
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
+from typing import TypeVar, Unpack
 
 from shop.clients.ports import Page
 from shop.errors import (
@@ -42,8 +43,11 @@ from shop.values.product import (
     Reservation,
     ReservationState,
     Review,
+    ReviewedProduct,
     StockLine,
 )
+
+P = TypeVar("P", bound=Product)
 
 PAGE_SIZE = 20
 LARGEST_PAGE = 1_000
@@ -78,17 +82,35 @@ class ProductService:
 
     async def batch_get_products(self, ids: Sequence[int]) -> list[Product]:
         wanted = identifiers(ids, "ids")
-        products = {product.id: product for product in await self._store.batch_get(wanted)}
-        return [products[product_id] for product_id in wanted if product_id in products]
+        return _in_order(wanted, await self._store.batch_get(wanted))
+
+    async def batch_get_products_with_reviews(
+        self, ids: Sequence[int], *, review_limit: int = 0
+    ) -> list[ReviewedProduct]:
+        wanted = identifiers(ids, "ids")
+        each = size(review_limit, "review_limit", default=REVIEWS, most=MOST_REVIEWS)
+        return _in_order(wanted, await self._store.batch_get_with_reviews(wanted, each))
 
     async def list_products(self, *, page_size: int = 0, page_token: str = "", category: str = "") -> Page[Product]:
+        return await self._page(self._store.page, page_size, page_token, category)
+
+    async def list_products_with_reviews(
+        self, *, page_size: int = 0, page_token: str = "", category: str = "", review_limit: int = 0
+    ) -> Page[ReviewedProduct]:
+        each = size(review_limit, "review_limit", default=REVIEWS, most=MOST_REVIEWS)
+        read = partial(self._store.page_with_reviews, review_limit=each)
+        return await self._page(read, page_size, page_token, category)
+
+    async def _page(
+        self, read: Callable[..., Awaitable[list[P]]], page_size: int, page_token: str, category: str
+    ) -> Page[P]:
         limit = size(page_size, "page_size", default=PAGE_SIZE, most=LARGEST_PAGE)
         if category:
             matching(category, "category", _CATEGORY, _CATEGORY_FORM)
         scope = f"ListProducts:{category}"
         after = page_tokens.decode(page_token, scope, key=self._key)
-        # One more than asked for tells whether there is a next page.
-        products = await self._store.page(after=after, limit=limit + 1, category=category)
+        # One more than the page has tells whether there is a next page.
+        products = await read(after=after, limit=limit + 1, category=category)
         return Page(*page_tokens.cut(products, limit, scope, key=self._key))
 
     async def create_product(self, *, title: str, description: str, category: str, price: Money, stock: int) -> Product:
@@ -205,6 +227,11 @@ class ProductService:
         sections = (await self.get_document(document_id)).sections
         for start in range(0, len(sections), SECTIONS_A_CHUNK):
             yield sections[start : start + SECTIONS_A_CHUNK]
+
+
+def _in_order(ids: Sequence[int], products: Sequence[P]) -> list[P]:
+    by_id = {product.id: product for product in products}
+    return [by_id[product_id] for product_id in ids if product_id in by_id]
 
 
 def _check_fields(

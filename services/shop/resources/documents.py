@@ -18,7 +18,7 @@ from shop.money import Money
 from shop.values.notification import Notification
 from shop.values.order import JoinedOrderLine, Order
 from shop.values.payment import PaidOrder, Payment, PaymentStatus
-from shop.values.product import Product, ProductReviews, ProductRow, Review
+from shop.values.product import Product, ProductReviews, ProductRow, Review, ReviewedProduct
 from shop.values.user import User
 
 NextPageToken = Annotated[str, documented("Give it as `page_token` to read the next page; empty after the last page.")]
@@ -52,7 +52,7 @@ class ProductDocument(Product, frozen=True):
 
     reviews: Annotated[
         Sequence[Review] | UnsetType,
-        documented("The first 3 reviews by ascending id; there only with `include=reviews`."),
+        documented("The first reviews by ascending id; there only with `include=reviews`."),
     ] = UNSET
 
 
@@ -166,8 +166,9 @@ def inner_payment_document(payment: Payment, *, inside: bool) -> InnerPaymentDoc
     return replace(shown, checkout_id=payment.checkout_id, user_id=payment.user_id, placed_at=payment.placed_at)
 
 
-def product_document(product: Product, reviews: Sequence[Review] | UnsetType = UNSET) -> ProductDocument:
-    """Returns a product, with its reviews if they were asked for."""
+def product_document(product: Product) -> ProductDocument:
+    """Returns a product, with its reviews if it has them."""
+    reviews = product.reviews if isinstance(product, ReviewedProduct) else UNSET
     return ProductDocument(
         product.id, product.title, product.description, product.category, product.price, product.stock, reviews
     )

@@ -7,11 +7,10 @@ from typing import Annotated
 
 from fastapi import FastAPI, Query
 
-from shop.clients.ports import Catalogue
+from shop.clients.ports import Catalogue, Page
 from shop.errors import NotFound
 from shop.money import Money
 from shop.platform.http.caching import PUBLIC
-from shop.platform.parallel import both
 from shop.platform.rest.answers import Answer, as_read, changed, created, ok, removed
 from shop.platform.rest.call import Call
 from shop.platform.rest.operations import changing, creating, reading, removing
@@ -20,6 +19,7 @@ from shop.platform.rest.parameters import (
     DocumentId,
     Ids,
     IfMatch,
+    Limit20,
     PageSize1000,
     PageToken,
     ProductId,
@@ -29,7 +29,7 @@ from shop.platform.rest.parameters import (
 )
 from shop.resources import received
 from shop.resources.documents import ProductDocument, ProductPage, product_document
-from shop.values.product import Document, Product
+from shop.values.product import Document, Product, ReviewedProduct
 
 INCLUDES = frozenset({"reviews"})
 
@@ -61,37 +61,38 @@ def add_products(api: FastAPI, catalogue: Catalogue) -> None:
         page_size: PageSize1000 = 20,
         page_token: PageToken = "",
         include: Include = "",
+        review_limit: Limit20 = 3,
     ) -> Answer[ProductPage]:
         """A page of products by ascending id, all of them or those of a category; or those asked for by `ids`."""
         with_reviews = parse_include(include, INCLUDES)
         token = ""
         products: Sequence[Product]
-        reviews = None
         if ids is not None:
             check_alone("ids", {"category": category, "page_token": page_token})
             wanted = parse_ids(ids, "ids")
             if with_reviews:
-                products, reviews = await both(
-                    catalogue.batch_get_products(wanted), catalogue.batch_list_reviews(wanted)
-                )
+                products = await catalogue.batch_get_products_with_reviews(wanted, review_limit=review_limit)
             else:
                 products = await catalogue.batch_get_products(wanted)
         else:
-            page = await catalogue.list_products(page_size=page_size, page_token=page_token, category=category)
+            page: Page[Product] | Page[ReviewedProduct]
+            if with_reviews:
+                page = await catalogue.list_products_with_reviews(
+                    page_size=page_size, page_token=page_token, category=category, review_limit=review_limit
+                )
+            else:
+                page = await catalogue.list_products(page_size=page_size, page_token=page_token, category=category)
             products, token = page.items, page.next_page_token
-            if with_reviews and products:
-                reviews = await catalogue.batch_list_reviews([product.id for product in products])
-        if reviews is None:
-            documents = [product_document(product) for product in products]
-        else:
-            documents = [product_document(product, reviews.get(product.id, ())) for product in products]
-        return ok(call, ProductPage(documents, token), PUBLIC)
+        return ok(call, ProductPage([product_document(product) for product in products], token), PUBLIC)
 
     @api.api_route(**reading("products", Catalogue.get_product, problems=[404]))
     async def get_product(call: Call, product_id: ProductId, include: Include = "") -> Answer[ProductDocument]:
         """One product."""
         if parse_include(include, INCLUDES):
-            return ok(call, await _with_reviews(catalogue, product_id), PUBLIC)
+            products = await catalogue.batch_get_products_with_reviews([product_id])
+            if not products:
+                raise NotFound(f"there is no product {product_id}", field="product_id")
+            return ok(call, product_document(products[0]), PUBLIC)
         return ok(call, product_document(await catalogue.get_product(product_id)), PUBLIC)
 
     @api.api_route(**creating("products", Catalogue.create_product))
@@ -135,15 +136,6 @@ def add_products(api: FastAPI, catalogue: Catalogue) -> None:
     async def get_document(call: Call, document_id: DocumentId) -> Answer[Document]:
         """One technical document."""
         return ok(call, await catalogue.get_document(document_id), PUBLIC)
-
-
-async def _with_reviews(catalogue: Catalogue, product_id: int) -> ProductDocument:
-    products, reviews = await both(
-        catalogue.batch_get_products([product_id]), catalogue.batch_list_reviews([product_id])
-    )
-    if not products:
-        raise NotFound(f"there is no product {product_id}", field="product_id")
-    return product_document(products[0], reviews.get(product_id, ()))
 
 
 def _money(price: received.Price) -> Money:

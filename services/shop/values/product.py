@@ -53,6 +53,12 @@ class Review(Struct, frozen=True, gc=False):
     body: Annotated[str, documented("Plain text.")]
 
 
+class ReviewedProduct(Product, frozen=True, gc=False):
+    """A product with its first reviews."""
+
+    reviews: Annotated[tuple[Review, ...], documented("By ascending id.")]
+
+
 class ProductReviews(Struct, frozen=True, gc=False):
     """The first reviews of one product, by ascending id."""
 

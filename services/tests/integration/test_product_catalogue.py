@@ -9,6 +9,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from msgspec.structs import astuple
 
 from conforming import words
 from shop.clients.ports import ProductClient
@@ -210,6 +211,34 @@ async def test_reviews_come_by_ascending_id_for_each_product_asked_for(
     assert [review.id for review in more[many.id]] == ids[:4]
 
 
+async def test_products_come_with_their_first_reviews(
+    product: ProductClient, make_product: Make, category: str, admin: psycopg.Connection
+) -> None:
+    many, none, few = [await make_product() for _ in range(3)]
+    ids = [_review(admin, many.id, rating) for rating in (5, 4, 3, 2, 1)]
+    only = _review(admin, few.id, 1)
+
+    batch = await product.batch_get_products_with_reviews([few.id, NOWHERE, none.id, many.id, few.id])
+    assert await product.batch_get_products([few.id, none.id, many.id]) == [
+        Product(*astuple(each)[:-1]) for each in batch
+    ]
+    assert [[review.id for review in each.reviews] for each in batch] == [[only], [], ids[:3]]
+    reviews = await product.batch_list_reviews([few.id, none.id, many.id])
+    assert {each.id: each.reviews for each in batch} == reviews
+
+    page = await product.list_products_with_reviews(page_size=2, category=category, review_limit=4)
+    assert [(each.id, len(each.reviews)) for each in page.items] == [(many.id, 4), (none.id, 0)]
+    plain = await product.list_products(page_size=2, category=category)
+    assert page.next_page_token == plain.next_page_token
+    rest = await product.list_products_with_reviews(
+        page_size=2, page_token=page.next_page_token, category=category, review_limit=4
+    )
+    assert [(each.id, len(each.reviews)) for each in rest.items] == [(few.id, 1)]
+    assert rest.next_page_token == ""
+    everything = await product.list_products_with_reviews()
+    assert [each.id for each in everything.items] == [each.id for each in (await product.list_products()).items]
+
+
 async def test_rows_are_streamed_by_ascending_id(product: ProductClient, make_product: Make) -> None:
     made = [await make_product(stock=stock) for stock in range(3)]
     rows = [row async for row in product.stream_product_rows(after_product_id=made[0].id - 1, limit=3)]
@@ -254,6 +283,11 @@ BAD: list[tuple[str, Callable[[ProductClient], Awaitable[Any]]]] = [
     ("product_ids[0]", lambda p: p.batch_list_reviews([-5])),
     ("limit", lambda p: p.batch_list_reviews([1], limit=21)),
     ("limit", lambda p: p.batch_list_reviews([1], limit=-1)),
+    ("ids[1]", lambda p: p.batch_get_products_with_reviews([1, 0])),
+    ("review_limit", lambda p: p.batch_get_products_with_reviews([1], review_limit=21)),
+    ("review_limit", lambda p: p.list_products_with_reviews(review_limit=-1)),
+    ("page_size", lambda p: p.list_products_with_reviews(page_size=1001)),
+    ("category", lambda p: p.list_products_with_reviews(category="Not A Slug")),
     ("product.title", lambda p: create(p, title="")),
     ("product.title", lambda p: create(p, title="x" * 201)),
     ("product.title", lambda p: create(p, title="nul \x00")),

@@ -2926,6 +2926,772 @@ func (p *BatchListReviewsResponse) String() string {
 
 // Attributes:
 //   - ID
+//   - Title
+//   - Description
+//   - Category
+//   - Price
+//   - Stock
+//   - Reviews
+type ReviewedProduct struct {
+	ID          int64     `thrift:"id,1" db:"id" json:"id"`
+	Title       string    `thrift:"title,2" db:"title" json:"title"`
+	Description string    `thrift:"description,3" db:"description" json:"description"`
+	Category    string    `thrift:"category,4" db:"category" json:"category"`
+	Price       *Money    `thrift:"price,5" db:"price" json:"price,omitempty"`
+	Stock       int64     `thrift:"stock,6" db:"stock" json:"stock"`
+	Reviews     []*Review `thrift:"reviews,7" db:"reviews" json:"reviews,omitempty"`
+}
+
+func NewReviewedProduct() *ReviewedProduct {
+	return &ReviewedProduct{}
+}
+
+func (p *ReviewedProduct) GetID() int64 {
+	return p.ID
+}
+
+func (p *ReviewedProduct) GetTitle() string {
+	return p.Title
+}
+
+func (p *ReviewedProduct) GetDescription() string {
+	return p.Description
+}
+
+func (p *ReviewedProduct) GetCategory() string {
+	return p.Category
+}
+
+var ReviewedProduct_Price_DEFAULT *Money
+
+func (p *ReviewedProduct) GetPrice() *Money {
+	if !p.IsSetPrice() {
+		return ReviewedProduct_Price_DEFAULT
+	}
+	return p.Price
+}
+
+func (p *ReviewedProduct) GetStock() int64 {
+	return p.Stock
+}
+
+var ReviewedProduct_Reviews_DEFAULT []*Review
+
+func (p *ReviewedProduct) GetReviews() []*Review {
+	return p.Reviews
+}
+func (p *ReviewedProduct) IsSetPrice() bool {
+	return p.Price != nil
+}
+
+func (p *ReviewedProduct) IsSetReviews() bool {
+	return p.Reviews != nil
+}
+
+func (p *ReviewedProduct) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 5:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField5(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 6:
+			if fieldTypeId == thrift.I64 {
+				if err := p.ReadField6(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 7:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField7(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ReviewedProduct) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.ID = v
+	}
+	return nil
+}
+
+func (p *ReviewedProduct) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.Title = v
+	}
+	return nil
+}
+
+func (p *ReviewedProduct) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Description = v
+	}
+	return nil
+}
+
+func (p *ReviewedProduct) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.Category = v
+	}
+	return nil
+}
+
+func (p *ReviewedProduct) ReadField5(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Price = &Money{}
+	if err := p.Price.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Price), err)
+	}
+	return nil
+}
+
+func (p *ReviewedProduct) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI64(ctx); err != nil {
+		return thrift.PrependError("error reading field 6: ", err)
+	} else {
+		p.Stock = v
+	}
+	return nil
+}
+
+func (p *ReviewedProduct) ReadField7(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*Review, 0, size)
+	p.Reviews = tSlice
+	for i := 0; i < size; i++ {
+		_elem12 := &Review{}
+		if err := _elem12.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem12), err)
+		}
+		p.Reviews = append(p.Reviews, _elem12)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *ReviewedProduct) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "ReviewedProduct"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField5(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField6(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField7(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ReviewedProduct) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "id", thrift.I64, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:id: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.ID)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.id (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:id: ", p), err)
+	}
+	return err
+}
+
+func (p *ReviewedProduct) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "title", thrift.STRING, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:title: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Title)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.title (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:title: ", p), err)
+	}
+	return err
+}
+
+func (p *ReviewedProduct) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "description", thrift.STRING, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:description: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Description)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.description (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:description: ", p), err)
+	}
+	return err
+}
+
+func (p *ReviewedProduct) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "category", thrift.STRING, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:category: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Category)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.category (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:category: ", p), err)
+	}
+	return err
+}
+
+func (p *ReviewedProduct) writeField5(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetPrice() {
+		if err := oprot.WriteFieldBegin(ctx, "price", thrift.STRUCT, 5); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 5:price: ", p), err)
+		}
+		if err := p.Price.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Price), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 5:price: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ReviewedProduct) writeField6(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "stock", thrift.I64, 6); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 6:stock: ", p), err)
+	}
+	if err := oprot.WriteI64(ctx, int64(p.Stock)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.stock (6) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 6:stock: ", p), err)
+	}
+	return err
+}
+
+func (p *ReviewedProduct) writeField7(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetReviews() {
+		if err := oprot.WriteFieldBegin(ctx, "reviews", thrift.LIST, 7); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 7:reviews: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Reviews)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Reviews {
+			if err := v.Write(ctx, oprot); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 7:reviews: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ReviewedProduct) Equals(other *ReviewedProduct) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.ID != other.ID {
+		return false
+	}
+	if p.Title != other.Title {
+		return false
+	}
+	if p.Description != other.Description {
+		return false
+	}
+	if p.Category != other.Category {
+		return false
+	}
+	if !p.Price.Equals(other.Price) {
+		return false
+	}
+	if p.Stock != other.Stock {
+		return false
+	}
+	if len(p.Reviews) != len(other.Reviews) {
+		return false
+	}
+	for i, _tgt := range p.Reviews {
+		_src13 := other.Reviews[i]
+		if !_tgt.Equals(_src13) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *ReviewedProduct) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ReviewedProduct(%+v)", *p)
+}
+
+// Attributes:
+//   - Products
+type BatchGetProductsWithReviewsResponse struct {
+	Products []*ReviewedProduct `thrift:"products,1" db:"products" json:"products,omitempty"`
+}
+
+func NewBatchGetProductsWithReviewsResponse() *BatchGetProductsWithReviewsResponse {
+	return &BatchGetProductsWithReviewsResponse{}
+}
+
+var BatchGetProductsWithReviewsResponse_Products_DEFAULT []*ReviewedProduct
+
+func (p *BatchGetProductsWithReviewsResponse) GetProducts() []*ReviewedProduct {
+	return p.Products
+}
+func (p *BatchGetProductsWithReviewsResponse) IsSetProducts() bool {
+	return p.Products != nil
+}
+
+func (p *BatchGetProductsWithReviewsResponse) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *BatchGetProductsWithReviewsResponse) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*ReviewedProduct, 0, size)
+	p.Products = tSlice
+	for i := 0; i < size; i++ {
+		_elem14 := &ReviewedProduct{}
+		if err := _elem14.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem14), err)
+		}
+		p.Products = append(p.Products, _elem14)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *BatchGetProductsWithReviewsResponse) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "BatchGetProductsWithReviewsResponse"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *BatchGetProductsWithReviewsResponse) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetProducts() {
+		if err := oprot.WriteFieldBegin(ctx, "products", thrift.LIST, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:products: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Products)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Products {
+			if err := v.Write(ctx, oprot); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:products: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *BatchGetProductsWithReviewsResponse) Equals(other *BatchGetProductsWithReviewsResponse) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if len(p.Products) != len(other.Products) {
+		return false
+	}
+	for i, _tgt := range p.Products {
+		_src15 := other.Products[i]
+		if !_tgt.Equals(_src15) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *BatchGetProductsWithReviewsResponse) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("BatchGetProductsWithReviewsResponse(%+v)", *p)
+}
+
+// Attributes:
+//   - Products
+//   - NextPageToken
+type ListProductsWithReviewsResponse struct {
+	Products      []*ReviewedProduct `thrift:"products,1" db:"products" json:"products,omitempty"`
+	NextPageToken *string            `thrift:"next_page_token,2" db:"next_page_token" json:"next_page_token,omitempty"`
+}
+
+func NewListProductsWithReviewsResponse() *ListProductsWithReviewsResponse {
+	return &ListProductsWithReviewsResponse{}
+}
+
+var ListProductsWithReviewsResponse_Products_DEFAULT []*ReviewedProduct
+
+func (p *ListProductsWithReviewsResponse) GetProducts() []*ReviewedProduct {
+	return p.Products
+}
+
+var ListProductsWithReviewsResponse_NextPageToken_DEFAULT string
+
+func (p *ListProductsWithReviewsResponse) GetNextPageToken() string {
+	if !p.IsSetNextPageToken() {
+		return ListProductsWithReviewsResponse_NextPageToken_DEFAULT
+	}
+	return *p.NextPageToken
+}
+func (p *ListProductsWithReviewsResponse) IsSetProducts() bool {
+	return p.Products != nil
+}
+
+func (p *ListProductsWithReviewsResponse) IsSetNextPageToken() bool {
+	return p.NextPageToken != nil
+}
+
+func (p *ListProductsWithReviewsResponse) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ListProductsWithReviewsResponse) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]*ReviewedProduct, 0, size)
+	p.Products = tSlice
+	for i := 0; i < size; i++ {
+		_elem16 := &ReviewedProduct{}
+		if err := _elem16.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem16), err)
+		}
+		p.Products = append(p.Products, _elem16)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *ListProductsWithReviewsResponse) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.NextPageToken = &v
+	}
+	return nil
+}
+
+func (p *ListProductsWithReviewsResponse) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "ListProductsWithReviewsResponse"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ListProductsWithReviewsResponse) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetProducts() {
+		if err := oprot.WriteFieldBegin(ctx, "products", thrift.LIST, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:products: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.STRUCT, len(p.Products)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Products {
+			if err := v.Write(ctx, oprot); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", v), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:products: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ListProductsWithReviewsResponse) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetNextPageToken() {
+		if err := oprot.WriteFieldBegin(ctx, "next_page_token", thrift.STRING, 2); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:next_page_token: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(*p.NextPageToken)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T.next_page_token (2) field write error: ", p), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 2:next_page_token: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ListProductsWithReviewsResponse) Equals(other *ListProductsWithReviewsResponse) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if len(p.Products) != len(other.Products) {
+		return false
+	}
+	for i, _tgt := range p.Products {
+		_src17 := other.Products[i]
+		if !_tgt.Equals(_src17) {
+			return false
+		}
+	}
+	if p.NextPageToken != other.NextPageToken {
+		if p.NextPageToken == nil || other.NextPageToken == nil {
+			return false
+		}
+		if (*p.NextPageToken) != (*other.NextPageToken) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *ListProductsWithReviewsResponse) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ListProductsWithReviewsResponse(%+v)", *p)
+}
+
+// Attributes:
+//   - ID
 //   - LineNumber
 //   - ProductID
 //   - Quantity
@@ -3445,11 +4211,11 @@ func (p *Order) ReadField6(ctx context.Context, iprot thrift.TProtocol) error {
 	tSlice := make([]*OrderLine, 0, size)
 	p.Lines = tSlice
 	for i := 0; i < size; i++ {
-		_elem12 := &OrderLine{}
-		if err := _elem12.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem12), err)
+		_elem18 := &OrderLine{}
+		if err := _elem18.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem18), err)
 		}
-		p.Lines = append(p.Lines, _elem12)
+		p.Lines = append(p.Lines, _elem18)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -3607,8 +4373,8 @@ func (p *Order) Equals(other *Order) bool {
 		return false
 	}
 	for i, _tgt := range p.Lines {
-		_src13 := other.Lines[i]
-		if !_tgt.Equals(_src13) {
+		_src19 := other.Lines[i]
+		if !_tgt.Equals(_src19) {
 			return false
 		}
 	}
@@ -3713,11 +4479,11 @@ func (p *ListOrdersByUserResponse) ReadField1(ctx context.Context, iprot thrift.
 	tSlice := make([]*Order, 0, size)
 	p.Orders = tSlice
 	for i := 0; i < size; i++ {
-		_elem14 := &Order{}
-		if err := _elem14.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem14), err)
+		_elem20 := &Order{}
+		if err := _elem20.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem20), err)
 		}
-		p.Orders = append(p.Orders, _elem14)
+		p.Orders = append(p.Orders, _elem20)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -3803,8 +4569,8 @@ func (p *ListOrdersByUserResponse) Equals(other *ListOrdersByUserResponse) bool 
 		return false
 	}
 	for i, _tgt := range p.Orders {
-		_src15 := other.Orders[i]
-		if !_tgt.Equals(_src15) {
+		_src21 := other.Orders[i]
+		if !_tgt.Equals(_src21) {
 			return false
 		}
 	}
@@ -4332,11 +5098,11 @@ func (p *StreamOrderLinesResponse) ReadField1(ctx context.Context, iprot thrift.
 	tSlice := make([]*JoinedOrderLine, 0, size)
 	p.Lines = tSlice
 	for i := 0; i < size; i++ {
-		_elem16 := &JoinedOrderLine{}
-		if err := _elem16.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem16), err)
+		_elem22 := &JoinedOrderLine{}
+		if err := _elem22.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem22), err)
 		}
-		p.Lines = append(p.Lines, _elem16)
+		p.Lines = append(p.Lines, _elem22)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -4395,8 +5161,8 @@ func (p *StreamOrderLinesResponse) Equals(other *StreamOrderLinesResponse) bool 
 		return false
 	}
 	for i, _tgt := range p.Lines {
-		_src17 := other.Lines[i]
-		if !_tgt.Equals(_src17) {
+		_src23 := other.Lines[i]
+		if !_tgt.Equals(_src23) {
 			return false
 		}
 	}
@@ -4920,11 +5686,11 @@ func (p *BatchGetPaymentsByOrderResponse) ReadField1(ctx context.Context, iprot 
 	tSlice := make([]*Payment, 0, size)
 	p.Payments = tSlice
 	for i := 0; i < size; i++ {
-		_elem18 := &Payment{}
-		if err := _elem18.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem18), err)
+		_elem24 := &Payment{}
+		if err := _elem24.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem24), err)
 		}
-		p.Payments = append(p.Payments, _elem18)
+		p.Payments = append(p.Payments, _elem24)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -4983,8 +5749,8 @@ func (p *BatchGetPaymentsByOrderResponse) Equals(other *BatchGetPaymentsByOrderR
 		return false
 	}
 	for i, _tgt := range p.Payments {
-		_src19 := other.Payments[i]
-		if !_tgt.Equals(_src19) {
+		_src25 := other.Payments[i]
+		if !_tgt.Equals(_src25) {
 			return false
 		}
 	}
@@ -5482,11 +6248,11 @@ func (p *BatchGetUsersResponse) ReadField1(ctx context.Context, iprot thrift.TPr
 	tSlice := make([]*User, 0, size)
 	p.Users = tSlice
 	for i := 0; i < size; i++ {
-		_elem20 := &User{}
-		if err := _elem20.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem20), err)
+		_elem26 := &User{}
+		if err := _elem26.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem26), err)
 		}
-		p.Users = append(p.Users, _elem20)
+		p.Users = append(p.Users, _elem26)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -5545,8 +6311,8 @@ func (p *BatchGetUsersResponse) Equals(other *BatchGetUsersResponse) bool {
 		return false
 	}
 	for i, _tgt := range p.Users {
-		_src21 := other.Users[i]
-		if !_tgt.Equals(_src21) {
+		_src27 := other.Users[i]
+		if !_tgt.Equals(_src27) {
 			return false
 		}
 	}
@@ -5651,11 +6417,11 @@ func (p *ListUsersResponse) ReadField1(ctx context.Context, iprot thrift.TProtoc
 	tSlice := make([]*User, 0, size)
 	p.Users = tSlice
 	for i := 0; i < size; i++ {
-		_elem22 := &User{}
-		if err := _elem22.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem22), err)
+		_elem28 := &User{}
+		if err := _elem28.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem28), err)
 		}
-		p.Users = append(p.Users, _elem22)
+		p.Users = append(p.Users, _elem28)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -5741,8 +6507,8 @@ func (p *ListUsersResponse) Equals(other *ListUsersResponse) bool {
 		return false
 	}
 	for i, _tgt := range p.Users {
-		_src23 := other.Users[i]
-		if !_tgt.Equals(_src23) {
+		_src29 := other.Users[i]
+		if !_tgt.Equals(_src29) {
 			return false
 		}
 	}
@@ -5830,11 +6596,11 @@ func (p *BatchGetOrdersResponse) ReadField1(ctx context.Context, iprot thrift.TP
 	tSlice := make([]*Order, 0, size)
 	p.Orders = tSlice
 	for i := 0; i < size; i++ {
-		_elem24 := &Order{}
-		if err := _elem24.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem24), err)
+		_elem30 := &Order{}
+		if err := _elem30.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem30), err)
 		}
-		p.Orders = append(p.Orders, _elem24)
+		p.Orders = append(p.Orders, _elem30)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -5893,8 +6659,8 @@ func (p *BatchGetOrdersResponse) Equals(other *BatchGetOrdersResponse) bool {
 		return false
 	}
 	for i, _tgt := range p.Orders {
-		_src25 := other.Orders[i]
-		if !_tgt.Equals(_src25) {
+		_src31 := other.Orders[i]
+		if !_tgt.Equals(_src31) {
 			return false
 		}
 	}
@@ -6234,11 +7000,11 @@ func (p *Reservation) ReadField3(ctx context.Context, iprot thrift.TProtocol) er
 	tSlice := make([]*ReservedLine, 0, size)
 	p.Lines = tSlice
 	for i := 0; i < size; i++ {
-		_elem26 := &ReservedLine{}
-		if err := _elem26.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem26), err)
+		_elem32 := &ReservedLine{}
+		if err := _elem32.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem32), err)
 		}
-		p.Lines = append(p.Lines, _elem26)
+		p.Lines = append(p.Lines, _elem32)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -6335,8 +7101,8 @@ func (p *Reservation) Equals(other *Reservation) bool {
 		return false
 	}
 	for i, _tgt := range p.Lines {
-		_src27 := other.Lines[i]
-		if !_tgt.Equals(_src27) {
+		_src33 := other.Lines[i]
+		if !_tgt.Equals(_src33) {
 			return false
 		}
 	}
@@ -6669,11 +7435,11 @@ func (p *StreamProductRowsResponse) ReadField1(ctx context.Context, iprot thrift
 	tSlice := make([]*ProductRow, 0, size)
 	p.Rows = tSlice
 	for i := 0; i < size; i++ {
-		_elem28 := &ProductRow{}
-		if err := _elem28.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem28), err)
+		_elem34 := &ProductRow{}
+		if err := _elem34.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem34), err)
 		}
-		p.Rows = append(p.Rows, _elem28)
+		p.Rows = append(p.Rows, _elem34)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -6732,8 +7498,8 @@ func (p *StreamProductRowsResponse) Equals(other *StreamProductRowsResponse) boo
 		return false
 	}
 	for i, _tgt := range p.Rows {
-		_src29 := other.Rows[i]
-		if !_tgt.Equals(_src29) {
+		_src35 := other.Rows[i]
+		if !_tgt.Equals(_src35) {
 			return false
 		}
 	}
@@ -7035,13 +7801,13 @@ func (p *BatchGetProductsRequest) ReadField1(ctx context.Context, iprot thrift.T
 	tSlice := make([]int64, 0, size)
 	p.Ids = tSlice
 	for i := 0; i < size; i++ {
-		var _elem30 int64
+		var _elem36 int64
 		if v, err := iprot.ReadI64(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem30 = v
+			_elem36 = v
 		}
-		p.Ids = append(p.Ids, _elem30)
+		p.Ids = append(p.Ids, _elem36)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -7100,8 +7866,8 @@ func (p *BatchGetProductsRequest) Equals(other *BatchGetProductsRequest) bool {
 		return false
 	}
 	for i, _tgt := range p.Ids {
-		_src31 := other.Ids[i]
-		if _tgt != _src31 {
+		_src37 := other.Ids[i]
+		if _tgt != _src37 {
 			return false
 		}
 	}
@@ -7559,13 +8325,13 @@ func (p *UpdateProductRequest) ReadField2(ctx context.Context, iprot thrift.TPro
 	tSlice := make([]string, 0, size)
 	p.UpdateMask = tSlice
 	for i := 0; i < size; i++ {
-		var _elem32 string
+		var _elem38 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem32 = v
+			_elem38 = v
 		}
-		p.UpdateMask = append(p.UpdateMask, _elem32)
+		p.UpdateMask = append(p.UpdateMask, _elem38)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -7671,8 +8437,8 @@ func (p *UpdateProductRequest) Equals(other *UpdateProductRequest) bool {
 		return false
 	}
 	for i, _tgt := range p.UpdateMask {
-		_src33 := other.UpdateMask[i]
-		if _tgt != _src33 {
+		_src39 := other.UpdateMask[i]
+		if _tgt != _src39 {
 			return false
 		}
 	}
@@ -7936,13 +8702,13 @@ func (p *BatchListReviewsRequest) ReadField1(ctx context.Context, iprot thrift.T
 	tSlice := make([]int64, 0, size)
 	p.ProductIds = tSlice
 	for i := 0; i < size; i++ {
-		var _elem34 int64
+		var _elem40 int64
 		if v, err := iprot.ReadI64(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem34 = v
+			_elem40 = v
 		}
-		p.ProductIds = append(p.ProductIds, _elem34)
+		p.ProductIds = append(p.ProductIds, _elem40)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -8026,8 +8792,8 @@ func (p *BatchListReviewsRequest) Equals(other *BatchListReviewsRequest) bool {
 		return false
 	}
 	for i, _tgt := range p.ProductIds {
-		_src35 := other.ProductIds[i]
-		if _tgt != _src35 {
+		_src41 := other.ProductIds[i]
+		if _tgt != _src41 {
 			return false
 		}
 	}
@@ -8042,6 +8808,439 @@ func (p *BatchListReviewsRequest) String() string {
 		return "<nil>"
 	}
 	return fmt.Sprintf("BatchListReviewsRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - Ids
+//   - ReviewLimit
+type BatchGetProductsWithReviewsRequest struct {
+	Ids         []int64 `thrift:"ids,1" db:"ids" json:"ids,omitempty"`
+	ReviewLimit int32   `thrift:"review_limit,2" db:"review_limit" json:"review_limit"`
+}
+
+func NewBatchGetProductsWithReviewsRequest() *BatchGetProductsWithReviewsRequest {
+	return &BatchGetProductsWithReviewsRequest{}
+}
+
+var BatchGetProductsWithReviewsRequest_Ids_DEFAULT []int64
+
+func (p *BatchGetProductsWithReviewsRequest) GetIds() []int64 {
+	return p.Ids
+}
+
+func (p *BatchGetProductsWithReviewsRequest) GetReviewLimit() int32 {
+	return p.ReviewLimit
+}
+func (p *BatchGetProductsWithReviewsRequest) IsSetIds() bool {
+	return p.Ids != nil
+}
+
+func (p *BatchGetProductsWithReviewsRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.LIST {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *BatchGetProductsWithReviewsRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, size, err := iprot.ReadListBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading list begin: ", err)
+	}
+	tSlice := make([]int64, 0, size)
+	p.Ids = tSlice
+	for i := 0; i < size; i++ {
+		var _elem42 int64
+		if v, err := iprot.ReadI64(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_elem42 = v
+		}
+		p.Ids = append(p.Ids, _elem42)
+	}
+	if err := iprot.ReadListEnd(ctx); err != nil {
+		return thrift.PrependError("error reading list end: ", err)
+	}
+	return nil
+}
+
+func (p *BatchGetProductsWithReviewsRequest) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.ReviewLimit = v
+	}
+	return nil
+}
+
+func (p *BatchGetProductsWithReviewsRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "BatchGetProductsWithReviewsRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *BatchGetProductsWithReviewsRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetIds() {
+		if err := oprot.WriteFieldBegin(ctx, "ids", thrift.LIST, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:ids: ", p), err)
+		}
+		if err := oprot.WriteListBegin(ctx, thrift.I64, len(p.Ids)); err != nil {
+			return thrift.PrependError("error writing list begin: ", err)
+		}
+		for _, v := range p.Ids {
+			if err := oprot.WriteI64(ctx, int64(v)); err != nil {
+				return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+			}
+		}
+		if err := oprot.WriteListEnd(ctx); err != nil {
+			return thrift.PrependError("error writing list end: ", err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:ids: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *BatchGetProductsWithReviewsRequest) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "review_limit", thrift.I32, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:review_limit: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.ReviewLimit)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.review_limit (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:review_limit: ", p), err)
+	}
+	return err
+}
+
+func (p *BatchGetProductsWithReviewsRequest) Equals(other *BatchGetProductsWithReviewsRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if len(p.Ids) != len(other.Ids) {
+		return false
+	}
+	for i, _tgt := range p.Ids {
+		_src43 := other.Ids[i]
+		if _tgt != _src43 {
+			return false
+		}
+	}
+	if p.ReviewLimit != other.ReviewLimit {
+		return false
+	}
+	return true
+}
+
+func (p *BatchGetProductsWithReviewsRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("BatchGetProductsWithReviewsRequest(%+v)", *p)
+}
+
+// Attributes:
+//   - PageSize
+//   - PageToken
+//   - Category
+//   - ReviewLimit
+type ListProductsWithReviewsRequest struct {
+	PageSize    int32  `thrift:"page_size,1" db:"page_size" json:"page_size"`
+	PageToken   string `thrift:"page_token,2" db:"page_token" json:"page_token"`
+	Category    string `thrift:"category,3" db:"category" json:"category"`
+	ReviewLimit int32  `thrift:"review_limit,4" db:"review_limit" json:"review_limit"`
+}
+
+func NewListProductsWithReviewsRequest() *ListProductsWithReviewsRequest {
+	return &ListProductsWithReviewsRequest{}
+}
+
+func (p *ListProductsWithReviewsRequest) GetPageSize() int32 {
+	return p.PageSize
+}
+
+func (p *ListProductsWithReviewsRequest) GetPageToken() string {
+	return p.PageToken
+}
+
+func (p *ListProductsWithReviewsRequest) GetCategory() string {
+	return p.Category
+}
+
+func (p *ListProductsWithReviewsRequest) GetReviewLimit() int32 {
+	return p.ReviewLimit
+}
+func (p *ListProductsWithReviewsRequest) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 3:
+			if fieldTypeId == thrift.STRING {
+				if err := p.ReadField3(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 4:
+			if fieldTypeId == thrift.I32 {
+				if err := p.ReadField4(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ListProductsWithReviewsRequest) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 1: ", err)
+	} else {
+		p.PageSize = v
+	}
+	return nil
+}
+
+func (p *ListProductsWithReviewsRequest) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 2: ", err)
+	} else {
+		p.PageToken = v
+	}
+	return nil
+}
+
+func (p *ListProductsWithReviewsRequest) ReadField3(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadString(ctx); err != nil {
+		return thrift.PrependError("error reading field 3: ", err)
+	} else {
+		p.Category = v
+	}
+	return nil
+}
+
+func (p *ListProductsWithReviewsRequest) ReadField4(ctx context.Context, iprot thrift.TProtocol) error {
+	if v, err := iprot.ReadI32(ctx); err != nil {
+		return thrift.PrependError("error reading field 4: ", err)
+	} else {
+		p.ReviewLimit = v
+	}
+	return nil
+}
+
+func (p *ListProductsWithReviewsRequest) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "ListProductsWithReviewsRequest"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField3(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField4(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ListProductsWithReviewsRequest) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "page_size", thrift.I32, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:page_size: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.PageSize)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.page_size (1) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:page_size: ", p), err)
+	}
+	return err
+}
+
+func (p *ListProductsWithReviewsRequest) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "page_token", thrift.STRING, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:page_token: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.PageToken)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.page_token (2) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:page_token: ", p), err)
+	}
+	return err
+}
+
+func (p *ListProductsWithReviewsRequest) writeField3(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "category", thrift.STRING, 3); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 3:category: ", p), err)
+	}
+	if err := oprot.WriteString(ctx, string(p.Category)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.category (3) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 3:category: ", p), err)
+	}
+	return err
+}
+
+func (p *ListProductsWithReviewsRequest) writeField4(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "review_limit", thrift.I32, 4); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 4:review_limit: ", p), err)
+	}
+	if err := oprot.WriteI32(ctx, int32(p.ReviewLimit)); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T.review_limit (4) field write error: ", p), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 4:review_limit: ", p), err)
+	}
+	return err
+}
+
+func (p *ListProductsWithReviewsRequest) Equals(other *ListProductsWithReviewsRequest) bool {
+	if p == other {
+		return true
+	} else if p == nil || other == nil {
+		return false
+	}
+	if p.PageSize != other.PageSize {
+		return false
+	}
+	if p.PageToken != other.PageToken {
+		return false
+	}
+	if p.Category != other.Category {
+		return false
+	}
+	if p.ReviewLimit != other.ReviewLimit {
+		return false
+	}
+	return true
+}
+
+func (p *ListProductsWithReviewsRequest) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ListProductsWithReviewsRequest(%+v)", *p)
 }
 
 // Attributes:
@@ -8290,11 +9489,11 @@ func (p *ReserveStockRequest) ReadField2(ctx context.Context, iprot thrift.TProt
 	tSlice := make([]*StockLine, 0, size)
 	p.Lines = tSlice
 	for i := 0; i < size; i++ {
-		_elem36 := &StockLine{}
-		if err := _elem36.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem36), err)
+		_elem44 := &StockLine{}
+		if err := _elem44.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem44), err)
 		}
-		p.Lines = append(p.Lines, _elem36)
+		p.Lines = append(p.Lines, _elem44)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -8372,8 +9571,8 @@ func (p *ReserveStockRequest) Equals(other *ReserveStockRequest) bool {
 		return false
 	}
 	for i, _tgt := range p.Lines {
-		_src37 := other.Lines[i]
-		if !_tgt.Equals(_src37) {
+		_src45 := other.Lines[i]
+		if !_tgt.Equals(_src45) {
 			return false
 		}
 	}
@@ -9096,13 +10295,13 @@ func (p *BatchGetUsersRequest) ReadField1(ctx context.Context, iprot thrift.TPro
 	tSlice := make([]int64, 0, size)
 	p.Ids = tSlice
 	for i := 0; i < size; i++ {
-		var _elem38 int64
+		var _elem46 int64
 		if v, err := iprot.ReadI64(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem38 = v
+			_elem46 = v
 		}
-		p.Ids = append(p.Ids, _elem38)
+		p.Ids = append(p.Ids, _elem46)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -9161,8 +10360,8 @@ func (p *BatchGetUsersRequest) Equals(other *BatchGetUsersRequest) bool {
 		return false
 	}
 	for i, _tgt := range p.Ids {
-		_src39 := other.Ids[i]
-		if _tgt != _src39 {
+		_src47 := other.Ids[i]
+		if _tgt != _src47 {
 			return false
 		}
 	}
@@ -9620,13 +10819,13 @@ func (p *UpdateUserRequest) ReadField2(ctx context.Context, iprot thrift.TProtoc
 	tSlice := make([]string, 0, size)
 	p.UpdateMask = tSlice
 	for i := 0; i < size; i++ {
-		var _elem40 string
+		var _elem48 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem40 = v
+			_elem48 = v
 		}
-		p.UpdateMask = append(p.UpdateMask, _elem40)
+		p.UpdateMask = append(p.UpdateMask, _elem48)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -9732,8 +10931,8 @@ func (p *UpdateUserRequest) Equals(other *UpdateUserRequest) bool {
 		return false
 	}
 	for i, _tgt := range p.UpdateMask {
-		_src41 := other.UpdateMask[i]
-		if _tgt != _src41 {
+		_src49 := other.UpdateMask[i]
+		if _tgt != _src49 {
 			return false
 		}
 	}
@@ -10193,11 +11392,11 @@ func (p *CheckoutRequest) ReadField2(ctx context.Context, iprot thrift.TProtocol
 	tSlice := make([]*CheckoutLine, 0, size)
 	p.Lines = tSlice
 	for i := 0; i < size; i++ {
-		_elem42 := &CheckoutLine{}
-		if err := _elem42.Read(ctx, iprot); err != nil {
-			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem42), err)
+		_elem50 := &CheckoutLine{}
+		if err := _elem50.Read(ctx, iprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", _elem50), err)
 		}
-		p.Lines = append(p.Lines, _elem42)
+		p.Lines = append(p.Lines, _elem50)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -10325,8 +11524,8 @@ func (p *CheckoutRequest) Equals(other *CheckoutRequest) bool {
 		return false
 	}
 	for i, _tgt := range p.Lines {
-		_src43 := other.Lines[i]
-		if !_tgt.Equals(_src43) {
+		_src51 := other.Lines[i]
+		if !_tgt.Equals(_src51) {
 			return false
 		}
 	}
@@ -10523,13 +11722,13 @@ func (p *BatchGetOrdersRequest) ReadField1(ctx context.Context, iprot thrift.TPr
 	tSlice := make([]int64, 0, size)
 	p.Ids = tSlice
 	for i := 0; i < size; i++ {
-		var _elem44 int64
+		var _elem52 int64
 		if v, err := iprot.ReadI64(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem44 = v
+			_elem52 = v
 		}
-		p.Ids = append(p.Ids, _elem44)
+		p.Ids = append(p.Ids, _elem52)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -10588,8 +11787,8 @@ func (p *BatchGetOrdersRequest) Equals(other *BatchGetOrdersRequest) bool {
 		return false
 	}
 	for i, _tgt := range p.Ids {
-		_src45 := other.Ids[i]
-		if _tgt != _src45 {
+		_src53 := other.Ids[i]
+		if _tgt != _src53 {
 			return false
 		}
 	}
@@ -11920,13 +13119,13 @@ func (p *BatchGetPaymentsByOrderRequest) ReadField1(ctx context.Context, iprot t
 	tSlice := make([]int64, 0, size)
 	p.OrderIds = tSlice
 	for i := 0; i < size; i++ {
-		var _elem46 int64
+		var _elem54 int64
 		if v, err := iprot.ReadI64(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_elem46 = v
+			_elem54 = v
 		}
-		p.OrderIds = append(p.OrderIds, _elem46)
+		p.OrderIds = append(p.OrderIds, _elem54)
 	}
 	if err := iprot.ReadListEnd(ctx); err != nil {
 		return thrift.PrependError("error reading list end: ", err)
@@ -11985,8 +13184,8 @@ func (p *BatchGetPaymentsByOrderRequest) Equals(other *BatchGetPaymentsByOrderRe
 		return false
 	}
 	for i, _tgt := range p.OrderIds {
-		_src47 := other.OrderIds[i]
-		if _tgt != _src47 {
+		_src55 := other.OrderIds[i]
+		if _tgt != _src55 {
 			return false
 		}
 	}
@@ -12317,6 +13516,14 @@ type ProductService interface {
 	// Parameters:
 	//  - Headers
 	//  - Request
+	BatchGetProductsWithReviews(ctx context.Context, headers map[string]string, request *BatchGetProductsWithReviewsRequest) (_r *BatchGetProductsWithReviewsResponse, _err error)
+	// Parameters:
+	//  - Headers
+	//  - Request
+	ListProductsWithReviews(ctx context.Context, headers map[string]string, request *ListProductsWithReviewsRequest) (_r *ListProductsWithReviewsResponse, _err error)
+	// Parameters:
+	//  - Headers
+	//  - Request
 	ReserveStock(ctx context.Context, headers map[string]string, request *ReserveStockRequest) (_r *Reservation, _err error)
 	// Parameters:
 	//  - Headers
@@ -12375,62 +13582,12 @@ func (p *ProductServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - Headers
 //   - Request
 func (p *ProductServiceClient) GetProduct(ctx context.Context, headers map[string]string, request *GetProductRequest) (_r *Product, _err error) {
-	var _args48 ProductServiceGetProductArgs
-	_args48.Headers = headers
-	_args48.Request = request
-	var _result50 ProductServiceGetProductResult
-	var _meta49 thrift.ResponseMeta
-	_meta49, _err = p.Client_().Call(ctx, "GetProduct", &_args48, &_result50)
-	p.SetLastResponseMeta_(_meta49)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result50.Error != nil:
-		return _r, _result50.Error
-	}
-
-	if _ret51 := _result50.GetSuccess(); _ret51 != nil {
-		return _ret51, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "GetProduct failed: unknown result")
-}
-
-// Parameters:
-//   - Headers
-//   - Request
-func (p *ProductServiceClient) BatchGetProducts(ctx context.Context, headers map[string]string, request *BatchGetProductsRequest) (_r *BatchGetProductsResponse, _err error) {
-	var _args52 ProductServiceBatchGetProductsArgs
-	_args52.Headers = headers
-	_args52.Request = request
-	var _result54 ProductServiceBatchGetProductsResult
-	var _meta53 thrift.ResponseMeta
-	_meta53, _err = p.Client_().Call(ctx, "BatchGetProducts", &_args52, &_result54)
-	p.SetLastResponseMeta_(_meta53)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result54.Error != nil:
-		return _r, _result54.Error
-	}
-
-	if _ret55 := _result54.GetSuccess(); _ret55 != nil {
-		return _ret55, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "BatchGetProducts failed: unknown result")
-}
-
-// Parameters:
-//   - Headers
-//   - Request
-func (p *ProductServiceClient) ListProducts(ctx context.Context, headers map[string]string, request *ListProductsRequest) (_r *ListProductsResponse, _err error) {
-	var _args56 ProductServiceListProductsArgs
+	var _args56 ProductServiceGetProductArgs
 	_args56.Headers = headers
 	_args56.Request = request
-	var _result58 ProductServiceListProductsResult
+	var _result58 ProductServiceGetProductResult
 	var _meta57 thrift.ResponseMeta
-	_meta57, _err = p.Client_().Call(ctx, "ListProducts", &_args56, &_result58)
+	_meta57, _err = p.Client_().Call(ctx, "GetProduct", &_args56, &_result58)
 	p.SetLastResponseMeta_(_meta57)
 	if _err != nil {
 		return
@@ -12443,19 +13600,19 @@ func (p *ProductServiceClient) ListProducts(ctx context.Context, headers map[str
 	if _ret59 := _result58.GetSuccess(); _ret59 != nil {
 		return _ret59, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ListProducts failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "GetProduct failed: unknown result")
 }
 
 // Parameters:
 //   - Headers
 //   - Request
-func (p *ProductServiceClient) CreateProduct(ctx context.Context, headers map[string]string, request *CreateProductRequest) (_r *Product, _err error) {
-	var _args60 ProductServiceCreateProductArgs
+func (p *ProductServiceClient) BatchGetProducts(ctx context.Context, headers map[string]string, request *BatchGetProductsRequest) (_r *BatchGetProductsResponse, _err error) {
+	var _args60 ProductServiceBatchGetProductsArgs
 	_args60.Headers = headers
 	_args60.Request = request
-	var _result62 ProductServiceCreateProductResult
+	var _result62 ProductServiceBatchGetProductsResult
 	var _meta61 thrift.ResponseMeta
-	_meta61, _err = p.Client_().Call(ctx, "CreateProduct", &_args60, &_result62)
+	_meta61, _err = p.Client_().Call(ctx, "BatchGetProducts", &_args60, &_result62)
 	p.SetLastResponseMeta_(_meta61)
 	if _err != nil {
 		return
@@ -12468,19 +13625,19 @@ func (p *ProductServiceClient) CreateProduct(ctx context.Context, headers map[st
 	if _ret63 := _result62.GetSuccess(); _ret63 != nil {
 		return _ret63, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "CreateProduct failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "BatchGetProducts failed: unknown result")
 }
 
 // Parameters:
 //   - Headers
 //   - Request
-func (p *ProductServiceClient) UpdateProduct(ctx context.Context, headers map[string]string, request *UpdateProductRequest) (_r *Product, _err error) {
-	var _args64 ProductServiceUpdateProductArgs
+func (p *ProductServiceClient) ListProducts(ctx context.Context, headers map[string]string, request *ListProductsRequest) (_r *ListProductsResponse, _err error) {
+	var _args64 ProductServiceListProductsArgs
 	_args64.Headers = headers
 	_args64.Request = request
-	var _result66 ProductServiceUpdateProductResult
+	var _result66 ProductServiceListProductsResult
 	var _meta65 thrift.ResponseMeta
-	_meta65, _err = p.Client_().Call(ctx, "UpdateProduct", &_args64, &_result66)
+	_meta65, _err = p.Client_().Call(ctx, "ListProducts", &_args64, &_result66)
 	p.SetLastResponseMeta_(_meta65)
 	if _err != nil {
 		return
@@ -12493,6 +13650,56 @@ func (p *ProductServiceClient) UpdateProduct(ctx context.Context, headers map[st
 	if _ret67 := _result66.GetSuccess(); _ret67 != nil {
 		return _ret67, nil
 	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ListProducts failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *ProductServiceClient) CreateProduct(ctx context.Context, headers map[string]string, request *CreateProductRequest) (_r *Product, _err error) {
+	var _args68 ProductServiceCreateProductArgs
+	_args68.Headers = headers
+	_args68.Request = request
+	var _result70 ProductServiceCreateProductResult
+	var _meta69 thrift.ResponseMeta
+	_meta69, _err = p.Client_().Call(ctx, "CreateProduct", &_args68, &_result70)
+	p.SetLastResponseMeta_(_meta69)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result70.Error != nil:
+		return _r, _result70.Error
+	}
+
+	if _ret71 := _result70.GetSuccess(); _ret71 != nil {
+		return _ret71, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "CreateProduct failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *ProductServiceClient) UpdateProduct(ctx context.Context, headers map[string]string, request *UpdateProductRequest) (_r *Product, _err error) {
+	var _args72 ProductServiceUpdateProductArgs
+	_args72.Headers = headers
+	_args72.Request = request
+	var _result74 ProductServiceUpdateProductResult
+	var _meta73 thrift.ResponseMeta
+	_meta73, _err = p.Client_().Call(ctx, "UpdateProduct", &_args72, &_result74)
+	p.SetLastResponseMeta_(_meta73)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result74.Error != nil:
+		return _r, _result74.Error
+	}
+
+	if _ret75 := _result74.GetSuccess(); _ret75 != nil {
+		return _ret75, nil
+	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "UpdateProduct failed: unknown result")
 }
 
@@ -12500,19 +13707,19 @@ func (p *ProductServiceClient) UpdateProduct(ctx context.Context, headers map[st
 //   - Headers
 //   - Request
 func (p *ProductServiceClient) DeleteProduct(ctx context.Context, headers map[string]string, request *DeleteProductRequest) (_err error) {
-	var _args68 ProductServiceDeleteProductArgs
-	_args68.Headers = headers
-	_args68.Request = request
-	var _result70 ProductServiceDeleteProductResult
-	var _meta69 thrift.ResponseMeta
-	_meta69, _err = p.Client_().Call(ctx, "DeleteProduct", &_args68, &_result70)
-	p.SetLastResponseMeta_(_meta69)
+	var _args76 ProductServiceDeleteProductArgs
+	_args76.Headers = headers
+	_args76.Request = request
+	var _result78 ProductServiceDeleteProductResult
+	var _meta77 thrift.ResponseMeta
+	_meta77, _err = p.Client_().Call(ctx, "DeleteProduct", &_args76, &_result78)
+	p.SetLastResponseMeta_(_meta77)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result70.Error != nil:
-		return _result70.Error
+	case _result78.Error != nil:
+		return _result78.Error
 	}
 
 	return nil
@@ -12522,62 +13729,12 @@ func (p *ProductServiceClient) DeleteProduct(ctx context.Context, headers map[st
 //   - Headers
 //   - Request
 func (p *ProductServiceClient) BatchListReviews(ctx context.Context, headers map[string]string, request *BatchListReviewsRequest) (_r *BatchListReviewsResponse, _err error) {
-	var _args71 ProductServiceBatchListReviewsArgs
-	_args71.Headers = headers
-	_args71.Request = request
-	var _result73 ProductServiceBatchListReviewsResult
-	var _meta72 thrift.ResponseMeta
-	_meta72, _err = p.Client_().Call(ctx, "BatchListReviews", &_args71, &_result73)
-	p.SetLastResponseMeta_(_meta72)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result73.Error != nil:
-		return _r, _result73.Error
-	}
-
-	if _ret74 := _result73.GetSuccess(); _ret74 != nil {
-		return _ret74, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "BatchListReviews failed: unknown result")
-}
-
-// Parameters:
-//   - Headers
-//   - Request
-func (p *ProductServiceClient) ReserveStock(ctx context.Context, headers map[string]string, request *ReserveStockRequest) (_r *Reservation, _err error) {
-	var _args75 ProductServiceReserveStockArgs
-	_args75.Headers = headers
-	_args75.Request = request
-	var _result77 ProductServiceReserveStockResult
-	var _meta76 thrift.ResponseMeta
-	_meta76, _err = p.Client_().Call(ctx, "ReserveStock", &_args75, &_result77)
-	p.SetLastResponseMeta_(_meta76)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result77.Error != nil:
-		return _r, _result77.Error
-	}
-
-	if _ret78 := _result77.GetSuccess(); _ret78 != nil {
-		return _ret78, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ReserveStock failed: unknown result")
-}
-
-// Parameters:
-//   - Headers
-//   - Request
-func (p *ProductServiceClient) ConfirmReservation(ctx context.Context, headers map[string]string, request *ConfirmReservationRequest) (_r *Reservation, _err error) {
-	var _args79 ProductServiceConfirmReservationArgs
+	var _args79 ProductServiceBatchListReviewsArgs
 	_args79.Headers = headers
 	_args79.Request = request
-	var _result81 ProductServiceConfirmReservationResult
+	var _result81 ProductServiceBatchListReviewsResult
 	var _meta80 thrift.ResponseMeta
-	_meta80, _err = p.Client_().Call(ctx, "ConfirmReservation", &_args79, &_result81)
+	_meta80, _err = p.Client_().Call(ctx, "BatchListReviews", &_args79, &_result81)
 	p.SetLastResponseMeta_(_meta80)
 	if _err != nil {
 		return
@@ -12590,19 +13747,19 @@ func (p *ProductServiceClient) ConfirmReservation(ctx context.Context, headers m
 	if _ret82 := _result81.GetSuccess(); _ret82 != nil {
 		return _ret82, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ConfirmReservation failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "BatchListReviews failed: unknown result")
 }
 
 // Parameters:
 //   - Headers
 //   - Request
-func (p *ProductServiceClient) ReleaseReservation(ctx context.Context, headers map[string]string, request *ReleaseReservationRequest) (_r *Reservation, _err error) {
-	var _args83 ProductServiceReleaseReservationArgs
+func (p *ProductServiceClient) BatchGetProductsWithReviews(ctx context.Context, headers map[string]string, request *BatchGetProductsWithReviewsRequest) (_r *BatchGetProductsWithReviewsResponse, _err error) {
+	var _args83 ProductServiceBatchGetProductsWithReviewsArgs
 	_args83.Headers = headers
 	_args83.Request = request
-	var _result85 ProductServiceReleaseReservationResult
+	var _result85 ProductServiceBatchGetProductsWithReviewsResult
 	var _meta84 thrift.ResponseMeta
-	_meta84, _err = p.Client_().Call(ctx, "ReleaseReservation", &_args83, &_result85)
+	_meta84, _err = p.Client_().Call(ctx, "BatchGetProductsWithReviews", &_args83, &_result85)
 	p.SetLastResponseMeta_(_meta84)
 	if _err != nil {
 		return
@@ -12615,19 +13772,19 @@ func (p *ProductServiceClient) ReleaseReservation(ctx context.Context, headers m
 	if _ret86 := _result85.GetSuccess(); _ret86 != nil {
 		return _ret86, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ReleaseReservation failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "BatchGetProductsWithReviews failed: unknown result")
 }
 
 // Parameters:
 //   - Headers
 //   - Request
-func (p *ProductServiceClient) GetDocument(ctx context.Context, headers map[string]string, request *GetDocumentRequest) (_r *Document, _err error) {
-	var _args87 ProductServiceGetDocumentArgs
+func (p *ProductServiceClient) ListProductsWithReviews(ctx context.Context, headers map[string]string, request *ListProductsWithReviewsRequest) (_r *ListProductsWithReviewsResponse, _err error) {
+	var _args87 ProductServiceListProductsWithReviewsArgs
 	_args87.Headers = headers
 	_args87.Request = request
-	var _result89 ProductServiceGetDocumentResult
+	var _result89 ProductServiceListProductsWithReviewsResult
 	var _meta88 thrift.ResponseMeta
-	_meta88, _err = p.Client_().Call(ctx, "GetDocument", &_args87, &_result89)
+	_meta88, _err = p.Client_().Call(ctx, "ListProductsWithReviews", &_args87, &_result89)
 	p.SetLastResponseMeta_(_meta88)
 	if _err != nil {
 		return
@@ -12640,19 +13797,19 @@ func (p *ProductServiceClient) GetDocument(ctx context.Context, headers map[stri
 	if _ret90 := _result89.GetSuccess(); _ret90 != nil {
 		return _ret90, nil
 	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "GetDocument failed: unknown result")
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ListProductsWithReviews failed: unknown result")
 }
 
 // Parameters:
 //   - Headers
 //   - Request
-func (p *ProductServiceClient) StreamProductRows(ctx context.Context, headers map[string]string, request *StreamProductRowsRequest) (_r *StreamProductRowsResponse, _err error) {
-	var _args91 ProductServiceStreamProductRowsArgs
+func (p *ProductServiceClient) ReserveStock(ctx context.Context, headers map[string]string, request *ReserveStockRequest) (_r *Reservation, _err error) {
+	var _args91 ProductServiceReserveStockArgs
 	_args91.Headers = headers
 	_args91.Request = request
-	var _result93 ProductServiceStreamProductRowsResult
+	var _result93 ProductServiceReserveStockResult
 	var _meta92 thrift.ResponseMeta
-	_meta92, _err = p.Client_().Call(ctx, "StreamProductRows", &_args91, &_result93)
+	_meta92, _err = p.Client_().Call(ctx, "ReserveStock", &_args91, &_result93)
 	p.SetLastResponseMeta_(_meta92)
 	if _err != nil {
 		return
@@ -12664,6 +13821,106 @@ func (p *ProductServiceClient) StreamProductRows(ctx context.Context, headers ma
 
 	if _ret94 := _result93.GetSuccess(); _ret94 != nil {
 		return _ret94, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ReserveStock failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *ProductServiceClient) ConfirmReservation(ctx context.Context, headers map[string]string, request *ConfirmReservationRequest) (_r *Reservation, _err error) {
+	var _args95 ProductServiceConfirmReservationArgs
+	_args95.Headers = headers
+	_args95.Request = request
+	var _result97 ProductServiceConfirmReservationResult
+	var _meta96 thrift.ResponseMeta
+	_meta96, _err = p.Client_().Call(ctx, "ConfirmReservation", &_args95, &_result97)
+	p.SetLastResponseMeta_(_meta96)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result97.Error != nil:
+		return _r, _result97.Error
+	}
+
+	if _ret98 := _result97.GetSuccess(); _ret98 != nil {
+		return _ret98, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ConfirmReservation failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *ProductServiceClient) ReleaseReservation(ctx context.Context, headers map[string]string, request *ReleaseReservationRequest) (_r *Reservation, _err error) {
+	var _args99 ProductServiceReleaseReservationArgs
+	_args99.Headers = headers
+	_args99.Request = request
+	var _result101 ProductServiceReleaseReservationResult
+	var _meta100 thrift.ResponseMeta
+	_meta100, _err = p.Client_().Call(ctx, "ReleaseReservation", &_args99, &_result101)
+	p.SetLastResponseMeta_(_meta100)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result101.Error != nil:
+		return _r, _result101.Error
+	}
+
+	if _ret102 := _result101.GetSuccess(); _ret102 != nil {
+		return _ret102, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ReleaseReservation failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *ProductServiceClient) GetDocument(ctx context.Context, headers map[string]string, request *GetDocumentRequest) (_r *Document, _err error) {
+	var _args103 ProductServiceGetDocumentArgs
+	_args103.Headers = headers
+	_args103.Request = request
+	var _result105 ProductServiceGetDocumentResult
+	var _meta104 thrift.ResponseMeta
+	_meta104, _err = p.Client_().Call(ctx, "GetDocument", &_args103, &_result105)
+	p.SetLastResponseMeta_(_meta104)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result105.Error != nil:
+		return _r, _result105.Error
+	}
+
+	if _ret106 := _result105.GetSuccess(); _ret106 != nil {
+		return _ret106, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "GetDocument failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *ProductServiceClient) StreamProductRows(ctx context.Context, headers map[string]string, request *StreamProductRowsRequest) (_r *StreamProductRowsResponse, _err error) {
+	var _args107 ProductServiceStreamProductRowsArgs
+	_args107.Headers = headers
+	_args107.Request = request
+	var _result109 ProductServiceStreamProductRowsResult
+	var _meta108 thrift.ResponseMeta
+	_meta108, _err = p.Client_().Call(ctx, "StreamProductRows", &_args107, &_result109)
+	p.SetLastResponseMeta_(_meta108)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result109.Error != nil:
+		return _r, _result109.Error
+	}
+
+	if _ret110 := _result109.GetSuccess(); _ret110 != nil {
+		return _ret110, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "StreamProductRows failed: unknown result")
 }
@@ -12688,20 +13945,22 @@ func (p *ProductServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFun
 
 func NewProductServiceProcessor(handler ProductService) *ProductServiceProcessor {
 
-	self95 := &ProductServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self95.processorMap["GetProduct"] = &productServiceProcessorGetProduct{handler: handler}
-	self95.processorMap["BatchGetProducts"] = &productServiceProcessorBatchGetProducts{handler: handler}
-	self95.processorMap["ListProducts"] = &productServiceProcessorListProducts{handler: handler}
-	self95.processorMap["CreateProduct"] = &productServiceProcessorCreateProduct{handler: handler}
-	self95.processorMap["UpdateProduct"] = &productServiceProcessorUpdateProduct{handler: handler}
-	self95.processorMap["DeleteProduct"] = &productServiceProcessorDeleteProduct{handler: handler}
-	self95.processorMap["BatchListReviews"] = &productServiceProcessorBatchListReviews{handler: handler}
-	self95.processorMap["ReserveStock"] = &productServiceProcessorReserveStock{handler: handler}
-	self95.processorMap["ConfirmReservation"] = &productServiceProcessorConfirmReservation{handler: handler}
-	self95.processorMap["ReleaseReservation"] = &productServiceProcessorReleaseReservation{handler: handler}
-	self95.processorMap["GetDocument"] = &productServiceProcessorGetDocument{handler: handler}
-	self95.processorMap["StreamProductRows"] = &productServiceProcessorStreamProductRows{handler: handler}
-	return self95
+	self111 := &ProductServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self111.processorMap["GetProduct"] = &productServiceProcessorGetProduct{handler: handler}
+	self111.processorMap["BatchGetProducts"] = &productServiceProcessorBatchGetProducts{handler: handler}
+	self111.processorMap["ListProducts"] = &productServiceProcessorListProducts{handler: handler}
+	self111.processorMap["CreateProduct"] = &productServiceProcessorCreateProduct{handler: handler}
+	self111.processorMap["UpdateProduct"] = &productServiceProcessorUpdateProduct{handler: handler}
+	self111.processorMap["DeleteProduct"] = &productServiceProcessorDeleteProduct{handler: handler}
+	self111.processorMap["BatchListReviews"] = &productServiceProcessorBatchListReviews{handler: handler}
+	self111.processorMap["BatchGetProductsWithReviews"] = &productServiceProcessorBatchGetProductsWithReviews{handler: handler}
+	self111.processorMap["ListProductsWithReviews"] = &productServiceProcessorListProductsWithReviews{handler: handler}
+	self111.processorMap["ReserveStock"] = &productServiceProcessorReserveStock{handler: handler}
+	self111.processorMap["ConfirmReservation"] = &productServiceProcessorConfirmReservation{handler: handler}
+	self111.processorMap["ReleaseReservation"] = &productServiceProcessorReleaseReservation{handler: handler}
+	self111.processorMap["GetDocument"] = &productServiceProcessorGetDocument{handler: handler}
+	self111.processorMap["StreamProductRows"] = &productServiceProcessorStreamProductRows{handler: handler}
+	return self111
 }
 
 func (p *ProductServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -12714,12 +13973,12 @@ func (p *ProductServiceProcessor) Process(ctx context.Context, iprot, oprot thri
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x96 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x112 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x96.Write(ctx, oprot)
+	x112.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x96
+	return false, x112
 
 }
 
@@ -12728,7 +13987,7 @@ type productServiceProcessorGetProduct struct {
 }
 
 func (p *productServiceProcessorGetProduct) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err97 error
+	var _write_err113 error
 	args := ProductServiceGetProductArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12778,21 +14037,21 @@ func (p *productServiceProcessorGetProduct) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc98 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing GetProduct: "+err2.Error())
+			_exc114 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing GetProduct: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "GetProduct", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err97 = thrift.WrapTException(err2)
+				_write_err113 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc98.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
-				_write_err97 = thrift.WrapTException(err2)
+			if err2 := _exc114.Write(ctx, oprot); _write_err113 == nil && err2 != nil {
+				_write_err113 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
-				_write_err97 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err113 == nil && err2 != nil {
+				_write_err113 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
-				_write_err97 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err113 == nil && err2 != nil {
+				_write_err113 = thrift.WrapTException(err2)
 			}
-			if _write_err97 != nil {
-				return false, thrift.WrapTException(_write_err97)
+			if _write_err113 != nil {
+				return false, thrift.WrapTException(_write_err113)
 			}
 			return true, err
 		}
@@ -12801,19 +14060,19 @@ func (p *productServiceProcessorGetProduct) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "GetProduct", thrift.REPLY, seqId); err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+		_write_err113 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err97 == nil && err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err113 == nil && err2 != nil {
+		_write_err113 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err97 == nil && err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err113 == nil && err2 != nil {
+		_write_err113 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err97 == nil && err2 != nil {
-		_write_err97 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err113 == nil && err2 != nil {
+		_write_err113 = thrift.WrapTException(err2)
 	}
-	if _write_err97 != nil {
-		return false, thrift.WrapTException(_write_err97)
+	if _write_err113 != nil {
+		return false, thrift.WrapTException(_write_err113)
 	}
 	return true, err
 }
@@ -12823,7 +14082,7 @@ type productServiceProcessorBatchGetProducts struct {
 }
 
 func (p *productServiceProcessorBatchGetProducts) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err99 error
+	var _write_err115 error
 	args := ProductServiceBatchGetProductsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12873,21 +14132,21 @@ func (p *productServiceProcessorBatchGetProducts) Process(ctx context.Context, s
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc100 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing BatchGetProducts: "+err2.Error())
+			_exc116 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing BatchGetProducts: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "BatchGetProducts", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err99 = thrift.WrapTException(err2)
+				_write_err115 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc100.Write(ctx, oprot); _write_err99 == nil && err2 != nil {
-				_write_err99 = thrift.WrapTException(err2)
+			if err2 := _exc116.Write(ctx, oprot); _write_err115 == nil && err2 != nil {
+				_write_err115 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err99 == nil && err2 != nil {
-				_write_err99 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err115 == nil && err2 != nil {
+				_write_err115 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err99 == nil && err2 != nil {
-				_write_err99 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err115 == nil && err2 != nil {
+				_write_err115 = thrift.WrapTException(err2)
 			}
-			if _write_err99 != nil {
-				return false, thrift.WrapTException(_write_err99)
+			if _write_err115 != nil {
+				return false, thrift.WrapTException(_write_err115)
 			}
 			return true, err
 		}
@@ -12896,19 +14155,19 @@ func (p *productServiceProcessorBatchGetProducts) Process(ctx context.Context, s
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "BatchGetProducts", thrift.REPLY, seqId); err2 != nil {
-		_write_err99 = thrift.WrapTException(err2)
+		_write_err115 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err99 == nil && err2 != nil {
-		_write_err99 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err115 == nil && err2 != nil {
+		_write_err115 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err99 == nil && err2 != nil {
-		_write_err99 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err115 == nil && err2 != nil {
+		_write_err115 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err99 == nil && err2 != nil {
-		_write_err99 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err115 == nil && err2 != nil {
+		_write_err115 = thrift.WrapTException(err2)
 	}
-	if _write_err99 != nil {
-		return false, thrift.WrapTException(_write_err99)
+	if _write_err115 != nil {
+		return false, thrift.WrapTException(_write_err115)
 	}
 	return true, err
 }
@@ -12918,7 +14177,7 @@ type productServiceProcessorListProducts struct {
 }
 
 func (p *productServiceProcessorListProducts) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err101 error
+	var _write_err117 error
 	args := ProductServiceListProductsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -12968,21 +14227,21 @@ func (p *productServiceProcessorListProducts) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc102 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ListProducts: "+err2.Error())
+			_exc118 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ListProducts: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "ListProducts", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err101 = thrift.WrapTException(err2)
+				_write_err117 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc102.Write(ctx, oprot); _write_err101 == nil && err2 != nil {
-				_write_err101 = thrift.WrapTException(err2)
+			if err2 := _exc118.Write(ctx, oprot); _write_err117 == nil && err2 != nil {
+				_write_err117 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err101 == nil && err2 != nil {
-				_write_err101 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err117 == nil && err2 != nil {
+				_write_err117 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err101 == nil && err2 != nil {
-				_write_err101 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err117 == nil && err2 != nil {
+				_write_err117 = thrift.WrapTException(err2)
 			}
-			if _write_err101 != nil {
-				return false, thrift.WrapTException(_write_err101)
+			if _write_err117 != nil {
+				return false, thrift.WrapTException(_write_err117)
 			}
 			return true, err
 		}
@@ -12991,19 +14250,19 @@ func (p *productServiceProcessorListProducts) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "ListProducts", thrift.REPLY, seqId); err2 != nil {
-		_write_err101 = thrift.WrapTException(err2)
+		_write_err117 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err101 == nil && err2 != nil {
-		_write_err101 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err117 == nil && err2 != nil {
+		_write_err117 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err101 == nil && err2 != nil {
-		_write_err101 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err117 == nil && err2 != nil {
+		_write_err117 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err101 == nil && err2 != nil {
-		_write_err101 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err117 == nil && err2 != nil {
+		_write_err117 = thrift.WrapTException(err2)
 	}
-	if _write_err101 != nil {
-		return false, thrift.WrapTException(_write_err101)
+	if _write_err117 != nil {
+		return false, thrift.WrapTException(_write_err117)
 	}
 	return true, err
 }
@@ -13013,7 +14272,7 @@ type productServiceProcessorCreateProduct struct {
 }
 
 func (p *productServiceProcessorCreateProduct) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err103 error
+	var _write_err119 error
 	args := ProductServiceCreateProductArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13063,21 +14322,21 @@ func (p *productServiceProcessorCreateProduct) Process(ctx context.Context, seqI
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc104 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing CreateProduct: "+err2.Error())
+			_exc120 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing CreateProduct: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "CreateProduct", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err103 = thrift.WrapTException(err2)
+				_write_err119 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc104.Write(ctx, oprot); _write_err103 == nil && err2 != nil {
-				_write_err103 = thrift.WrapTException(err2)
+			if err2 := _exc120.Write(ctx, oprot); _write_err119 == nil && err2 != nil {
+				_write_err119 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err103 == nil && err2 != nil {
-				_write_err103 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err119 == nil && err2 != nil {
+				_write_err119 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err103 == nil && err2 != nil {
-				_write_err103 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err119 == nil && err2 != nil {
+				_write_err119 = thrift.WrapTException(err2)
 			}
-			if _write_err103 != nil {
-				return false, thrift.WrapTException(_write_err103)
+			if _write_err119 != nil {
+				return false, thrift.WrapTException(_write_err119)
 			}
 			return true, err
 		}
@@ -13086,19 +14345,19 @@ func (p *productServiceProcessorCreateProduct) Process(ctx context.Context, seqI
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "CreateProduct", thrift.REPLY, seqId); err2 != nil {
-		_write_err103 = thrift.WrapTException(err2)
+		_write_err119 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err103 == nil && err2 != nil {
-		_write_err103 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err119 == nil && err2 != nil {
+		_write_err119 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err103 == nil && err2 != nil {
-		_write_err103 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err119 == nil && err2 != nil {
+		_write_err119 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err103 == nil && err2 != nil {
-		_write_err103 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err119 == nil && err2 != nil {
+		_write_err119 = thrift.WrapTException(err2)
 	}
-	if _write_err103 != nil {
-		return false, thrift.WrapTException(_write_err103)
+	if _write_err119 != nil {
+		return false, thrift.WrapTException(_write_err119)
 	}
 	return true, err
 }
@@ -13108,7 +14367,7 @@ type productServiceProcessorUpdateProduct struct {
 }
 
 func (p *productServiceProcessorUpdateProduct) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err105 error
+	var _write_err121 error
 	args := ProductServiceUpdateProductArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13158,21 +14417,21 @@ func (p *productServiceProcessorUpdateProduct) Process(ctx context.Context, seqI
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc106 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing UpdateProduct: "+err2.Error())
+			_exc122 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing UpdateProduct: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "UpdateProduct", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err105 = thrift.WrapTException(err2)
+				_write_err121 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc106.Write(ctx, oprot); _write_err105 == nil && err2 != nil {
-				_write_err105 = thrift.WrapTException(err2)
+			if err2 := _exc122.Write(ctx, oprot); _write_err121 == nil && err2 != nil {
+				_write_err121 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err105 == nil && err2 != nil {
-				_write_err105 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err121 == nil && err2 != nil {
+				_write_err121 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err105 == nil && err2 != nil {
-				_write_err105 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err121 == nil && err2 != nil {
+				_write_err121 = thrift.WrapTException(err2)
 			}
-			if _write_err105 != nil {
-				return false, thrift.WrapTException(_write_err105)
+			if _write_err121 != nil {
+				return false, thrift.WrapTException(_write_err121)
 			}
 			return true, err
 		}
@@ -13181,19 +14440,19 @@ func (p *productServiceProcessorUpdateProduct) Process(ctx context.Context, seqI
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "UpdateProduct", thrift.REPLY, seqId); err2 != nil {
-		_write_err105 = thrift.WrapTException(err2)
+		_write_err121 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err105 == nil && err2 != nil {
-		_write_err105 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err121 == nil && err2 != nil {
+		_write_err121 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err105 == nil && err2 != nil {
-		_write_err105 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err121 == nil && err2 != nil {
+		_write_err121 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err105 == nil && err2 != nil {
-		_write_err105 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err121 == nil && err2 != nil {
+		_write_err121 = thrift.WrapTException(err2)
 	}
-	if _write_err105 != nil {
-		return false, thrift.WrapTException(_write_err105)
+	if _write_err121 != nil {
+		return false, thrift.WrapTException(_write_err121)
 	}
 	return true, err
 }
@@ -13203,7 +14462,7 @@ type productServiceProcessorDeleteProduct struct {
 }
 
 func (p *productServiceProcessorDeleteProduct) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err107 error
+	var _write_err123 error
 	args := ProductServiceDeleteProductArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13253,40 +14512,40 @@ func (p *productServiceProcessorDeleteProduct) Process(ctx context.Context, seqI
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc108 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing DeleteProduct: "+err2.Error())
+			_exc124 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing DeleteProduct: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "DeleteProduct", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err107 = thrift.WrapTException(err2)
+				_write_err123 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc108.Write(ctx, oprot); _write_err107 == nil && err2 != nil {
-				_write_err107 = thrift.WrapTException(err2)
+			if err2 := _exc124.Write(ctx, oprot); _write_err123 == nil && err2 != nil {
+				_write_err123 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err107 == nil && err2 != nil {
-				_write_err107 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err123 == nil && err2 != nil {
+				_write_err123 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err107 == nil && err2 != nil {
-				_write_err107 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err123 == nil && err2 != nil {
+				_write_err123 = thrift.WrapTException(err2)
 			}
-			if _write_err107 != nil {
-				return false, thrift.WrapTException(_write_err107)
+			if _write_err123 != nil {
+				return false, thrift.WrapTException(_write_err123)
 			}
 			return true, err
 		}
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "DeleteProduct", thrift.REPLY, seqId); err2 != nil {
-		_write_err107 = thrift.WrapTException(err2)
+		_write_err123 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err107 == nil && err2 != nil {
-		_write_err107 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err123 == nil && err2 != nil {
+		_write_err123 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err107 == nil && err2 != nil {
-		_write_err107 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err123 == nil && err2 != nil {
+		_write_err123 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err107 == nil && err2 != nil {
-		_write_err107 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err123 == nil && err2 != nil {
+		_write_err123 = thrift.WrapTException(err2)
 	}
-	if _write_err107 != nil {
-		return false, thrift.WrapTException(_write_err107)
+	if _write_err123 != nil {
+		return false, thrift.WrapTException(_write_err123)
 	}
 	return true, err
 }
@@ -13296,7 +14555,7 @@ type productServiceProcessorBatchListReviews struct {
 }
 
 func (p *productServiceProcessorBatchListReviews) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err109 error
+	var _write_err125 error
 	args := ProductServiceBatchListReviewsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13346,21 +14605,21 @@ func (p *productServiceProcessorBatchListReviews) Process(ctx context.Context, s
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc110 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing BatchListReviews: "+err2.Error())
+			_exc126 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing BatchListReviews: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "BatchListReviews", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err109 = thrift.WrapTException(err2)
+				_write_err125 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc110.Write(ctx, oprot); _write_err109 == nil && err2 != nil {
-				_write_err109 = thrift.WrapTException(err2)
+			if err2 := _exc126.Write(ctx, oprot); _write_err125 == nil && err2 != nil {
+				_write_err125 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err109 == nil && err2 != nil {
-				_write_err109 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err125 == nil && err2 != nil {
+				_write_err125 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err109 == nil && err2 != nil {
-				_write_err109 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err125 == nil && err2 != nil {
+				_write_err125 = thrift.WrapTException(err2)
 			}
-			if _write_err109 != nil {
-				return false, thrift.WrapTException(_write_err109)
+			if _write_err125 != nil {
+				return false, thrift.WrapTException(_write_err125)
 			}
 			return true, err
 		}
@@ -13369,19 +14628,209 @@ func (p *productServiceProcessorBatchListReviews) Process(ctx context.Context, s
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "BatchListReviews", thrift.REPLY, seqId); err2 != nil {
-		_write_err109 = thrift.WrapTException(err2)
+		_write_err125 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err109 == nil && err2 != nil {
-		_write_err109 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err125 == nil && err2 != nil {
+		_write_err125 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err109 == nil && err2 != nil {
-		_write_err109 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err125 == nil && err2 != nil {
+		_write_err125 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err109 == nil && err2 != nil {
-		_write_err109 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err125 == nil && err2 != nil {
+		_write_err125 = thrift.WrapTException(err2)
 	}
-	if _write_err109 != nil {
-		return false, thrift.WrapTException(_write_err109)
+	if _write_err125 != nil {
+		return false, thrift.WrapTException(_write_err125)
+	}
+	return true, err
+}
+
+type productServiceProcessorBatchGetProductsWithReviews struct {
+	handler ProductService
+}
+
+func (p *productServiceProcessorBatchGetProductsWithReviews) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err127 error
+	args := ProductServiceBatchGetProductsWithReviewsArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "BatchGetProductsWithReviews", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := ProductServiceBatchGetProductsWithReviewsResult{}
+	if retval, err2 := p.handler.BatchGetProductsWithReviews(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc128 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing BatchGetProductsWithReviews: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "BatchGetProductsWithReviews", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err127 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc128.Write(ctx, oprot); _write_err127 == nil && err2 != nil {
+				_write_err127 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err127 == nil && err2 != nil {
+				_write_err127 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err127 == nil && err2 != nil {
+				_write_err127 = thrift.WrapTException(err2)
+			}
+			if _write_err127 != nil {
+				return false, thrift.WrapTException(_write_err127)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "BatchGetProductsWithReviews", thrift.REPLY, seqId); err2 != nil {
+		_write_err127 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err127 == nil && err2 != nil {
+		_write_err127 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err127 == nil && err2 != nil {
+		_write_err127 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err127 == nil && err2 != nil {
+		_write_err127 = thrift.WrapTException(err2)
+	}
+	if _write_err127 != nil {
+		return false, thrift.WrapTException(_write_err127)
+	}
+	return true, err
+}
+
+type productServiceProcessorListProductsWithReviews struct {
+	handler ProductService
+}
+
+func (p *productServiceProcessorListProductsWithReviews) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
+	var _write_err129 error
+	args := ProductServiceListProductsWithReviewsArgs{}
+	if err2 := args.Read(ctx, iprot); err2 != nil {
+		iprot.ReadMessageEnd(ctx)
+		x := thrift.NewTApplicationException(thrift.PROTOCOL_ERROR, err2.Error())
+		oprot.WriteMessageBegin(ctx, "ListProductsWithReviews", thrift.EXCEPTION, seqId)
+		x.Write(ctx, oprot)
+		oprot.WriteMessageEnd(ctx)
+		oprot.Flush(ctx)
+		return false, thrift.WrapTException(err2)
+	}
+	iprot.ReadMessageEnd(ctx)
+
+	tickerCancel := func() {}
+	// Start a goroutine to do server side connectivity check.
+	if thrift.ServerConnectivityCheckInterval > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		var tickerCtx context.Context
+		tickerCtx, tickerCancel = context.WithCancel(context.Background())
+		defer tickerCancel()
+		go func(ctx context.Context, cancel context.CancelFunc) {
+			ticker := time.NewTicker(thrift.ServerConnectivityCheckInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+					if !iprot.Transport().IsOpen() {
+						cancel()
+						return
+					}
+				}
+			}
+		}(tickerCtx, cancel)
+	}
+
+	result := ProductServiceListProductsWithReviewsResult{}
+	if retval, err2 := p.handler.ListProductsWithReviews(ctx, args.Headers, args.Request); err2 != nil {
+		tickerCancel()
+		err = thrift.WrapTException(err2)
+		switch v := err2.(type) {
+		case *ShopError:
+			result.Error = v
+		default:
+			if errors.Is(err2, thrift.ErrAbandonRequest) {
+				return false, thrift.WrapTException(err2)
+			}
+			_exc130 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ListProductsWithReviews: "+err2.Error())
+			if err2 := oprot.WriteMessageBegin(ctx, "ListProductsWithReviews", thrift.EXCEPTION, seqId); err2 != nil {
+				_write_err129 = thrift.WrapTException(err2)
+			}
+			if err2 := _exc130.Write(ctx, oprot); _write_err129 == nil && err2 != nil {
+				_write_err129 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err129 == nil && err2 != nil {
+				_write_err129 = thrift.WrapTException(err2)
+			}
+			if err2 := oprot.Flush(ctx); _write_err129 == nil && err2 != nil {
+				_write_err129 = thrift.WrapTException(err2)
+			}
+			if _write_err129 != nil {
+				return false, thrift.WrapTException(_write_err129)
+			}
+			return true, err
+		}
+	} else {
+		result.Success = retval
+	}
+	tickerCancel()
+	if err2 := oprot.WriteMessageBegin(ctx, "ListProductsWithReviews", thrift.REPLY, seqId); err2 != nil {
+		_write_err129 = thrift.WrapTException(err2)
+	}
+	if err2 := result.Write(ctx, oprot); _write_err129 == nil && err2 != nil {
+		_write_err129 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err129 == nil && err2 != nil {
+		_write_err129 = thrift.WrapTException(err2)
+	}
+	if err2 := oprot.Flush(ctx); _write_err129 == nil && err2 != nil {
+		_write_err129 = thrift.WrapTException(err2)
+	}
+	if _write_err129 != nil {
+		return false, thrift.WrapTException(_write_err129)
 	}
 	return true, err
 }
@@ -13391,7 +14840,7 @@ type productServiceProcessorReserveStock struct {
 }
 
 func (p *productServiceProcessorReserveStock) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err111 error
+	var _write_err131 error
 	args := ProductServiceReserveStockArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13441,21 +14890,21 @@ func (p *productServiceProcessorReserveStock) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc112 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ReserveStock: "+err2.Error())
+			_exc132 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ReserveStock: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "ReserveStock", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err111 = thrift.WrapTException(err2)
+				_write_err131 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc112.Write(ctx, oprot); _write_err111 == nil && err2 != nil {
-				_write_err111 = thrift.WrapTException(err2)
+			if err2 := _exc132.Write(ctx, oprot); _write_err131 == nil && err2 != nil {
+				_write_err131 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err111 == nil && err2 != nil {
-				_write_err111 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err131 == nil && err2 != nil {
+				_write_err131 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err111 == nil && err2 != nil {
-				_write_err111 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err131 == nil && err2 != nil {
+				_write_err131 = thrift.WrapTException(err2)
 			}
-			if _write_err111 != nil {
-				return false, thrift.WrapTException(_write_err111)
+			if _write_err131 != nil {
+				return false, thrift.WrapTException(_write_err131)
 			}
 			return true, err
 		}
@@ -13464,19 +14913,19 @@ func (p *productServiceProcessorReserveStock) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "ReserveStock", thrift.REPLY, seqId); err2 != nil {
-		_write_err111 = thrift.WrapTException(err2)
+		_write_err131 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err111 == nil && err2 != nil {
-		_write_err111 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err131 == nil && err2 != nil {
+		_write_err131 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err111 == nil && err2 != nil {
-		_write_err111 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err131 == nil && err2 != nil {
+		_write_err131 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err111 == nil && err2 != nil {
-		_write_err111 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err131 == nil && err2 != nil {
+		_write_err131 = thrift.WrapTException(err2)
 	}
-	if _write_err111 != nil {
-		return false, thrift.WrapTException(_write_err111)
+	if _write_err131 != nil {
+		return false, thrift.WrapTException(_write_err131)
 	}
 	return true, err
 }
@@ -13486,7 +14935,7 @@ type productServiceProcessorConfirmReservation struct {
 }
 
 func (p *productServiceProcessorConfirmReservation) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err113 error
+	var _write_err133 error
 	args := ProductServiceConfirmReservationArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13536,21 +14985,21 @@ func (p *productServiceProcessorConfirmReservation) Process(ctx context.Context,
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc114 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ConfirmReservation: "+err2.Error())
+			_exc134 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ConfirmReservation: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "ConfirmReservation", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err113 = thrift.WrapTException(err2)
+				_write_err133 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc114.Write(ctx, oprot); _write_err113 == nil && err2 != nil {
-				_write_err113 = thrift.WrapTException(err2)
+			if err2 := _exc134.Write(ctx, oprot); _write_err133 == nil && err2 != nil {
+				_write_err133 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err113 == nil && err2 != nil {
-				_write_err113 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err133 == nil && err2 != nil {
+				_write_err133 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err113 == nil && err2 != nil {
-				_write_err113 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err133 == nil && err2 != nil {
+				_write_err133 = thrift.WrapTException(err2)
 			}
-			if _write_err113 != nil {
-				return false, thrift.WrapTException(_write_err113)
+			if _write_err133 != nil {
+				return false, thrift.WrapTException(_write_err133)
 			}
 			return true, err
 		}
@@ -13559,19 +15008,19 @@ func (p *productServiceProcessorConfirmReservation) Process(ctx context.Context,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "ConfirmReservation", thrift.REPLY, seqId); err2 != nil {
-		_write_err113 = thrift.WrapTException(err2)
+		_write_err133 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err113 == nil && err2 != nil {
-		_write_err113 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err133 == nil && err2 != nil {
+		_write_err133 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err113 == nil && err2 != nil {
-		_write_err113 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err133 == nil && err2 != nil {
+		_write_err133 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err113 == nil && err2 != nil {
-		_write_err113 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err133 == nil && err2 != nil {
+		_write_err133 = thrift.WrapTException(err2)
 	}
-	if _write_err113 != nil {
-		return false, thrift.WrapTException(_write_err113)
+	if _write_err133 != nil {
+		return false, thrift.WrapTException(_write_err133)
 	}
 	return true, err
 }
@@ -13581,7 +15030,7 @@ type productServiceProcessorReleaseReservation struct {
 }
 
 func (p *productServiceProcessorReleaseReservation) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err115 error
+	var _write_err135 error
 	args := ProductServiceReleaseReservationArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13631,21 +15080,21 @@ func (p *productServiceProcessorReleaseReservation) Process(ctx context.Context,
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc116 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ReleaseReservation: "+err2.Error())
+			_exc136 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ReleaseReservation: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "ReleaseReservation", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err115 = thrift.WrapTException(err2)
+				_write_err135 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc116.Write(ctx, oprot); _write_err115 == nil && err2 != nil {
-				_write_err115 = thrift.WrapTException(err2)
+			if err2 := _exc136.Write(ctx, oprot); _write_err135 == nil && err2 != nil {
+				_write_err135 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err115 == nil && err2 != nil {
-				_write_err115 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err135 == nil && err2 != nil {
+				_write_err135 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err115 == nil && err2 != nil {
-				_write_err115 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err135 == nil && err2 != nil {
+				_write_err135 = thrift.WrapTException(err2)
 			}
-			if _write_err115 != nil {
-				return false, thrift.WrapTException(_write_err115)
+			if _write_err135 != nil {
+				return false, thrift.WrapTException(_write_err135)
 			}
 			return true, err
 		}
@@ -13654,19 +15103,19 @@ func (p *productServiceProcessorReleaseReservation) Process(ctx context.Context,
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "ReleaseReservation", thrift.REPLY, seqId); err2 != nil {
-		_write_err115 = thrift.WrapTException(err2)
+		_write_err135 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err115 == nil && err2 != nil {
-		_write_err115 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err135 == nil && err2 != nil {
+		_write_err135 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err115 == nil && err2 != nil {
-		_write_err115 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err135 == nil && err2 != nil {
+		_write_err135 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err115 == nil && err2 != nil {
-		_write_err115 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err135 == nil && err2 != nil {
+		_write_err135 = thrift.WrapTException(err2)
 	}
-	if _write_err115 != nil {
-		return false, thrift.WrapTException(_write_err115)
+	if _write_err135 != nil {
+		return false, thrift.WrapTException(_write_err135)
 	}
 	return true, err
 }
@@ -13676,7 +15125,7 @@ type productServiceProcessorGetDocument struct {
 }
 
 func (p *productServiceProcessorGetDocument) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err117 error
+	var _write_err137 error
 	args := ProductServiceGetDocumentArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13726,21 +15175,21 @@ func (p *productServiceProcessorGetDocument) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc118 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing GetDocument: "+err2.Error())
+			_exc138 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing GetDocument: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "GetDocument", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err117 = thrift.WrapTException(err2)
+				_write_err137 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc118.Write(ctx, oprot); _write_err117 == nil && err2 != nil {
-				_write_err117 = thrift.WrapTException(err2)
+			if err2 := _exc138.Write(ctx, oprot); _write_err137 == nil && err2 != nil {
+				_write_err137 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err117 == nil && err2 != nil {
-				_write_err117 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err137 == nil && err2 != nil {
+				_write_err137 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err117 == nil && err2 != nil {
-				_write_err117 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err137 == nil && err2 != nil {
+				_write_err137 = thrift.WrapTException(err2)
 			}
-			if _write_err117 != nil {
-				return false, thrift.WrapTException(_write_err117)
+			if _write_err137 != nil {
+				return false, thrift.WrapTException(_write_err137)
 			}
 			return true, err
 		}
@@ -13749,19 +15198,19 @@ func (p *productServiceProcessorGetDocument) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "GetDocument", thrift.REPLY, seqId); err2 != nil {
-		_write_err117 = thrift.WrapTException(err2)
+		_write_err137 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err117 == nil && err2 != nil {
-		_write_err117 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err137 == nil && err2 != nil {
+		_write_err137 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err117 == nil && err2 != nil {
-		_write_err117 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err137 == nil && err2 != nil {
+		_write_err137 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err117 == nil && err2 != nil {
-		_write_err117 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err137 == nil && err2 != nil {
+		_write_err137 = thrift.WrapTException(err2)
 	}
-	if _write_err117 != nil {
-		return false, thrift.WrapTException(_write_err117)
+	if _write_err137 != nil {
+		return false, thrift.WrapTException(_write_err137)
 	}
 	return true, err
 }
@@ -13771,7 +15220,7 @@ type productServiceProcessorStreamProductRows struct {
 }
 
 func (p *productServiceProcessorStreamProductRows) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err119 error
+	var _write_err139 error
 	args := ProductServiceStreamProductRowsArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -13821,21 +15270,21 @@ func (p *productServiceProcessorStreamProductRows) Process(ctx context.Context, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc120 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing StreamProductRows: "+err2.Error())
+			_exc140 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing StreamProductRows: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "StreamProductRows", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err119 = thrift.WrapTException(err2)
+				_write_err139 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc120.Write(ctx, oprot); _write_err119 == nil && err2 != nil {
-				_write_err119 = thrift.WrapTException(err2)
+			if err2 := _exc140.Write(ctx, oprot); _write_err139 == nil && err2 != nil {
+				_write_err139 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err119 == nil && err2 != nil {
-				_write_err119 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err139 == nil && err2 != nil {
+				_write_err139 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err119 == nil && err2 != nil {
-				_write_err119 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err139 == nil && err2 != nil {
+				_write_err139 = thrift.WrapTException(err2)
 			}
-			if _write_err119 != nil {
-				return false, thrift.WrapTException(_write_err119)
+			if _write_err139 != nil {
+				return false, thrift.WrapTException(_write_err139)
 			}
 			return true, err
 		}
@@ -13844,19 +15293,19 @@ func (p *productServiceProcessorStreamProductRows) Process(ctx context.Context, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "StreamProductRows", thrift.REPLY, seqId); err2 != nil {
-		_write_err119 = thrift.WrapTException(err2)
+		_write_err139 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err119 == nil && err2 != nil {
-		_write_err119 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err139 == nil && err2 != nil {
+		_write_err139 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err119 == nil && err2 != nil {
-		_write_err119 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err139 == nil && err2 != nil {
+		_write_err139 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err119 == nil && err2 != nil {
-		_write_err119 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err139 == nil && err2 != nil {
+		_write_err139 = thrift.WrapTException(err2)
 	}
-	if _write_err119 != nil {
-		return false, thrift.WrapTException(_write_err119)
+	if _write_err139 != nil {
+		return false, thrift.WrapTException(_write_err139)
 	}
 	return true, err
 }
@@ -13948,19 +15397,19 @@ func (p *ProductServiceGetProductArgs) ReadField1(ctx context.Context, iprot thr
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key121 string
+		var _key141 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key121 = v
+			_key141 = v
 		}
-		var _val122 string
+		var _val142 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val122 = v
+			_val142 = v
 		}
-		p.Headers[_key121] = _val122
+		p.Headers[_key141] = _val142
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -14286,19 +15735,19 @@ func (p *ProductServiceBatchGetProductsArgs) ReadField1(ctx context.Context, ipr
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key123 string
+		var _key143 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key123 = v
+			_key143 = v
 		}
-		var _val124 string
+		var _val144 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val124 = v
+			_val144 = v
 		}
-		p.Headers[_key123] = _val124
+		p.Headers[_key143] = _val144
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -14624,19 +16073,19 @@ func (p *ProductServiceListProductsArgs) ReadField1(ctx context.Context, iprot t
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key125 string
+		var _key145 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key125 = v
+			_key145 = v
 		}
-		var _val126 string
+		var _val146 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val126 = v
+			_val146 = v
 		}
-		p.Headers[_key125] = _val126
+		p.Headers[_key145] = _val146
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -14962,19 +16411,19 @@ func (p *ProductServiceCreateProductArgs) ReadField1(ctx context.Context, iprot 
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key127 string
+		var _key147 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key127 = v
+			_key147 = v
 		}
-		var _val128 string
+		var _val148 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val128 = v
+			_val148 = v
 		}
-		p.Headers[_key127] = _val128
+		p.Headers[_key147] = _val148
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -15300,19 +16749,19 @@ func (p *ProductServiceUpdateProductArgs) ReadField1(ctx context.Context, iprot 
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key129 string
+		var _key149 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key129 = v
+			_key149 = v
 		}
-		var _val130 string
+		var _val150 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val130 = v
+			_val150 = v
 		}
-		p.Headers[_key129] = _val130
+		p.Headers[_key149] = _val150
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -15638,19 +17087,19 @@ func (p *ProductServiceDeleteProductArgs) ReadField1(ctx context.Context, iprot 
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key131 string
+		var _key151 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key131 = v
+			_key151 = v
 		}
-		var _val132 string
+		var _val152 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val132 = v
+			_val152 = v
 		}
-		p.Headers[_key131] = _val132
+		p.Headers[_key151] = _val152
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -15925,19 +17374,19 @@ func (p *ProductServiceBatchListReviewsArgs) ReadField1(ctx context.Context, ipr
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key133 string
+		var _key153 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key133 = v
+			_key153 = v
 		}
-		var _val134 string
+		var _val154 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val134 = v
+			_val154 = v
 		}
-		p.Headers[_key133] = _val134
+		p.Headers[_key153] = _val154
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -16181,6 +17630,682 @@ func (p *ProductServiceBatchListReviewsResult) String() string {
 // Attributes:
 //   - Headers
 //   - Request
+type ProductServiceBatchGetProductsWithReviewsArgs struct {
+	Headers map[string]string                   `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *BatchGetProductsWithReviewsRequest `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewProductServiceBatchGetProductsWithReviewsArgs() *ProductServiceBatchGetProductsWithReviewsArgs {
+	return &ProductServiceBatchGetProductsWithReviewsArgs{}
+}
+
+func (p *ProductServiceBatchGetProductsWithReviewsArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var ProductServiceBatchGetProductsWithReviewsArgs_Request_DEFAULT *BatchGetProductsWithReviewsRequest
+
+func (p *ProductServiceBatchGetProductsWithReviewsArgs) GetRequest() *BatchGetProductsWithReviewsRequest {
+	if !p.IsSetRequest() {
+		return ProductServiceBatchGetProductsWithReviewsArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *ProductServiceBatchGetProductsWithReviewsArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *ProductServiceBatchGetProductsWithReviewsArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceBatchGetProductsWithReviewsArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key155 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key155 = v
+		}
+		var _val156 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val156 = v
+		}
+		p.Headers[_key155] = _val156
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceBatchGetProductsWithReviewsArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &BatchGetProductsWithReviewsRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceBatchGetProductsWithReviewsArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "BatchGetProductsWithReviews_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceBatchGetProductsWithReviewsArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductServiceBatchGetProductsWithReviewsArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductServiceBatchGetProductsWithReviewsArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ProductServiceBatchGetProductsWithReviewsArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type ProductServiceBatchGetProductsWithReviewsResult struct {
+	Success *BatchGetProductsWithReviewsResponse `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError                           `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewProductServiceBatchGetProductsWithReviewsResult() *ProductServiceBatchGetProductsWithReviewsResult {
+	return &ProductServiceBatchGetProductsWithReviewsResult{}
+}
+
+var ProductServiceBatchGetProductsWithReviewsResult_Success_DEFAULT *BatchGetProductsWithReviewsResponse
+
+func (p *ProductServiceBatchGetProductsWithReviewsResult) GetSuccess() *BatchGetProductsWithReviewsResponse {
+	if !p.IsSetSuccess() {
+		return ProductServiceBatchGetProductsWithReviewsResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var ProductServiceBatchGetProductsWithReviewsResult_Error_DEFAULT *ShopError
+
+func (p *ProductServiceBatchGetProductsWithReviewsResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return ProductServiceBatchGetProductsWithReviewsResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *ProductServiceBatchGetProductsWithReviewsResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *ProductServiceBatchGetProductsWithReviewsResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *ProductServiceBatchGetProductsWithReviewsResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceBatchGetProductsWithReviewsResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &BatchGetProductsWithReviewsResponse{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceBatchGetProductsWithReviewsResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceBatchGetProductsWithReviewsResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "BatchGetProductsWithReviews_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceBatchGetProductsWithReviewsResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ProductServiceBatchGetProductsWithReviewsResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ProductServiceBatchGetProductsWithReviewsResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ProductServiceBatchGetProductsWithReviewsResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Headers
+//   - Request
+type ProductServiceListProductsWithReviewsArgs struct {
+	Headers map[string]string               `thrift:"headers,1" db:"headers" json:"headers"`
+	Request *ListProductsWithReviewsRequest `thrift:"request,2" db:"request" json:"request"`
+}
+
+func NewProductServiceListProductsWithReviewsArgs() *ProductServiceListProductsWithReviewsArgs {
+	return &ProductServiceListProductsWithReviewsArgs{}
+}
+
+func (p *ProductServiceListProductsWithReviewsArgs) GetHeaders() map[string]string {
+	return p.Headers
+}
+
+var ProductServiceListProductsWithReviewsArgs_Request_DEFAULT *ListProductsWithReviewsRequest
+
+func (p *ProductServiceListProductsWithReviewsArgs) GetRequest() *ListProductsWithReviewsRequest {
+	if !p.IsSetRequest() {
+		return ProductServiceListProductsWithReviewsArgs_Request_DEFAULT
+	}
+	return p.Request
+}
+func (p *ProductServiceListProductsWithReviewsArgs) IsSetRequest() bool {
+	return p.Request != nil
+}
+
+func (p *ProductServiceListProductsWithReviewsArgs) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 1:
+			if fieldTypeId == thrift.MAP {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 2:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField2(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceListProductsWithReviewsArgs) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	_, _, size, err := iprot.ReadMapBegin(ctx)
+	if err != nil {
+		return thrift.PrependError("error reading map begin: ", err)
+	}
+	tMap := make(map[string]string, size)
+	p.Headers = tMap
+	for i := 0; i < size; i++ {
+		var _key157 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_key157 = v
+		}
+		var _val158 string
+		if v, err := iprot.ReadString(ctx); err != nil {
+			return thrift.PrependError("error reading field 0: ", err)
+		} else {
+			_val158 = v
+		}
+		p.Headers[_key157] = _val158
+	}
+	if err := iprot.ReadMapEnd(ctx); err != nil {
+		return thrift.PrependError("error reading map end: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceListProductsWithReviewsArgs) ReadField2(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Request = &ListProductsWithReviewsRequest{}
+	if err := p.Request.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Request), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceListProductsWithReviewsArgs) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "ListProductsWithReviews_args"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField2(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceListProductsWithReviewsArgs) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "headers", thrift.MAP, 1); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:headers: ", p), err)
+	}
+	if err := oprot.WriteMapBegin(ctx, thrift.STRING, thrift.STRING, len(p.Headers)); err != nil {
+		return thrift.PrependError("error writing map begin: ", err)
+	}
+	for k, v := range p.Headers {
+		if err := oprot.WriteString(ctx, string(k)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+		if err := oprot.WriteString(ctx, string(v)); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T. (0) field write error: ", p), err)
+		}
+	}
+	if err := oprot.WriteMapEnd(ctx); err != nil {
+		return thrift.PrependError("error writing map end: ", err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 1:headers: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductServiceListProductsWithReviewsArgs) writeField2(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if err := oprot.WriteFieldBegin(ctx, "request", thrift.STRUCT, 2); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field begin error 2:request: ", p), err)
+	}
+	if err := p.Request.Write(ctx, oprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Request), err)
+	}
+	if err := oprot.WriteFieldEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write field end error 2:request: ", p), err)
+	}
+	return err
+}
+
+func (p *ProductServiceListProductsWithReviewsArgs) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ProductServiceListProductsWithReviewsArgs(%+v)", *p)
+}
+
+// Attributes:
+//   - Success
+//   - Error
+type ProductServiceListProductsWithReviewsResult struct {
+	Success *ListProductsWithReviewsResponse `thrift:"success,0" db:"success" json:"success,omitempty"`
+	Error   *ShopError                       `thrift:"error,1" db:"error" json:"error,omitempty"`
+}
+
+func NewProductServiceListProductsWithReviewsResult() *ProductServiceListProductsWithReviewsResult {
+	return &ProductServiceListProductsWithReviewsResult{}
+}
+
+var ProductServiceListProductsWithReviewsResult_Success_DEFAULT *ListProductsWithReviewsResponse
+
+func (p *ProductServiceListProductsWithReviewsResult) GetSuccess() *ListProductsWithReviewsResponse {
+	if !p.IsSetSuccess() {
+		return ProductServiceListProductsWithReviewsResult_Success_DEFAULT
+	}
+	return p.Success
+}
+
+var ProductServiceListProductsWithReviewsResult_Error_DEFAULT *ShopError
+
+func (p *ProductServiceListProductsWithReviewsResult) GetError() *ShopError {
+	if !p.IsSetError() {
+		return ProductServiceListProductsWithReviewsResult_Error_DEFAULT
+	}
+	return p.Error
+}
+func (p *ProductServiceListProductsWithReviewsResult) IsSetSuccess() bool {
+	return p.Success != nil
+}
+
+func (p *ProductServiceListProductsWithReviewsResult) IsSetError() bool {
+	return p.Error != nil
+}
+
+func (p *ProductServiceListProductsWithReviewsResult) Read(ctx context.Context, iprot thrift.TProtocol) error {
+	if _, err := iprot.ReadStructBegin(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read error: ", p), err)
+	}
+
+	for {
+		_, fieldTypeId, fieldId, err := iprot.ReadFieldBegin(ctx)
+		if err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T field %d read error: ", p, fieldId), err)
+		}
+		if fieldTypeId == thrift.STOP {
+			break
+		}
+		switch fieldId {
+		case 0:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField0(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		case 1:
+			if fieldTypeId == thrift.STRUCT {
+				if err := p.ReadField1(ctx, iprot); err != nil {
+					return err
+				}
+			} else {
+				if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+					return err
+				}
+			}
+		default:
+			if err := iprot.Skip(ctx, fieldTypeId); err != nil {
+				return err
+			}
+		}
+		if err := iprot.ReadFieldEnd(ctx); err != nil {
+			return err
+		}
+	}
+	if err := iprot.ReadStructEnd(ctx); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T read struct end error: ", p), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceListProductsWithReviewsResult) ReadField0(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Success = &ListProductsWithReviewsResponse{}
+	if err := p.Success.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Success), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceListProductsWithReviewsResult) ReadField1(ctx context.Context, iprot thrift.TProtocol) error {
+	p.Error = &ShopError{}
+	if err := p.Error.Read(ctx, iprot); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T error reading struct: ", p.Error), err)
+	}
+	return nil
+}
+
+func (p *ProductServiceListProductsWithReviewsResult) Write(ctx context.Context, oprot thrift.TProtocol) error {
+	if err := oprot.WriteStructBegin(ctx, "ListProductsWithReviews_result"); err != nil {
+		return thrift.PrependError(fmt.Sprintf("%T write struct begin error: ", p), err)
+	}
+	if p != nil {
+		if err := p.writeField0(ctx, oprot); err != nil {
+			return err
+		}
+		if err := p.writeField1(ctx, oprot); err != nil {
+			return err
+		}
+	}
+	if err := oprot.WriteFieldStop(ctx); err != nil {
+		return thrift.PrependError("write field stop error: ", err)
+	}
+	if err := oprot.WriteStructEnd(ctx); err != nil {
+		return thrift.PrependError("write struct stop error: ", err)
+	}
+	return nil
+}
+
+func (p *ProductServiceListProductsWithReviewsResult) writeField0(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetSuccess() {
+		if err := oprot.WriteFieldBegin(ctx, "success", thrift.STRUCT, 0); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 0:success: ", p), err)
+		}
+		if err := p.Success.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Success), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 0:success: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ProductServiceListProductsWithReviewsResult) writeField1(ctx context.Context, oprot thrift.TProtocol) (err error) {
+	if p.IsSetError() {
+		if err := oprot.WriteFieldBegin(ctx, "error", thrift.STRUCT, 1); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field begin error 1:error: ", p), err)
+		}
+		if err := p.Error.Write(ctx, oprot); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T error writing struct: ", p.Error), err)
+		}
+		if err := oprot.WriteFieldEnd(ctx); err != nil {
+			return thrift.PrependError(fmt.Sprintf("%T write field end error 1:error: ", p), err)
+		}
+	}
+	return err
+}
+
+func (p *ProductServiceListProductsWithReviewsResult) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("ProductServiceListProductsWithReviewsResult(%+v)", *p)
+}
+
+// Attributes:
+//   - Headers
+//   - Request
 type ProductServiceReserveStockArgs struct {
 	Headers map[string]string    `thrift:"headers,1" db:"headers" json:"headers"`
 	Request *ReserveStockRequest `thrift:"request,2" db:"request" json:"request"`
@@ -16263,19 +18388,19 @@ func (p *ProductServiceReserveStockArgs) ReadField1(ctx context.Context, iprot t
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key135 string
+		var _key159 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key135 = v
+			_key159 = v
 		}
-		var _val136 string
+		var _val160 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val136 = v
+			_val160 = v
 		}
-		p.Headers[_key135] = _val136
+		p.Headers[_key159] = _val160
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -16601,19 +18726,19 @@ func (p *ProductServiceConfirmReservationArgs) ReadField1(ctx context.Context, i
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key137 string
+		var _key161 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key137 = v
+			_key161 = v
 		}
-		var _val138 string
+		var _val162 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val138 = v
+			_val162 = v
 		}
-		p.Headers[_key137] = _val138
+		p.Headers[_key161] = _val162
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -16939,19 +19064,19 @@ func (p *ProductServiceReleaseReservationArgs) ReadField1(ctx context.Context, i
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key139 string
+		var _key163 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key139 = v
+			_key163 = v
 		}
-		var _val140 string
+		var _val164 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val140 = v
+			_val164 = v
 		}
-		p.Headers[_key139] = _val140
+		p.Headers[_key163] = _val164
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -17277,19 +19402,19 @@ func (p *ProductServiceGetDocumentArgs) ReadField1(ctx context.Context, iprot th
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key141 string
+		var _key165 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key141 = v
+			_key165 = v
 		}
-		var _val142 string
+		var _val166 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val142 = v
+			_val166 = v
 		}
-		p.Headers[_key141] = _val142
+		p.Headers[_key165] = _val166
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -17615,19 +19740,19 @@ func (p *ProductServiceStreamProductRowsArgs) ReadField1(ctx context.Context, ip
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key143 string
+		var _key167 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key143 = v
+			_key167 = v
 		}
-		var _val144 string
+		var _val168 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val144 = v
+			_val168 = v
 		}
-		p.Headers[_key143] = _val144
+		p.Headers[_key167] = _val168
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -17938,23 +20063,23 @@ func (p *UserServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - Headers
 //   - Request
 func (p *UserServiceClient) Login(ctx context.Context, headers map[string]string, request *LoginRequest) (_r *LoginResponse, _err error) {
-	var _args145 UserServiceLoginArgs
-	_args145.Headers = headers
-	_args145.Request = request
-	var _result147 UserServiceLoginResult
-	var _meta146 thrift.ResponseMeta
-	_meta146, _err = p.Client_().Call(ctx, "Login", &_args145, &_result147)
-	p.SetLastResponseMeta_(_meta146)
+	var _args169 UserServiceLoginArgs
+	_args169.Headers = headers
+	_args169.Request = request
+	var _result171 UserServiceLoginResult
+	var _meta170 thrift.ResponseMeta
+	_meta170, _err = p.Client_().Call(ctx, "Login", &_args169, &_result171)
+	p.SetLastResponseMeta_(_meta170)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result147.Error != nil:
-		return _r, _result147.Error
+	case _result171.Error != nil:
+		return _r, _result171.Error
 	}
 
-	if _ret148 := _result147.GetSuccess(); _ret148 != nil {
-		return _ret148, nil
+	if _ret172 := _result171.GetSuccess(); _ret172 != nil {
+		return _ret172, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "Login failed: unknown result")
 }
@@ -17963,23 +20088,23 @@ func (p *UserServiceClient) Login(ctx context.Context, headers map[string]string
 //   - Headers
 //   - Request
 func (p *UserServiceClient) GetUser(ctx context.Context, headers map[string]string, request *GetUserRequest) (_r *User, _err error) {
-	var _args149 UserServiceGetUserArgs
-	_args149.Headers = headers
-	_args149.Request = request
-	var _result151 UserServiceGetUserResult
-	var _meta150 thrift.ResponseMeta
-	_meta150, _err = p.Client_().Call(ctx, "GetUser", &_args149, &_result151)
-	p.SetLastResponseMeta_(_meta150)
+	var _args173 UserServiceGetUserArgs
+	_args173.Headers = headers
+	_args173.Request = request
+	var _result175 UserServiceGetUserResult
+	var _meta174 thrift.ResponseMeta
+	_meta174, _err = p.Client_().Call(ctx, "GetUser", &_args173, &_result175)
+	p.SetLastResponseMeta_(_meta174)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result151.Error != nil:
-		return _r, _result151.Error
+	case _result175.Error != nil:
+		return _r, _result175.Error
 	}
 
-	if _ret152 := _result151.GetSuccess(); _ret152 != nil {
-		return _ret152, nil
+	if _ret176 := _result175.GetSuccess(); _ret176 != nil {
+		return _ret176, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "GetUser failed: unknown result")
 }
@@ -17988,23 +20113,23 @@ func (p *UserServiceClient) GetUser(ctx context.Context, headers map[string]stri
 //   - Headers
 //   - Request
 func (p *UserServiceClient) BatchGetUsers(ctx context.Context, headers map[string]string, request *BatchGetUsersRequest) (_r *BatchGetUsersResponse, _err error) {
-	var _args153 UserServiceBatchGetUsersArgs
-	_args153.Headers = headers
-	_args153.Request = request
-	var _result155 UserServiceBatchGetUsersResult
-	var _meta154 thrift.ResponseMeta
-	_meta154, _err = p.Client_().Call(ctx, "BatchGetUsers", &_args153, &_result155)
-	p.SetLastResponseMeta_(_meta154)
+	var _args177 UserServiceBatchGetUsersArgs
+	_args177.Headers = headers
+	_args177.Request = request
+	var _result179 UserServiceBatchGetUsersResult
+	var _meta178 thrift.ResponseMeta
+	_meta178, _err = p.Client_().Call(ctx, "BatchGetUsers", &_args177, &_result179)
+	p.SetLastResponseMeta_(_meta178)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result155.Error != nil:
-		return _r, _result155.Error
+	case _result179.Error != nil:
+		return _r, _result179.Error
 	}
 
-	if _ret156 := _result155.GetSuccess(); _ret156 != nil {
-		return _ret156, nil
+	if _ret180 := _result179.GetSuccess(); _ret180 != nil {
+		return _ret180, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "BatchGetUsers failed: unknown result")
 }
@@ -18013,23 +20138,23 @@ func (p *UserServiceClient) BatchGetUsers(ctx context.Context, headers map[strin
 //   - Headers
 //   - Request
 func (p *UserServiceClient) ListUsers(ctx context.Context, headers map[string]string, request *ListUsersRequest) (_r *ListUsersResponse, _err error) {
-	var _args157 UserServiceListUsersArgs
-	_args157.Headers = headers
-	_args157.Request = request
-	var _result159 UserServiceListUsersResult
-	var _meta158 thrift.ResponseMeta
-	_meta158, _err = p.Client_().Call(ctx, "ListUsers", &_args157, &_result159)
-	p.SetLastResponseMeta_(_meta158)
+	var _args181 UserServiceListUsersArgs
+	_args181.Headers = headers
+	_args181.Request = request
+	var _result183 UserServiceListUsersResult
+	var _meta182 thrift.ResponseMeta
+	_meta182, _err = p.Client_().Call(ctx, "ListUsers", &_args181, &_result183)
+	p.SetLastResponseMeta_(_meta182)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result159.Error != nil:
-		return _r, _result159.Error
+	case _result183.Error != nil:
+		return _r, _result183.Error
 	}
 
-	if _ret160 := _result159.GetSuccess(); _ret160 != nil {
-		return _ret160, nil
+	if _ret184 := _result183.GetSuccess(); _ret184 != nil {
+		return _ret184, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ListUsers failed: unknown result")
 }
@@ -18038,23 +20163,23 @@ func (p *UserServiceClient) ListUsers(ctx context.Context, headers map[string]st
 //   - Headers
 //   - Request
 func (p *UserServiceClient) CreateUser(ctx context.Context, headers map[string]string, request *CreateUserRequest) (_r *User, _err error) {
-	var _args161 UserServiceCreateUserArgs
-	_args161.Headers = headers
-	_args161.Request = request
-	var _result163 UserServiceCreateUserResult
-	var _meta162 thrift.ResponseMeta
-	_meta162, _err = p.Client_().Call(ctx, "CreateUser", &_args161, &_result163)
-	p.SetLastResponseMeta_(_meta162)
+	var _args185 UserServiceCreateUserArgs
+	_args185.Headers = headers
+	_args185.Request = request
+	var _result187 UserServiceCreateUserResult
+	var _meta186 thrift.ResponseMeta
+	_meta186, _err = p.Client_().Call(ctx, "CreateUser", &_args185, &_result187)
+	p.SetLastResponseMeta_(_meta186)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result163.Error != nil:
-		return _r, _result163.Error
+	case _result187.Error != nil:
+		return _r, _result187.Error
 	}
 
-	if _ret164 := _result163.GetSuccess(); _ret164 != nil {
-		return _ret164, nil
+	if _ret188 := _result187.GetSuccess(); _ret188 != nil {
+		return _ret188, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "CreateUser failed: unknown result")
 }
@@ -18063,23 +20188,23 @@ func (p *UserServiceClient) CreateUser(ctx context.Context, headers map[string]s
 //   - Headers
 //   - Request
 func (p *UserServiceClient) UpdateUser(ctx context.Context, headers map[string]string, request *UpdateUserRequest) (_r *User, _err error) {
-	var _args165 UserServiceUpdateUserArgs
-	_args165.Headers = headers
-	_args165.Request = request
-	var _result167 UserServiceUpdateUserResult
-	var _meta166 thrift.ResponseMeta
-	_meta166, _err = p.Client_().Call(ctx, "UpdateUser", &_args165, &_result167)
-	p.SetLastResponseMeta_(_meta166)
+	var _args189 UserServiceUpdateUserArgs
+	_args189.Headers = headers
+	_args189.Request = request
+	var _result191 UserServiceUpdateUserResult
+	var _meta190 thrift.ResponseMeta
+	_meta190, _err = p.Client_().Call(ctx, "UpdateUser", &_args189, &_result191)
+	p.SetLastResponseMeta_(_meta190)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result167.Error != nil:
-		return _r, _result167.Error
+	case _result191.Error != nil:
+		return _r, _result191.Error
 	}
 
-	if _ret168 := _result167.GetSuccess(); _ret168 != nil {
-		return _ret168, nil
+	if _ret192 := _result191.GetSuccess(); _ret192 != nil {
+		return _ret192, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "UpdateUser failed: unknown result")
 }
@@ -18088,19 +20213,19 @@ func (p *UserServiceClient) UpdateUser(ctx context.Context, headers map[string]s
 //   - Headers
 //   - Request
 func (p *UserServiceClient) DeleteUser(ctx context.Context, headers map[string]string, request *DeleteUserRequest) (_err error) {
-	var _args169 UserServiceDeleteUserArgs
-	_args169.Headers = headers
-	_args169.Request = request
-	var _result171 UserServiceDeleteUserResult
-	var _meta170 thrift.ResponseMeta
-	_meta170, _err = p.Client_().Call(ctx, "DeleteUser", &_args169, &_result171)
-	p.SetLastResponseMeta_(_meta170)
+	var _args193 UserServiceDeleteUserArgs
+	_args193.Headers = headers
+	_args193.Request = request
+	var _result195 UserServiceDeleteUserResult
+	var _meta194 thrift.ResponseMeta
+	_meta194, _err = p.Client_().Call(ctx, "DeleteUser", &_args193, &_result195)
+	p.SetLastResponseMeta_(_meta194)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result171.Error != nil:
-		return _result171.Error
+	case _result195.Error != nil:
+		return _result195.Error
 	}
 
 	return nil
@@ -18126,15 +20251,15 @@ func (p *UserServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFuncti
 
 func NewUserServiceProcessor(handler UserService) *UserServiceProcessor {
 
-	self172 := &UserServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self172.processorMap["Login"] = &userServiceProcessorLogin{handler: handler}
-	self172.processorMap["GetUser"] = &userServiceProcessorGetUser{handler: handler}
-	self172.processorMap["BatchGetUsers"] = &userServiceProcessorBatchGetUsers{handler: handler}
-	self172.processorMap["ListUsers"] = &userServiceProcessorListUsers{handler: handler}
-	self172.processorMap["CreateUser"] = &userServiceProcessorCreateUser{handler: handler}
-	self172.processorMap["UpdateUser"] = &userServiceProcessorUpdateUser{handler: handler}
-	self172.processorMap["DeleteUser"] = &userServiceProcessorDeleteUser{handler: handler}
-	return self172
+	self196 := &UserServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self196.processorMap["Login"] = &userServiceProcessorLogin{handler: handler}
+	self196.processorMap["GetUser"] = &userServiceProcessorGetUser{handler: handler}
+	self196.processorMap["BatchGetUsers"] = &userServiceProcessorBatchGetUsers{handler: handler}
+	self196.processorMap["ListUsers"] = &userServiceProcessorListUsers{handler: handler}
+	self196.processorMap["CreateUser"] = &userServiceProcessorCreateUser{handler: handler}
+	self196.processorMap["UpdateUser"] = &userServiceProcessorUpdateUser{handler: handler}
+	self196.processorMap["DeleteUser"] = &userServiceProcessorDeleteUser{handler: handler}
+	return self196
 }
 
 func (p *UserServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -18147,12 +20272,12 @@ func (p *UserServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x173 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x197 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x173.Write(ctx, oprot)
+	x197.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x173
+	return false, x197
 
 }
 
@@ -18161,7 +20286,7 @@ type userServiceProcessorLogin struct {
 }
 
 func (p *userServiceProcessorLogin) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err174 error
+	var _write_err198 error
 	args := UserServiceLoginArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18211,21 +20336,21 @@ func (p *userServiceProcessorLogin) Process(ctx context.Context, seqId int32, ip
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc175 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing Login: "+err2.Error())
+			_exc199 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing Login: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "Login", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err174 = thrift.WrapTException(err2)
+				_write_err198 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc175.Write(ctx, oprot); _write_err174 == nil && err2 != nil {
-				_write_err174 = thrift.WrapTException(err2)
+			if err2 := _exc199.Write(ctx, oprot); _write_err198 == nil && err2 != nil {
+				_write_err198 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err174 == nil && err2 != nil {
-				_write_err174 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err198 == nil && err2 != nil {
+				_write_err198 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err174 == nil && err2 != nil {
-				_write_err174 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err198 == nil && err2 != nil {
+				_write_err198 = thrift.WrapTException(err2)
 			}
-			if _write_err174 != nil {
-				return false, thrift.WrapTException(_write_err174)
+			if _write_err198 != nil {
+				return false, thrift.WrapTException(_write_err198)
 			}
 			return true, err
 		}
@@ -18234,19 +20359,19 @@ func (p *userServiceProcessorLogin) Process(ctx context.Context, seqId int32, ip
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "Login", thrift.REPLY, seqId); err2 != nil {
-		_write_err174 = thrift.WrapTException(err2)
+		_write_err198 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err174 == nil && err2 != nil {
-		_write_err174 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err198 == nil && err2 != nil {
+		_write_err198 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err174 == nil && err2 != nil {
-		_write_err174 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err198 == nil && err2 != nil {
+		_write_err198 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err174 == nil && err2 != nil {
-		_write_err174 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err198 == nil && err2 != nil {
+		_write_err198 = thrift.WrapTException(err2)
 	}
-	if _write_err174 != nil {
-		return false, thrift.WrapTException(_write_err174)
+	if _write_err198 != nil {
+		return false, thrift.WrapTException(_write_err198)
 	}
 	return true, err
 }
@@ -18256,7 +20381,7 @@ type userServiceProcessorGetUser struct {
 }
 
 func (p *userServiceProcessorGetUser) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err176 error
+	var _write_err200 error
 	args := UserServiceGetUserArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18306,21 +20431,21 @@ func (p *userServiceProcessorGetUser) Process(ctx context.Context, seqId int32, 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc177 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing GetUser: "+err2.Error())
+			_exc201 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing GetUser: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "GetUser", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err176 = thrift.WrapTException(err2)
+				_write_err200 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc177.Write(ctx, oprot); _write_err176 == nil && err2 != nil {
-				_write_err176 = thrift.WrapTException(err2)
+			if err2 := _exc201.Write(ctx, oprot); _write_err200 == nil && err2 != nil {
+				_write_err200 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err176 == nil && err2 != nil {
-				_write_err176 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err200 == nil && err2 != nil {
+				_write_err200 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err176 == nil && err2 != nil {
-				_write_err176 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err200 == nil && err2 != nil {
+				_write_err200 = thrift.WrapTException(err2)
 			}
-			if _write_err176 != nil {
-				return false, thrift.WrapTException(_write_err176)
+			if _write_err200 != nil {
+				return false, thrift.WrapTException(_write_err200)
 			}
 			return true, err
 		}
@@ -18329,19 +20454,19 @@ func (p *userServiceProcessorGetUser) Process(ctx context.Context, seqId int32, 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "GetUser", thrift.REPLY, seqId); err2 != nil {
-		_write_err176 = thrift.WrapTException(err2)
+		_write_err200 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err176 == nil && err2 != nil {
-		_write_err176 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err200 == nil && err2 != nil {
+		_write_err200 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err176 == nil && err2 != nil {
-		_write_err176 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err200 == nil && err2 != nil {
+		_write_err200 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err176 == nil && err2 != nil {
-		_write_err176 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err200 == nil && err2 != nil {
+		_write_err200 = thrift.WrapTException(err2)
 	}
-	if _write_err176 != nil {
-		return false, thrift.WrapTException(_write_err176)
+	if _write_err200 != nil {
+		return false, thrift.WrapTException(_write_err200)
 	}
 	return true, err
 }
@@ -18351,7 +20476,7 @@ type userServiceProcessorBatchGetUsers struct {
 }
 
 func (p *userServiceProcessorBatchGetUsers) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err178 error
+	var _write_err202 error
 	args := UserServiceBatchGetUsersArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18401,21 +20526,21 @@ func (p *userServiceProcessorBatchGetUsers) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc179 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing BatchGetUsers: "+err2.Error())
+			_exc203 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing BatchGetUsers: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "BatchGetUsers", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err178 = thrift.WrapTException(err2)
+				_write_err202 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc179.Write(ctx, oprot); _write_err178 == nil && err2 != nil {
-				_write_err178 = thrift.WrapTException(err2)
+			if err2 := _exc203.Write(ctx, oprot); _write_err202 == nil && err2 != nil {
+				_write_err202 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err178 == nil && err2 != nil {
-				_write_err178 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err202 == nil && err2 != nil {
+				_write_err202 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err178 == nil && err2 != nil {
-				_write_err178 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err202 == nil && err2 != nil {
+				_write_err202 = thrift.WrapTException(err2)
 			}
-			if _write_err178 != nil {
-				return false, thrift.WrapTException(_write_err178)
+			if _write_err202 != nil {
+				return false, thrift.WrapTException(_write_err202)
 			}
 			return true, err
 		}
@@ -18424,19 +20549,19 @@ func (p *userServiceProcessorBatchGetUsers) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "BatchGetUsers", thrift.REPLY, seqId); err2 != nil {
-		_write_err178 = thrift.WrapTException(err2)
+		_write_err202 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err178 == nil && err2 != nil {
-		_write_err178 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err202 == nil && err2 != nil {
+		_write_err202 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err178 == nil && err2 != nil {
-		_write_err178 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err202 == nil && err2 != nil {
+		_write_err202 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err178 == nil && err2 != nil {
-		_write_err178 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err202 == nil && err2 != nil {
+		_write_err202 = thrift.WrapTException(err2)
 	}
-	if _write_err178 != nil {
-		return false, thrift.WrapTException(_write_err178)
+	if _write_err202 != nil {
+		return false, thrift.WrapTException(_write_err202)
 	}
 	return true, err
 }
@@ -18446,7 +20571,7 @@ type userServiceProcessorListUsers struct {
 }
 
 func (p *userServiceProcessorListUsers) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err180 error
+	var _write_err204 error
 	args := UserServiceListUsersArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18496,21 +20621,21 @@ func (p *userServiceProcessorListUsers) Process(ctx context.Context, seqId int32
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc181 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ListUsers: "+err2.Error())
+			_exc205 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ListUsers: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "ListUsers", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err180 = thrift.WrapTException(err2)
+				_write_err204 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc181.Write(ctx, oprot); _write_err180 == nil && err2 != nil {
-				_write_err180 = thrift.WrapTException(err2)
+			if err2 := _exc205.Write(ctx, oprot); _write_err204 == nil && err2 != nil {
+				_write_err204 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err180 == nil && err2 != nil {
-				_write_err180 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err204 == nil && err2 != nil {
+				_write_err204 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err180 == nil && err2 != nil {
-				_write_err180 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err204 == nil && err2 != nil {
+				_write_err204 = thrift.WrapTException(err2)
 			}
-			if _write_err180 != nil {
-				return false, thrift.WrapTException(_write_err180)
+			if _write_err204 != nil {
+				return false, thrift.WrapTException(_write_err204)
 			}
 			return true, err
 		}
@@ -18519,19 +20644,19 @@ func (p *userServiceProcessorListUsers) Process(ctx context.Context, seqId int32
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "ListUsers", thrift.REPLY, seqId); err2 != nil {
-		_write_err180 = thrift.WrapTException(err2)
+		_write_err204 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err180 == nil && err2 != nil {
-		_write_err180 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err204 == nil && err2 != nil {
+		_write_err204 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err180 == nil && err2 != nil {
-		_write_err180 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err204 == nil && err2 != nil {
+		_write_err204 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err180 == nil && err2 != nil {
-		_write_err180 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err204 == nil && err2 != nil {
+		_write_err204 = thrift.WrapTException(err2)
 	}
-	if _write_err180 != nil {
-		return false, thrift.WrapTException(_write_err180)
+	if _write_err204 != nil {
+		return false, thrift.WrapTException(_write_err204)
 	}
 	return true, err
 }
@@ -18541,7 +20666,7 @@ type userServiceProcessorCreateUser struct {
 }
 
 func (p *userServiceProcessorCreateUser) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err182 error
+	var _write_err206 error
 	args := UserServiceCreateUserArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18591,21 +20716,21 @@ func (p *userServiceProcessorCreateUser) Process(ctx context.Context, seqId int3
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc183 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing CreateUser: "+err2.Error())
+			_exc207 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing CreateUser: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "CreateUser", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err182 = thrift.WrapTException(err2)
+				_write_err206 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc183.Write(ctx, oprot); _write_err182 == nil && err2 != nil {
-				_write_err182 = thrift.WrapTException(err2)
+			if err2 := _exc207.Write(ctx, oprot); _write_err206 == nil && err2 != nil {
+				_write_err206 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err182 == nil && err2 != nil {
-				_write_err182 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err206 == nil && err2 != nil {
+				_write_err206 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err182 == nil && err2 != nil {
-				_write_err182 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err206 == nil && err2 != nil {
+				_write_err206 = thrift.WrapTException(err2)
 			}
-			if _write_err182 != nil {
-				return false, thrift.WrapTException(_write_err182)
+			if _write_err206 != nil {
+				return false, thrift.WrapTException(_write_err206)
 			}
 			return true, err
 		}
@@ -18614,19 +20739,19 @@ func (p *userServiceProcessorCreateUser) Process(ctx context.Context, seqId int3
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "CreateUser", thrift.REPLY, seqId); err2 != nil {
-		_write_err182 = thrift.WrapTException(err2)
+		_write_err206 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err182 == nil && err2 != nil {
-		_write_err182 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err206 == nil && err2 != nil {
+		_write_err206 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err182 == nil && err2 != nil {
-		_write_err182 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err206 == nil && err2 != nil {
+		_write_err206 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err182 == nil && err2 != nil {
-		_write_err182 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err206 == nil && err2 != nil {
+		_write_err206 = thrift.WrapTException(err2)
 	}
-	if _write_err182 != nil {
-		return false, thrift.WrapTException(_write_err182)
+	if _write_err206 != nil {
+		return false, thrift.WrapTException(_write_err206)
 	}
 	return true, err
 }
@@ -18636,7 +20761,7 @@ type userServiceProcessorUpdateUser struct {
 }
 
 func (p *userServiceProcessorUpdateUser) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err184 error
+	var _write_err208 error
 	args := UserServiceUpdateUserArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18686,21 +20811,21 @@ func (p *userServiceProcessorUpdateUser) Process(ctx context.Context, seqId int3
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc185 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing UpdateUser: "+err2.Error())
+			_exc209 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing UpdateUser: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "UpdateUser", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err184 = thrift.WrapTException(err2)
+				_write_err208 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc185.Write(ctx, oprot); _write_err184 == nil && err2 != nil {
-				_write_err184 = thrift.WrapTException(err2)
+			if err2 := _exc209.Write(ctx, oprot); _write_err208 == nil && err2 != nil {
+				_write_err208 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err184 == nil && err2 != nil {
-				_write_err184 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err208 == nil && err2 != nil {
+				_write_err208 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err184 == nil && err2 != nil {
-				_write_err184 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err208 == nil && err2 != nil {
+				_write_err208 = thrift.WrapTException(err2)
 			}
-			if _write_err184 != nil {
-				return false, thrift.WrapTException(_write_err184)
+			if _write_err208 != nil {
+				return false, thrift.WrapTException(_write_err208)
 			}
 			return true, err
 		}
@@ -18709,19 +20834,19 @@ func (p *userServiceProcessorUpdateUser) Process(ctx context.Context, seqId int3
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "UpdateUser", thrift.REPLY, seqId); err2 != nil {
-		_write_err184 = thrift.WrapTException(err2)
+		_write_err208 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err184 == nil && err2 != nil {
-		_write_err184 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err208 == nil && err2 != nil {
+		_write_err208 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err184 == nil && err2 != nil {
-		_write_err184 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err208 == nil && err2 != nil {
+		_write_err208 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err184 == nil && err2 != nil {
-		_write_err184 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err208 == nil && err2 != nil {
+		_write_err208 = thrift.WrapTException(err2)
 	}
-	if _write_err184 != nil {
-		return false, thrift.WrapTException(_write_err184)
+	if _write_err208 != nil {
+		return false, thrift.WrapTException(_write_err208)
 	}
 	return true, err
 }
@@ -18731,7 +20856,7 @@ type userServiceProcessorDeleteUser struct {
 }
 
 func (p *userServiceProcessorDeleteUser) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err186 error
+	var _write_err210 error
 	args := UserServiceDeleteUserArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -18781,40 +20906,40 @@ func (p *userServiceProcessorDeleteUser) Process(ctx context.Context, seqId int3
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc187 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing DeleteUser: "+err2.Error())
+			_exc211 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing DeleteUser: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "DeleteUser", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err186 = thrift.WrapTException(err2)
+				_write_err210 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc187.Write(ctx, oprot); _write_err186 == nil && err2 != nil {
-				_write_err186 = thrift.WrapTException(err2)
+			if err2 := _exc211.Write(ctx, oprot); _write_err210 == nil && err2 != nil {
+				_write_err210 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err186 == nil && err2 != nil {
-				_write_err186 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err210 == nil && err2 != nil {
+				_write_err210 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err186 == nil && err2 != nil {
-				_write_err186 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err210 == nil && err2 != nil {
+				_write_err210 = thrift.WrapTException(err2)
 			}
-			if _write_err186 != nil {
-				return false, thrift.WrapTException(_write_err186)
+			if _write_err210 != nil {
+				return false, thrift.WrapTException(_write_err210)
 			}
 			return true, err
 		}
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "DeleteUser", thrift.REPLY, seqId); err2 != nil {
-		_write_err186 = thrift.WrapTException(err2)
+		_write_err210 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err186 == nil && err2 != nil {
-		_write_err186 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err210 == nil && err2 != nil {
+		_write_err210 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err186 == nil && err2 != nil {
-		_write_err186 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err210 == nil && err2 != nil {
+		_write_err210 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err186 == nil && err2 != nil {
-		_write_err186 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err210 == nil && err2 != nil {
+		_write_err210 = thrift.WrapTException(err2)
 	}
-	if _write_err186 != nil {
-		return false, thrift.WrapTException(_write_err186)
+	if _write_err210 != nil {
+		return false, thrift.WrapTException(_write_err210)
 	}
 	return true, err
 }
@@ -18906,19 +21031,19 @@ func (p *UserServiceLoginArgs) ReadField1(ctx context.Context, iprot thrift.TPro
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key188 string
+		var _key212 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key188 = v
+			_key212 = v
 		}
-		var _val189 string
+		var _val213 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val189 = v
+			_val213 = v
 		}
-		p.Headers[_key188] = _val189
+		p.Headers[_key212] = _val213
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -19244,19 +21369,19 @@ func (p *UserServiceGetUserArgs) ReadField1(ctx context.Context, iprot thrift.TP
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key190 string
+		var _key214 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key190 = v
+			_key214 = v
 		}
-		var _val191 string
+		var _val215 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val191 = v
+			_val215 = v
 		}
-		p.Headers[_key190] = _val191
+		p.Headers[_key214] = _val215
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -19582,19 +21707,19 @@ func (p *UserServiceBatchGetUsersArgs) ReadField1(ctx context.Context, iprot thr
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key192 string
+		var _key216 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key192 = v
+			_key216 = v
 		}
-		var _val193 string
+		var _val217 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val193 = v
+			_val217 = v
 		}
-		p.Headers[_key192] = _val193
+		p.Headers[_key216] = _val217
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -19920,19 +22045,19 @@ func (p *UserServiceListUsersArgs) ReadField1(ctx context.Context, iprot thrift.
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key194 string
+		var _key218 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key194 = v
+			_key218 = v
 		}
-		var _val195 string
+		var _val219 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val195 = v
+			_val219 = v
 		}
-		p.Headers[_key194] = _val195
+		p.Headers[_key218] = _val219
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -20258,19 +22383,19 @@ func (p *UserServiceCreateUserArgs) ReadField1(ctx context.Context, iprot thrift
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key196 string
+		var _key220 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key196 = v
+			_key220 = v
 		}
-		var _val197 string
+		var _val221 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val197 = v
+			_val221 = v
 		}
-		p.Headers[_key196] = _val197
+		p.Headers[_key220] = _val221
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -20596,19 +22721,19 @@ func (p *UserServiceUpdateUserArgs) ReadField1(ctx context.Context, iprot thrift
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key198 string
+		var _key222 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key198 = v
+			_key222 = v
 		}
-		var _val199 string
+		var _val223 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val199 = v
+			_val223 = v
 		}
-		p.Headers[_key198] = _val199
+		p.Headers[_key222] = _val223
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -20934,19 +23059,19 @@ func (p *UserServiceDeleteUserArgs) ReadField1(ctx context.Context, iprot thrift
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key200 string
+		var _key224 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key200 = v
+			_key224 = v
 		}
-		var _val201 string
+		var _val225 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val201 = v
+			_val225 = v
 		}
-		p.Headers[_key200] = _val201
+		p.Headers[_key224] = _val225
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -21206,162 +23331,12 @@ func (p *OrderServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - Headers
 //   - Request
 func (p *OrderServiceClient) Checkout(ctx context.Context, headers map[string]string, request *CheckoutRequest) (_r *Order, _err error) {
-	var _args202 OrderServiceCheckoutArgs
-	_args202.Headers = headers
-	_args202.Request = request
-	var _result204 OrderServiceCheckoutResult
-	var _meta203 thrift.ResponseMeta
-	_meta203, _err = p.Client_().Call(ctx, "Checkout", &_args202, &_result204)
-	p.SetLastResponseMeta_(_meta203)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result204.Error != nil:
-		return _r, _result204.Error
-	}
-
-	if _ret205 := _result204.GetSuccess(); _ret205 != nil {
-		return _ret205, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "Checkout failed: unknown result")
-}
-
-// Parameters:
-//   - Headers
-//   - Request
-func (p *OrderServiceClient) GetOrder(ctx context.Context, headers map[string]string, request *GetOrderRequest) (_r *Order, _err error) {
-	var _args206 OrderServiceGetOrderArgs
-	_args206.Headers = headers
-	_args206.Request = request
-	var _result208 OrderServiceGetOrderResult
-	var _meta207 thrift.ResponseMeta
-	_meta207, _err = p.Client_().Call(ctx, "GetOrder", &_args206, &_result208)
-	p.SetLastResponseMeta_(_meta207)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result208.Error != nil:
-		return _r, _result208.Error
-	}
-
-	if _ret209 := _result208.GetSuccess(); _ret209 != nil {
-		return _ret209, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "GetOrder failed: unknown result")
-}
-
-// Parameters:
-//   - Headers
-//   - Request
-func (p *OrderServiceClient) BatchGetOrders(ctx context.Context, headers map[string]string, request *BatchGetOrdersRequest) (_r *BatchGetOrdersResponse, _err error) {
-	var _args210 OrderServiceBatchGetOrdersArgs
-	_args210.Headers = headers
-	_args210.Request = request
-	var _result212 OrderServiceBatchGetOrdersResult
-	var _meta211 thrift.ResponseMeta
-	_meta211, _err = p.Client_().Call(ctx, "BatchGetOrders", &_args210, &_result212)
-	p.SetLastResponseMeta_(_meta211)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result212.Error != nil:
-		return _r, _result212.Error
-	}
-
-	if _ret213 := _result212.GetSuccess(); _ret213 != nil {
-		return _ret213, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "BatchGetOrders failed: unknown result")
-}
-
-// Parameters:
-//   - Headers
-//   - Request
-func (p *OrderServiceClient) ListOrdersByUser(ctx context.Context, headers map[string]string, request *ListOrdersByUserRequest) (_r *ListOrdersByUserResponse, _err error) {
-	var _args214 OrderServiceListOrdersByUserArgs
-	_args214.Headers = headers
-	_args214.Request = request
-	var _result216 OrderServiceListOrdersByUserResult
-	var _meta215 thrift.ResponseMeta
-	_meta215, _err = p.Client_().Call(ctx, "ListOrdersByUser", &_args214, &_result216)
-	p.SetLastResponseMeta_(_meta215)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result216.Error != nil:
-		return _r, _result216.Error
-	}
-
-	if _ret217 := _result216.GetSuccess(); _ret217 != nil {
-		return _ret217, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ListOrdersByUser failed: unknown result")
-}
-
-// Parameters:
-//   - Headers
-//   - Request
-func (p *OrderServiceClient) UpdateOrderStatus(ctx context.Context, headers map[string]string, request *UpdateOrderStatusRequest) (_r *Order, _err error) {
-	var _args218 OrderServiceUpdateOrderStatusArgs
-	_args218.Headers = headers
-	_args218.Request = request
-	var _result220 OrderServiceUpdateOrderStatusResult
-	var _meta219 thrift.ResponseMeta
-	_meta219, _err = p.Client_().Call(ctx, "UpdateOrderStatus", &_args218, &_result220)
-	p.SetLastResponseMeta_(_meta219)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result220.Error != nil:
-		return _r, _result220.Error
-	}
-
-	if _ret221 := _result220.GetSuccess(); _ret221 != nil {
-		return _ret221, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "UpdateOrderStatus failed: unknown result")
-}
-
-// Parameters:
-//   - Headers
-//   - Request
-func (p *OrderServiceClient) CancelOrder(ctx context.Context, headers map[string]string, request *CancelOrderRequest) (_r *Order, _err error) {
-	var _args222 OrderServiceCancelOrderArgs
-	_args222.Headers = headers
-	_args222.Request = request
-	var _result224 OrderServiceCancelOrderResult
-	var _meta223 thrift.ResponseMeta
-	_meta223, _err = p.Client_().Call(ctx, "CancelOrder", &_args222, &_result224)
-	p.SetLastResponseMeta_(_meta223)
-	if _err != nil {
-		return
-	}
-	switch {
-	case _result224.Error != nil:
-		return _r, _result224.Error
-	}
-
-	if _ret225 := _result224.GetSuccess(); _ret225 != nil {
-		return _ret225, nil
-	}
-	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "CancelOrder failed: unknown result")
-}
-
-// Parameters:
-//   - Headers
-//   - Request
-func (p *OrderServiceClient) StreamOrderLines(ctx context.Context, headers map[string]string, request *StreamOrderLinesRequest) (_r *StreamOrderLinesResponse, _err error) {
-	var _args226 OrderServiceStreamOrderLinesArgs
+	var _args226 OrderServiceCheckoutArgs
 	_args226.Headers = headers
 	_args226.Request = request
-	var _result228 OrderServiceStreamOrderLinesResult
+	var _result228 OrderServiceCheckoutResult
 	var _meta227 thrift.ResponseMeta
-	_meta227, _err = p.Client_().Call(ctx, "StreamOrderLines", &_args226, &_result228)
+	_meta227, _err = p.Client_().Call(ctx, "Checkout", &_args226, &_result228)
 	p.SetLastResponseMeta_(_meta227)
 	if _err != nil {
 		return
@@ -21373,6 +23348,156 @@ func (p *OrderServiceClient) StreamOrderLines(ctx context.Context, headers map[s
 
 	if _ret229 := _result228.GetSuccess(); _ret229 != nil {
 		return _ret229, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "Checkout failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *OrderServiceClient) GetOrder(ctx context.Context, headers map[string]string, request *GetOrderRequest) (_r *Order, _err error) {
+	var _args230 OrderServiceGetOrderArgs
+	_args230.Headers = headers
+	_args230.Request = request
+	var _result232 OrderServiceGetOrderResult
+	var _meta231 thrift.ResponseMeta
+	_meta231, _err = p.Client_().Call(ctx, "GetOrder", &_args230, &_result232)
+	p.SetLastResponseMeta_(_meta231)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result232.Error != nil:
+		return _r, _result232.Error
+	}
+
+	if _ret233 := _result232.GetSuccess(); _ret233 != nil {
+		return _ret233, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "GetOrder failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *OrderServiceClient) BatchGetOrders(ctx context.Context, headers map[string]string, request *BatchGetOrdersRequest) (_r *BatchGetOrdersResponse, _err error) {
+	var _args234 OrderServiceBatchGetOrdersArgs
+	_args234.Headers = headers
+	_args234.Request = request
+	var _result236 OrderServiceBatchGetOrdersResult
+	var _meta235 thrift.ResponseMeta
+	_meta235, _err = p.Client_().Call(ctx, "BatchGetOrders", &_args234, &_result236)
+	p.SetLastResponseMeta_(_meta235)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result236.Error != nil:
+		return _r, _result236.Error
+	}
+
+	if _ret237 := _result236.GetSuccess(); _ret237 != nil {
+		return _ret237, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "BatchGetOrders failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *OrderServiceClient) ListOrdersByUser(ctx context.Context, headers map[string]string, request *ListOrdersByUserRequest) (_r *ListOrdersByUserResponse, _err error) {
+	var _args238 OrderServiceListOrdersByUserArgs
+	_args238.Headers = headers
+	_args238.Request = request
+	var _result240 OrderServiceListOrdersByUserResult
+	var _meta239 thrift.ResponseMeta
+	_meta239, _err = p.Client_().Call(ctx, "ListOrdersByUser", &_args238, &_result240)
+	p.SetLastResponseMeta_(_meta239)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result240.Error != nil:
+		return _r, _result240.Error
+	}
+
+	if _ret241 := _result240.GetSuccess(); _ret241 != nil {
+		return _ret241, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "ListOrdersByUser failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *OrderServiceClient) UpdateOrderStatus(ctx context.Context, headers map[string]string, request *UpdateOrderStatusRequest) (_r *Order, _err error) {
+	var _args242 OrderServiceUpdateOrderStatusArgs
+	_args242.Headers = headers
+	_args242.Request = request
+	var _result244 OrderServiceUpdateOrderStatusResult
+	var _meta243 thrift.ResponseMeta
+	_meta243, _err = p.Client_().Call(ctx, "UpdateOrderStatus", &_args242, &_result244)
+	p.SetLastResponseMeta_(_meta243)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result244.Error != nil:
+		return _r, _result244.Error
+	}
+
+	if _ret245 := _result244.GetSuccess(); _ret245 != nil {
+		return _ret245, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "UpdateOrderStatus failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *OrderServiceClient) CancelOrder(ctx context.Context, headers map[string]string, request *CancelOrderRequest) (_r *Order, _err error) {
+	var _args246 OrderServiceCancelOrderArgs
+	_args246.Headers = headers
+	_args246.Request = request
+	var _result248 OrderServiceCancelOrderResult
+	var _meta247 thrift.ResponseMeta
+	_meta247, _err = p.Client_().Call(ctx, "CancelOrder", &_args246, &_result248)
+	p.SetLastResponseMeta_(_meta247)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result248.Error != nil:
+		return _r, _result248.Error
+	}
+
+	if _ret249 := _result248.GetSuccess(); _ret249 != nil {
+		return _ret249, nil
+	}
+	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "CancelOrder failed: unknown result")
+}
+
+// Parameters:
+//   - Headers
+//   - Request
+func (p *OrderServiceClient) StreamOrderLines(ctx context.Context, headers map[string]string, request *StreamOrderLinesRequest) (_r *StreamOrderLinesResponse, _err error) {
+	var _args250 OrderServiceStreamOrderLinesArgs
+	_args250.Headers = headers
+	_args250.Request = request
+	var _result252 OrderServiceStreamOrderLinesResult
+	var _meta251 thrift.ResponseMeta
+	_meta251, _err = p.Client_().Call(ctx, "StreamOrderLines", &_args250, &_result252)
+	p.SetLastResponseMeta_(_meta251)
+	if _err != nil {
+		return
+	}
+	switch {
+	case _result252.Error != nil:
+		return _r, _result252.Error
+	}
+
+	if _ret253 := _result252.GetSuccess(); _ret253 != nil {
+		return _ret253, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "StreamOrderLines failed: unknown result")
 }
@@ -21397,15 +23522,15 @@ func (p *OrderServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFunct
 
 func NewOrderServiceProcessor(handler OrderService) *OrderServiceProcessor {
 
-	self230 := &OrderServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self230.processorMap["Checkout"] = &orderServiceProcessorCheckout{handler: handler}
-	self230.processorMap["GetOrder"] = &orderServiceProcessorGetOrder{handler: handler}
-	self230.processorMap["BatchGetOrders"] = &orderServiceProcessorBatchGetOrders{handler: handler}
-	self230.processorMap["ListOrdersByUser"] = &orderServiceProcessorListOrdersByUser{handler: handler}
-	self230.processorMap["UpdateOrderStatus"] = &orderServiceProcessorUpdateOrderStatus{handler: handler}
-	self230.processorMap["CancelOrder"] = &orderServiceProcessorCancelOrder{handler: handler}
-	self230.processorMap["StreamOrderLines"] = &orderServiceProcessorStreamOrderLines{handler: handler}
-	return self230
+	self254 := &OrderServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self254.processorMap["Checkout"] = &orderServiceProcessorCheckout{handler: handler}
+	self254.processorMap["GetOrder"] = &orderServiceProcessorGetOrder{handler: handler}
+	self254.processorMap["BatchGetOrders"] = &orderServiceProcessorBatchGetOrders{handler: handler}
+	self254.processorMap["ListOrdersByUser"] = &orderServiceProcessorListOrdersByUser{handler: handler}
+	self254.processorMap["UpdateOrderStatus"] = &orderServiceProcessorUpdateOrderStatus{handler: handler}
+	self254.processorMap["CancelOrder"] = &orderServiceProcessorCancelOrder{handler: handler}
+	self254.processorMap["StreamOrderLines"] = &orderServiceProcessorStreamOrderLines{handler: handler}
+	return self254
 }
 
 func (p *OrderServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -21418,12 +23543,12 @@ func (p *OrderServiceProcessor) Process(ctx context.Context, iprot, oprot thrift
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x231 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x255 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x231.Write(ctx, oprot)
+	x255.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x231
+	return false, x255
 
 }
 
@@ -21432,7 +23557,7 @@ type orderServiceProcessorCheckout struct {
 }
 
 func (p *orderServiceProcessorCheckout) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err232 error
+	var _write_err256 error
 	args := OrderServiceCheckoutArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21482,21 +23607,21 @@ func (p *orderServiceProcessorCheckout) Process(ctx context.Context, seqId int32
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc233 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing Checkout: "+err2.Error())
+			_exc257 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing Checkout: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "Checkout", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err232 = thrift.WrapTException(err2)
+				_write_err256 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc233.Write(ctx, oprot); _write_err232 == nil && err2 != nil {
-				_write_err232 = thrift.WrapTException(err2)
+			if err2 := _exc257.Write(ctx, oprot); _write_err256 == nil && err2 != nil {
+				_write_err256 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err232 == nil && err2 != nil {
-				_write_err232 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err256 == nil && err2 != nil {
+				_write_err256 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err232 == nil && err2 != nil {
-				_write_err232 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err256 == nil && err2 != nil {
+				_write_err256 = thrift.WrapTException(err2)
 			}
-			if _write_err232 != nil {
-				return false, thrift.WrapTException(_write_err232)
+			if _write_err256 != nil {
+				return false, thrift.WrapTException(_write_err256)
 			}
 			return true, err
 		}
@@ -21505,19 +23630,19 @@ func (p *orderServiceProcessorCheckout) Process(ctx context.Context, seqId int32
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "Checkout", thrift.REPLY, seqId); err2 != nil {
-		_write_err232 = thrift.WrapTException(err2)
+		_write_err256 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err232 == nil && err2 != nil {
-		_write_err232 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err256 == nil && err2 != nil {
+		_write_err256 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err232 == nil && err2 != nil {
-		_write_err232 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err256 == nil && err2 != nil {
+		_write_err256 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err232 == nil && err2 != nil {
-		_write_err232 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err256 == nil && err2 != nil {
+		_write_err256 = thrift.WrapTException(err2)
 	}
-	if _write_err232 != nil {
-		return false, thrift.WrapTException(_write_err232)
+	if _write_err256 != nil {
+		return false, thrift.WrapTException(_write_err256)
 	}
 	return true, err
 }
@@ -21527,7 +23652,7 @@ type orderServiceProcessorGetOrder struct {
 }
 
 func (p *orderServiceProcessorGetOrder) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err234 error
+	var _write_err258 error
 	args := OrderServiceGetOrderArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21577,21 +23702,21 @@ func (p *orderServiceProcessorGetOrder) Process(ctx context.Context, seqId int32
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc235 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing GetOrder: "+err2.Error())
+			_exc259 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing GetOrder: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "GetOrder", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err234 = thrift.WrapTException(err2)
+				_write_err258 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc235.Write(ctx, oprot); _write_err234 == nil && err2 != nil {
-				_write_err234 = thrift.WrapTException(err2)
+			if err2 := _exc259.Write(ctx, oprot); _write_err258 == nil && err2 != nil {
+				_write_err258 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err234 == nil && err2 != nil {
-				_write_err234 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err258 == nil && err2 != nil {
+				_write_err258 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err234 == nil && err2 != nil {
-				_write_err234 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err258 == nil && err2 != nil {
+				_write_err258 = thrift.WrapTException(err2)
 			}
-			if _write_err234 != nil {
-				return false, thrift.WrapTException(_write_err234)
+			if _write_err258 != nil {
+				return false, thrift.WrapTException(_write_err258)
 			}
 			return true, err
 		}
@@ -21600,19 +23725,19 @@ func (p *orderServiceProcessorGetOrder) Process(ctx context.Context, seqId int32
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "GetOrder", thrift.REPLY, seqId); err2 != nil {
-		_write_err234 = thrift.WrapTException(err2)
+		_write_err258 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err234 == nil && err2 != nil {
-		_write_err234 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err258 == nil && err2 != nil {
+		_write_err258 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err234 == nil && err2 != nil {
-		_write_err234 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err258 == nil && err2 != nil {
+		_write_err258 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err234 == nil && err2 != nil {
-		_write_err234 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err258 == nil && err2 != nil {
+		_write_err258 = thrift.WrapTException(err2)
 	}
-	if _write_err234 != nil {
-		return false, thrift.WrapTException(_write_err234)
+	if _write_err258 != nil {
+		return false, thrift.WrapTException(_write_err258)
 	}
 	return true, err
 }
@@ -21622,7 +23747,7 @@ type orderServiceProcessorBatchGetOrders struct {
 }
 
 func (p *orderServiceProcessorBatchGetOrders) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err236 error
+	var _write_err260 error
 	args := OrderServiceBatchGetOrdersArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21672,21 +23797,21 @@ func (p *orderServiceProcessorBatchGetOrders) Process(ctx context.Context, seqId
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc237 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing BatchGetOrders: "+err2.Error())
+			_exc261 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing BatchGetOrders: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "BatchGetOrders", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err236 = thrift.WrapTException(err2)
+				_write_err260 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc237.Write(ctx, oprot); _write_err236 == nil && err2 != nil {
-				_write_err236 = thrift.WrapTException(err2)
+			if err2 := _exc261.Write(ctx, oprot); _write_err260 == nil && err2 != nil {
+				_write_err260 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err236 == nil && err2 != nil {
-				_write_err236 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err260 == nil && err2 != nil {
+				_write_err260 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err236 == nil && err2 != nil {
-				_write_err236 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err260 == nil && err2 != nil {
+				_write_err260 = thrift.WrapTException(err2)
 			}
-			if _write_err236 != nil {
-				return false, thrift.WrapTException(_write_err236)
+			if _write_err260 != nil {
+				return false, thrift.WrapTException(_write_err260)
 			}
 			return true, err
 		}
@@ -21695,19 +23820,19 @@ func (p *orderServiceProcessorBatchGetOrders) Process(ctx context.Context, seqId
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "BatchGetOrders", thrift.REPLY, seqId); err2 != nil {
-		_write_err236 = thrift.WrapTException(err2)
+		_write_err260 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err236 == nil && err2 != nil {
-		_write_err236 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err260 == nil && err2 != nil {
+		_write_err260 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err236 == nil && err2 != nil {
-		_write_err236 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err260 == nil && err2 != nil {
+		_write_err260 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err236 == nil && err2 != nil {
-		_write_err236 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err260 == nil && err2 != nil {
+		_write_err260 = thrift.WrapTException(err2)
 	}
-	if _write_err236 != nil {
-		return false, thrift.WrapTException(_write_err236)
+	if _write_err260 != nil {
+		return false, thrift.WrapTException(_write_err260)
 	}
 	return true, err
 }
@@ -21717,7 +23842,7 @@ type orderServiceProcessorListOrdersByUser struct {
 }
 
 func (p *orderServiceProcessorListOrdersByUser) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err238 error
+	var _write_err262 error
 	args := OrderServiceListOrdersByUserArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21767,21 +23892,21 @@ func (p *orderServiceProcessorListOrdersByUser) Process(ctx context.Context, seq
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc239 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ListOrdersByUser: "+err2.Error())
+			_exc263 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing ListOrdersByUser: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "ListOrdersByUser", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err238 = thrift.WrapTException(err2)
+				_write_err262 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc239.Write(ctx, oprot); _write_err238 == nil && err2 != nil {
-				_write_err238 = thrift.WrapTException(err2)
+			if err2 := _exc263.Write(ctx, oprot); _write_err262 == nil && err2 != nil {
+				_write_err262 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err238 == nil && err2 != nil {
-				_write_err238 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err262 == nil && err2 != nil {
+				_write_err262 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err238 == nil && err2 != nil {
-				_write_err238 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err262 == nil && err2 != nil {
+				_write_err262 = thrift.WrapTException(err2)
 			}
-			if _write_err238 != nil {
-				return false, thrift.WrapTException(_write_err238)
+			if _write_err262 != nil {
+				return false, thrift.WrapTException(_write_err262)
 			}
 			return true, err
 		}
@@ -21790,19 +23915,19 @@ func (p *orderServiceProcessorListOrdersByUser) Process(ctx context.Context, seq
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "ListOrdersByUser", thrift.REPLY, seqId); err2 != nil {
-		_write_err238 = thrift.WrapTException(err2)
+		_write_err262 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err238 == nil && err2 != nil {
-		_write_err238 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err262 == nil && err2 != nil {
+		_write_err262 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err238 == nil && err2 != nil {
-		_write_err238 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err262 == nil && err2 != nil {
+		_write_err262 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err238 == nil && err2 != nil {
-		_write_err238 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err262 == nil && err2 != nil {
+		_write_err262 = thrift.WrapTException(err2)
 	}
-	if _write_err238 != nil {
-		return false, thrift.WrapTException(_write_err238)
+	if _write_err262 != nil {
+		return false, thrift.WrapTException(_write_err262)
 	}
 	return true, err
 }
@@ -21812,7 +23937,7 @@ type orderServiceProcessorUpdateOrderStatus struct {
 }
 
 func (p *orderServiceProcessorUpdateOrderStatus) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err240 error
+	var _write_err264 error
 	args := OrderServiceUpdateOrderStatusArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21862,21 +23987,21 @@ func (p *orderServiceProcessorUpdateOrderStatus) Process(ctx context.Context, se
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc241 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing UpdateOrderStatus: "+err2.Error())
+			_exc265 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing UpdateOrderStatus: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "UpdateOrderStatus", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err240 = thrift.WrapTException(err2)
+				_write_err264 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc241.Write(ctx, oprot); _write_err240 == nil && err2 != nil {
-				_write_err240 = thrift.WrapTException(err2)
+			if err2 := _exc265.Write(ctx, oprot); _write_err264 == nil && err2 != nil {
+				_write_err264 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err240 == nil && err2 != nil {
-				_write_err240 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err264 == nil && err2 != nil {
+				_write_err264 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err240 == nil && err2 != nil {
-				_write_err240 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err264 == nil && err2 != nil {
+				_write_err264 = thrift.WrapTException(err2)
 			}
-			if _write_err240 != nil {
-				return false, thrift.WrapTException(_write_err240)
+			if _write_err264 != nil {
+				return false, thrift.WrapTException(_write_err264)
 			}
 			return true, err
 		}
@@ -21885,19 +24010,19 @@ func (p *orderServiceProcessorUpdateOrderStatus) Process(ctx context.Context, se
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "UpdateOrderStatus", thrift.REPLY, seqId); err2 != nil {
-		_write_err240 = thrift.WrapTException(err2)
+		_write_err264 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err240 == nil && err2 != nil {
-		_write_err240 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err264 == nil && err2 != nil {
+		_write_err264 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err240 == nil && err2 != nil {
-		_write_err240 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err264 == nil && err2 != nil {
+		_write_err264 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err240 == nil && err2 != nil {
-		_write_err240 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err264 == nil && err2 != nil {
+		_write_err264 = thrift.WrapTException(err2)
 	}
-	if _write_err240 != nil {
-		return false, thrift.WrapTException(_write_err240)
+	if _write_err264 != nil {
+		return false, thrift.WrapTException(_write_err264)
 	}
 	return true, err
 }
@@ -21907,7 +24032,7 @@ type orderServiceProcessorCancelOrder struct {
 }
 
 func (p *orderServiceProcessorCancelOrder) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err242 error
+	var _write_err266 error
 	args := OrderServiceCancelOrderArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -21957,21 +24082,21 @@ func (p *orderServiceProcessorCancelOrder) Process(ctx context.Context, seqId in
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc243 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing CancelOrder: "+err2.Error())
+			_exc267 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing CancelOrder: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "CancelOrder", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err242 = thrift.WrapTException(err2)
+				_write_err266 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc243.Write(ctx, oprot); _write_err242 == nil && err2 != nil {
-				_write_err242 = thrift.WrapTException(err2)
+			if err2 := _exc267.Write(ctx, oprot); _write_err266 == nil && err2 != nil {
+				_write_err266 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err242 == nil && err2 != nil {
-				_write_err242 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err266 == nil && err2 != nil {
+				_write_err266 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err242 == nil && err2 != nil {
-				_write_err242 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err266 == nil && err2 != nil {
+				_write_err266 = thrift.WrapTException(err2)
 			}
-			if _write_err242 != nil {
-				return false, thrift.WrapTException(_write_err242)
+			if _write_err266 != nil {
+				return false, thrift.WrapTException(_write_err266)
 			}
 			return true, err
 		}
@@ -21980,19 +24105,19 @@ func (p *orderServiceProcessorCancelOrder) Process(ctx context.Context, seqId in
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "CancelOrder", thrift.REPLY, seqId); err2 != nil {
-		_write_err242 = thrift.WrapTException(err2)
+		_write_err266 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err242 == nil && err2 != nil {
-		_write_err242 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err266 == nil && err2 != nil {
+		_write_err266 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err242 == nil && err2 != nil {
-		_write_err242 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err266 == nil && err2 != nil {
+		_write_err266 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err242 == nil && err2 != nil {
-		_write_err242 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err266 == nil && err2 != nil {
+		_write_err266 = thrift.WrapTException(err2)
 	}
-	if _write_err242 != nil {
-		return false, thrift.WrapTException(_write_err242)
+	if _write_err266 != nil {
+		return false, thrift.WrapTException(_write_err266)
 	}
 	return true, err
 }
@@ -22002,7 +24127,7 @@ type orderServiceProcessorStreamOrderLines struct {
 }
 
 func (p *orderServiceProcessorStreamOrderLines) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err244 error
+	var _write_err268 error
 	args := OrderServiceStreamOrderLinesArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -22052,21 +24177,21 @@ func (p *orderServiceProcessorStreamOrderLines) Process(ctx context.Context, seq
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc245 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing StreamOrderLines: "+err2.Error())
+			_exc269 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing StreamOrderLines: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "StreamOrderLines", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err244 = thrift.WrapTException(err2)
+				_write_err268 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc245.Write(ctx, oprot); _write_err244 == nil && err2 != nil {
-				_write_err244 = thrift.WrapTException(err2)
+			if err2 := _exc269.Write(ctx, oprot); _write_err268 == nil && err2 != nil {
+				_write_err268 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err244 == nil && err2 != nil {
-				_write_err244 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err268 == nil && err2 != nil {
+				_write_err268 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err244 == nil && err2 != nil {
-				_write_err244 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err268 == nil && err2 != nil {
+				_write_err268 = thrift.WrapTException(err2)
 			}
-			if _write_err244 != nil {
-				return false, thrift.WrapTException(_write_err244)
+			if _write_err268 != nil {
+				return false, thrift.WrapTException(_write_err268)
 			}
 			return true, err
 		}
@@ -22075,19 +24200,19 @@ func (p *orderServiceProcessorStreamOrderLines) Process(ctx context.Context, seq
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "StreamOrderLines", thrift.REPLY, seqId); err2 != nil {
-		_write_err244 = thrift.WrapTException(err2)
+		_write_err268 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err244 == nil && err2 != nil {
-		_write_err244 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err268 == nil && err2 != nil {
+		_write_err268 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err244 == nil && err2 != nil {
-		_write_err244 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err268 == nil && err2 != nil {
+		_write_err268 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err244 == nil && err2 != nil {
-		_write_err244 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err268 == nil && err2 != nil {
+		_write_err268 = thrift.WrapTException(err2)
 	}
-	if _write_err244 != nil {
-		return false, thrift.WrapTException(_write_err244)
+	if _write_err268 != nil {
+		return false, thrift.WrapTException(_write_err268)
 	}
 	return true, err
 }
@@ -22179,19 +24304,19 @@ func (p *OrderServiceCheckoutArgs) ReadField1(ctx context.Context, iprot thrift.
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key246 string
+		var _key270 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key246 = v
+			_key270 = v
 		}
-		var _val247 string
+		var _val271 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val247 = v
+			_val271 = v
 		}
-		p.Headers[_key246] = _val247
+		p.Headers[_key270] = _val271
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -22517,19 +24642,19 @@ func (p *OrderServiceGetOrderArgs) ReadField1(ctx context.Context, iprot thrift.
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key248 string
+		var _key272 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key248 = v
+			_key272 = v
 		}
-		var _val249 string
+		var _val273 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val249 = v
+			_val273 = v
 		}
-		p.Headers[_key248] = _val249
+		p.Headers[_key272] = _val273
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -22855,19 +24980,19 @@ func (p *OrderServiceBatchGetOrdersArgs) ReadField1(ctx context.Context, iprot t
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key250 string
+		var _key274 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key250 = v
+			_key274 = v
 		}
-		var _val251 string
+		var _val275 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val251 = v
+			_val275 = v
 		}
-		p.Headers[_key250] = _val251
+		p.Headers[_key274] = _val275
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -23193,19 +25318,19 @@ func (p *OrderServiceListOrdersByUserArgs) ReadField1(ctx context.Context, iprot
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key252 string
+		var _key276 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key252 = v
+			_key276 = v
 		}
-		var _val253 string
+		var _val277 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val253 = v
+			_val277 = v
 		}
-		p.Headers[_key252] = _val253
+		p.Headers[_key276] = _val277
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -23531,19 +25656,19 @@ func (p *OrderServiceUpdateOrderStatusArgs) ReadField1(ctx context.Context, ipro
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key254 string
+		var _key278 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key254 = v
+			_key278 = v
 		}
-		var _val255 string
+		var _val279 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val255 = v
+			_val279 = v
 		}
-		p.Headers[_key254] = _val255
+		p.Headers[_key278] = _val279
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -23869,19 +25994,19 @@ func (p *OrderServiceCancelOrderArgs) ReadField1(ctx context.Context, iprot thri
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key256 string
+		var _key280 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key256 = v
+			_key280 = v
 		}
-		var _val257 string
+		var _val281 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val257 = v
+			_val281 = v
 		}
-		p.Headers[_key256] = _val257
+		p.Headers[_key280] = _val281
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -24207,19 +26332,19 @@ func (p *OrderServiceStreamOrderLinesArgs) ReadField1(ctx context.Context, iprot
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key258 string
+		var _key282 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key258 = v
+			_key282 = v
 		}
-		var _val259 string
+		var _val283 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val259 = v
+			_val283 = v
 		}
-		p.Headers[_key258] = _val259
+		p.Headers[_key282] = _val283
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -24522,23 +26647,23 @@ func (p *PaymentServiceClient) SetLastResponseMeta_(meta thrift.ResponseMeta) {
 //   - Headers
 //   - Request
 func (p *PaymentServiceClient) AuthorizePayment(ctx context.Context, headers map[string]string, request *AuthorizePaymentRequest) (_r *Payment, _err error) {
-	var _args260 PaymentServiceAuthorizePaymentArgs
-	_args260.Headers = headers
-	_args260.Request = request
-	var _result262 PaymentServiceAuthorizePaymentResult
-	var _meta261 thrift.ResponseMeta
-	_meta261, _err = p.Client_().Call(ctx, "AuthorizePayment", &_args260, &_result262)
-	p.SetLastResponseMeta_(_meta261)
+	var _args284 PaymentServiceAuthorizePaymentArgs
+	_args284.Headers = headers
+	_args284.Request = request
+	var _result286 PaymentServiceAuthorizePaymentResult
+	var _meta285 thrift.ResponseMeta
+	_meta285, _err = p.Client_().Call(ctx, "AuthorizePayment", &_args284, &_result286)
+	p.SetLastResponseMeta_(_meta285)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result262.Error != nil:
-		return _r, _result262.Error
+	case _result286.Error != nil:
+		return _r, _result286.Error
 	}
 
-	if _ret263 := _result262.GetSuccess(); _ret263 != nil {
-		return _ret263, nil
+	if _ret287 := _result286.GetSuccess(); _ret287 != nil {
+		return _ret287, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "AuthorizePayment failed: unknown result")
 }
@@ -24547,23 +26672,23 @@ func (p *PaymentServiceClient) AuthorizePayment(ctx context.Context, headers map
 //   - Headers
 //   - Request
 func (p *PaymentServiceClient) CapturePayment(ctx context.Context, headers map[string]string, request *CapturePaymentRequest) (_r *Payment, _err error) {
-	var _args264 PaymentServiceCapturePaymentArgs
-	_args264.Headers = headers
-	_args264.Request = request
-	var _result266 PaymentServiceCapturePaymentResult
-	var _meta265 thrift.ResponseMeta
-	_meta265, _err = p.Client_().Call(ctx, "CapturePayment", &_args264, &_result266)
-	p.SetLastResponseMeta_(_meta265)
+	var _args288 PaymentServiceCapturePaymentArgs
+	_args288.Headers = headers
+	_args288.Request = request
+	var _result290 PaymentServiceCapturePaymentResult
+	var _meta289 thrift.ResponseMeta
+	_meta289, _err = p.Client_().Call(ctx, "CapturePayment", &_args288, &_result290)
+	p.SetLastResponseMeta_(_meta289)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result266.Error != nil:
-		return _r, _result266.Error
+	case _result290.Error != nil:
+		return _r, _result290.Error
 	}
 
-	if _ret267 := _result266.GetSuccess(); _ret267 != nil {
-		return _ret267, nil
+	if _ret291 := _result290.GetSuccess(); _ret291 != nil {
+		return _ret291, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "CapturePayment failed: unknown result")
 }
@@ -24572,23 +26697,23 @@ func (p *PaymentServiceClient) CapturePayment(ctx context.Context, headers map[s
 //   - Headers
 //   - Request
 func (p *PaymentServiceClient) VoidPayment(ctx context.Context, headers map[string]string, request *VoidPaymentRequest) (_r *Payment, _err error) {
-	var _args268 PaymentServiceVoidPaymentArgs
-	_args268.Headers = headers
-	_args268.Request = request
-	var _result270 PaymentServiceVoidPaymentResult
-	var _meta269 thrift.ResponseMeta
-	_meta269, _err = p.Client_().Call(ctx, "VoidPayment", &_args268, &_result270)
-	p.SetLastResponseMeta_(_meta269)
+	var _args292 PaymentServiceVoidPaymentArgs
+	_args292.Headers = headers
+	_args292.Request = request
+	var _result294 PaymentServiceVoidPaymentResult
+	var _meta293 thrift.ResponseMeta
+	_meta293, _err = p.Client_().Call(ctx, "VoidPayment", &_args292, &_result294)
+	p.SetLastResponseMeta_(_meta293)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result270.Error != nil:
-		return _r, _result270.Error
+	case _result294.Error != nil:
+		return _r, _result294.Error
 	}
 
-	if _ret271 := _result270.GetSuccess(); _ret271 != nil {
-		return _ret271, nil
+	if _ret295 := _result294.GetSuccess(); _ret295 != nil {
+		return _ret295, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "VoidPayment failed: unknown result")
 }
@@ -24597,23 +26722,23 @@ func (p *PaymentServiceClient) VoidPayment(ctx context.Context, headers map[stri
 //   - Headers
 //   - Request
 func (p *PaymentServiceClient) GetPayment(ctx context.Context, headers map[string]string, request *GetPaymentRequest) (_r *Payment, _err error) {
-	var _args272 PaymentServiceGetPaymentArgs
-	_args272.Headers = headers
-	_args272.Request = request
-	var _result274 PaymentServiceGetPaymentResult
-	var _meta273 thrift.ResponseMeta
-	_meta273, _err = p.Client_().Call(ctx, "GetPayment", &_args272, &_result274)
-	p.SetLastResponseMeta_(_meta273)
+	var _args296 PaymentServiceGetPaymentArgs
+	_args296.Headers = headers
+	_args296.Request = request
+	var _result298 PaymentServiceGetPaymentResult
+	var _meta297 thrift.ResponseMeta
+	_meta297, _err = p.Client_().Call(ctx, "GetPayment", &_args296, &_result298)
+	p.SetLastResponseMeta_(_meta297)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result274.Error != nil:
-		return _r, _result274.Error
+	case _result298.Error != nil:
+		return _r, _result298.Error
 	}
 
-	if _ret275 := _result274.GetSuccess(); _ret275 != nil {
-		return _ret275, nil
+	if _ret299 := _result298.GetSuccess(); _ret299 != nil {
+		return _ret299, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "GetPayment failed: unknown result")
 }
@@ -24622,23 +26747,23 @@ func (p *PaymentServiceClient) GetPayment(ctx context.Context, headers map[strin
 //   - Headers
 //   - Request
 func (p *PaymentServiceClient) BatchGetPaymentsByOrder(ctx context.Context, headers map[string]string, request *BatchGetPaymentsByOrderRequest) (_r *BatchGetPaymentsByOrderResponse, _err error) {
-	var _args276 PaymentServiceBatchGetPaymentsByOrderArgs
-	_args276.Headers = headers
-	_args276.Request = request
-	var _result278 PaymentServiceBatchGetPaymentsByOrderResult
-	var _meta277 thrift.ResponseMeta
-	_meta277, _err = p.Client_().Call(ctx, "BatchGetPaymentsByOrder", &_args276, &_result278)
-	p.SetLastResponseMeta_(_meta277)
+	var _args300 PaymentServiceBatchGetPaymentsByOrderArgs
+	_args300.Headers = headers
+	_args300.Request = request
+	var _result302 PaymentServiceBatchGetPaymentsByOrderResult
+	var _meta301 thrift.ResponseMeta
+	_meta301, _err = p.Client_().Call(ctx, "BatchGetPaymentsByOrder", &_args300, &_result302)
+	p.SetLastResponseMeta_(_meta301)
 	if _err != nil {
 		return
 	}
 	switch {
-	case _result278.Error != nil:
-		return _r, _result278.Error
+	case _result302.Error != nil:
+		return _r, _result302.Error
 	}
 
-	if _ret279 := _result278.GetSuccess(); _ret279 != nil {
-		return _ret279, nil
+	if _ret303 := _result302.GetSuccess(); _ret303 != nil {
+		return _ret303, nil
 	}
 	return nil, thrift.NewTApplicationException(thrift.MISSING_RESULT, "BatchGetPaymentsByOrder failed: unknown result")
 }
@@ -24663,13 +26788,13 @@ func (p *PaymentServiceProcessor) ProcessorMap() map[string]thrift.TProcessorFun
 
 func NewPaymentServiceProcessor(handler PaymentService) *PaymentServiceProcessor {
 
-	self280 := &PaymentServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
-	self280.processorMap["AuthorizePayment"] = &paymentServiceProcessorAuthorizePayment{handler: handler}
-	self280.processorMap["CapturePayment"] = &paymentServiceProcessorCapturePayment{handler: handler}
-	self280.processorMap["VoidPayment"] = &paymentServiceProcessorVoidPayment{handler: handler}
-	self280.processorMap["GetPayment"] = &paymentServiceProcessorGetPayment{handler: handler}
-	self280.processorMap["BatchGetPaymentsByOrder"] = &paymentServiceProcessorBatchGetPaymentsByOrder{handler: handler}
-	return self280
+	self304 := &PaymentServiceProcessor{handler: handler, processorMap: make(map[string]thrift.TProcessorFunction)}
+	self304.processorMap["AuthorizePayment"] = &paymentServiceProcessorAuthorizePayment{handler: handler}
+	self304.processorMap["CapturePayment"] = &paymentServiceProcessorCapturePayment{handler: handler}
+	self304.processorMap["VoidPayment"] = &paymentServiceProcessorVoidPayment{handler: handler}
+	self304.processorMap["GetPayment"] = &paymentServiceProcessorGetPayment{handler: handler}
+	self304.processorMap["BatchGetPaymentsByOrder"] = &paymentServiceProcessorBatchGetPaymentsByOrder{handler: handler}
+	return self304
 }
 
 func (p *PaymentServiceProcessor) Process(ctx context.Context, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
@@ -24682,12 +26807,12 @@ func (p *PaymentServiceProcessor) Process(ctx context.Context, iprot, oprot thri
 	}
 	iprot.Skip(ctx, thrift.STRUCT)
 	iprot.ReadMessageEnd(ctx)
-	x281 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
+	x305 := thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, "Unknown function "+name)
 	oprot.WriteMessageBegin(ctx, name, thrift.EXCEPTION, seqId)
-	x281.Write(ctx, oprot)
+	x305.Write(ctx, oprot)
 	oprot.WriteMessageEnd(ctx)
 	oprot.Flush(ctx)
-	return false, x281
+	return false, x305
 
 }
 
@@ -24696,7 +26821,7 @@ type paymentServiceProcessorAuthorizePayment struct {
 }
 
 func (p *paymentServiceProcessorAuthorizePayment) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err282 error
+	var _write_err306 error
 	args := PaymentServiceAuthorizePaymentArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -24746,21 +26871,21 @@ func (p *paymentServiceProcessorAuthorizePayment) Process(ctx context.Context, s
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc283 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing AuthorizePayment: "+err2.Error())
+			_exc307 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing AuthorizePayment: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "AuthorizePayment", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err282 = thrift.WrapTException(err2)
+				_write_err306 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc283.Write(ctx, oprot); _write_err282 == nil && err2 != nil {
-				_write_err282 = thrift.WrapTException(err2)
+			if err2 := _exc307.Write(ctx, oprot); _write_err306 == nil && err2 != nil {
+				_write_err306 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err282 == nil && err2 != nil {
-				_write_err282 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err306 == nil && err2 != nil {
+				_write_err306 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err282 == nil && err2 != nil {
-				_write_err282 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err306 == nil && err2 != nil {
+				_write_err306 = thrift.WrapTException(err2)
 			}
-			if _write_err282 != nil {
-				return false, thrift.WrapTException(_write_err282)
+			if _write_err306 != nil {
+				return false, thrift.WrapTException(_write_err306)
 			}
 			return true, err
 		}
@@ -24769,19 +26894,19 @@ func (p *paymentServiceProcessorAuthorizePayment) Process(ctx context.Context, s
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "AuthorizePayment", thrift.REPLY, seqId); err2 != nil {
-		_write_err282 = thrift.WrapTException(err2)
+		_write_err306 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err282 == nil && err2 != nil {
-		_write_err282 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err306 == nil && err2 != nil {
+		_write_err306 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err282 == nil && err2 != nil {
-		_write_err282 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err306 == nil && err2 != nil {
+		_write_err306 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err282 == nil && err2 != nil {
-		_write_err282 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err306 == nil && err2 != nil {
+		_write_err306 = thrift.WrapTException(err2)
 	}
-	if _write_err282 != nil {
-		return false, thrift.WrapTException(_write_err282)
+	if _write_err306 != nil {
+		return false, thrift.WrapTException(_write_err306)
 	}
 	return true, err
 }
@@ -24791,7 +26916,7 @@ type paymentServiceProcessorCapturePayment struct {
 }
 
 func (p *paymentServiceProcessorCapturePayment) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err284 error
+	var _write_err308 error
 	args := PaymentServiceCapturePaymentArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -24841,21 +26966,21 @@ func (p *paymentServiceProcessorCapturePayment) Process(ctx context.Context, seq
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc285 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing CapturePayment: "+err2.Error())
+			_exc309 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing CapturePayment: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "CapturePayment", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err284 = thrift.WrapTException(err2)
+				_write_err308 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc285.Write(ctx, oprot); _write_err284 == nil && err2 != nil {
-				_write_err284 = thrift.WrapTException(err2)
+			if err2 := _exc309.Write(ctx, oprot); _write_err308 == nil && err2 != nil {
+				_write_err308 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err284 == nil && err2 != nil {
-				_write_err284 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err308 == nil && err2 != nil {
+				_write_err308 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err284 == nil && err2 != nil {
-				_write_err284 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err308 == nil && err2 != nil {
+				_write_err308 = thrift.WrapTException(err2)
 			}
-			if _write_err284 != nil {
-				return false, thrift.WrapTException(_write_err284)
+			if _write_err308 != nil {
+				return false, thrift.WrapTException(_write_err308)
 			}
 			return true, err
 		}
@@ -24864,19 +26989,19 @@ func (p *paymentServiceProcessorCapturePayment) Process(ctx context.Context, seq
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "CapturePayment", thrift.REPLY, seqId); err2 != nil {
-		_write_err284 = thrift.WrapTException(err2)
+		_write_err308 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err284 == nil && err2 != nil {
-		_write_err284 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err308 == nil && err2 != nil {
+		_write_err308 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err284 == nil && err2 != nil {
-		_write_err284 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err308 == nil && err2 != nil {
+		_write_err308 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err284 == nil && err2 != nil {
-		_write_err284 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err308 == nil && err2 != nil {
+		_write_err308 = thrift.WrapTException(err2)
 	}
-	if _write_err284 != nil {
-		return false, thrift.WrapTException(_write_err284)
+	if _write_err308 != nil {
+		return false, thrift.WrapTException(_write_err308)
 	}
 	return true, err
 }
@@ -24886,7 +27011,7 @@ type paymentServiceProcessorVoidPayment struct {
 }
 
 func (p *paymentServiceProcessorVoidPayment) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err286 error
+	var _write_err310 error
 	args := PaymentServiceVoidPaymentArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -24936,21 +27061,21 @@ func (p *paymentServiceProcessorVoidPayment) Process(ctx context.Context, seqId 
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc287 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing VoidPayment: "+err2.Error())
+			_exc311 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing VoidPayment: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "VoidPayment", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err286 = thrift.WrapTException(err2)
+				_write_err310 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc287.Write(ctx, oprot); _write_err286 == nil && err2 != nil {
-				_write_err286 = thrift.WrapTException(err2)
+			if err2 := _exc311.Write(ctx, oprot); _write_err310 == nil && err2 != nil {
+				_write_err310 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err286 == nil && err2 != nil {
-				_write_err286 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err310 == nil && err2 != nil {
+				_write_err310 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err286 == nil && err2 != nil {
-				_write_err286 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err310 == nil && err2 != nil {
+				_write_err310 = thrift.WrapTException(err2)
 			}
-			if _write_err286 != nil {
-				return false, thrift.WrapTException(_write_err286)
+			if _write_err310 != nil {
+				return false, thrift.WrapTException(_write_err310)
 			}
 			return true, err
 		}
@@ -24959,19 +27084,19 @@ func (p *paymentServiceProcessorVoidPayment) Process(ctx context.Context, seqId 
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "VoidPayment", thrift.REPLY, seqId); err2 != nil {
-		_write_err286 = thrift.WrapTException(err2)
+		_write_err310 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err286 == nil && err2 != nil {
-		_write_err286 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err310 == nil && err2 != nil {
+		_write_err310 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err286 == nil && err2 != nil {
-		_write_err286 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err310 == nil && err2 != nil {
+		_write_err310 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err286 == nil && err2 != nil {
-		_write_err286 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err310 == nil && err2 != nil {
+		_write_err310 = thrift.WrapTException(err2)
 	}
-	if _write_err286 != nil {
-		return false, thrift.WrapTException(_write_err286)
+	if _write_err310 != nil {
+		return false, thrift.WrapTException(_write_err310)
 	}
 	return true, err
 }
@@ -24981,7 +27106,7 @@ type paymentServiceProcessorGetPayment struct {
 }
 
 func (p *paymentServiceProcessorGetPayment) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err288 error
+	var _write_err312 error
 	args := PaymentServiceGetPaymentArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -25031,21 +27156,21 @@ func (p *paymentServiceProcessorGetPayment) Process(ctx context.Context, seqId i
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc289 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing GetPayment: "+err2.Error())
+			_exc313 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing GetPayment: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "GetPayment", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err288 = thrift.WrapTException(err2)
+				_write_err312 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc289.Write(ctx, oprot); _write_err288 == nil && err2 != nil {
-				_write_err288 = thrift.WrapTException(err2)
+			if err2 := _exc313.Write(ctx, oprot); _write_err312 == nil && err2 != nil {
+				_write_err312 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err288 == nil && err2 != nil {
-				_write_err288 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err312 == nil && err2 != nil {
+				_write_err312 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err288 == nil && err2 != nil {
-				_write_err288 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err312 == nil && err2 != nil {
+				_write_err312 = thrift.WrapTException(err2)
 			}
-			if _write_err288 != nil {
-				return false, thrift.WrapTException(_write_err288)
+			if _write_err312 != nil {
+				return false, thrift.WrapTException(_write_err312)
 			}
 			return true, err
 		}
@@ -25054,19 +27179,19 @@ func (p *paymentServiceProcessorGetPayment) Process(ctx context.Context, seqId i
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "GetPayment", thrift.REPLY, seqId); err2 != nil {
-		_write_err288 = thrift.WrapTException(err2)
+		_write_err312 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err288 == nil && err2 != nil {
-		_write_err288 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err312 == nil && err2 != nil {
+		_write_err312 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err288 == nil && err2 != nil {
-		_write_err288 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err312 == nil && err2 != nil {
+		_write_err312 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err288 == nil && err2 != nil {
-		_write_err288 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err312 == nil && err2 != nil {
+		_write_err312 = thrift.WrapTException(err2)
 	}
-	if _write_err288 != nil {
-		return false, thrift.WrapTException(_write_err288)
+	if _write_err312 != nil {
+		return false, thrift.WrapTException(_write_err312)
 	}
 	return true, err
 }
@@ -25076,7 +27201,7 @@ type paymentServiceProcessorBatchGetPaymentsByOrder struct {
 }
 
 func (p *paymentServiceProcessorBatchGetPaymentsByOrder) Process(ctx context.Context, seqId int32, iprot, oprot thrift.TProtocol) (success bool, err thrift.TException) {
-	var _write_err290 error
+	var _write_err314 error
 	args := PaymentServiceBatchGetPaymentsByOrderArgs{}
 	if err2 := args.Read(ctx, iprot); err2 != nil {
 		iprot.ReadMessageEnd(ctx)
@@ -25126,21 +27251,21 @@ func (p *paymentServiceProcessorBatchGetPaymentsByOrder) Process(ctx context.Con
 			if errors.Is(err2, thrift.ErrAbandonRequest) {
 				return false, thrift.WrapTException(err2)
 			}
-			_exc291 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing BatchGetPaymentsByOrder: "+err2.Error())
+			_exc315 := thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "Internal error processing BatchGetPaymentsByOrder: "+err2.Error())
 			if err2 := oprot.WriteMessageBegin(ctx, "BatchGetPaymentsByOrder", thrift.EXCEPTION, seqId); err2 != nil {
-				_write_err290 = thrift.WrapTException(err2)
+				_write_err314 = thrift.WrapTException(err2)
 			}
-			if err2 := _exc291.Write(ctx, oprot); _write_err290 == nil && err2 != nil {
-				_write_err290 = thrift.WrapTException(err2)
+			if err2 := _exc315.Write(ctx, oprot); _write_err314 == nil && err2 != nil {
+				_write_err314 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.WriteMessageEnd(ctx); _write_err290 == nil && err2 != nil {
-				_write_err290 = thrift.WrapTException(err2)
+			if err2 := oprot.WriteMessageEnd(ctx); _write_err314 == nil && err2 != nil {
+				_write_err314 = thrift.WrapTException(err2)
 			}
-			if err2 := oprot.Flush(ctx); _write_err290 == nil && err2 != nil {
-				_write_err290 = thrift.WrapTException(err2)
+			if err2 := oprot.Flush(ctx); _write_err314 == nil && err2 != nil {
+				_write_err314 = thrift.WrapTException(err2)
 			}
-			if _write_err290 != nil {
-				return false, thrift.WrapTException(_write_err290)
+			if _write_err314 != nil {
+				return false, thrift.WrapTException(_write_err314)
 			}
 			return true, err
 		}
@@ -25149,19 +27274,19 @@ func (p *paymentServiceProcessorBatchGetPaymentsByOrder) Process(ctx context.Con
 	}
 	tickerCancel()
 	if err2 := oprot.WriteMessageBegin(ctx, "BatchGetPaymentsByOrder", thrift.REPLY, seqId); err2 != nil {
-		_write_err290 = thrift.WrapTException(err2)
+		_write_err314 = thrift.WrapTException(err2)
 	}
-	if err2 := result.Write(ctx, oprot); _write_err290 == nil && err2 != nil {
-		_write_err290 = thrift.WrapTException(err2)
+	if err2 := result.Write(ctx, oprot); _write_err314 == nil && err2 != nil {
+		_write_err314 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.WriteMessageEnd(ctx); _write_err290 == nil && err2 != nil {
-		_write_err290 = thrift.WrapTException(err2)
+	if err2 := oprot.WriteMessageEnd(ctx); _write_err314 == nil && err2 != nil {
+		_write_err314 = thrift.WrapTException(err2)
 	}
-	if err2 := oprot.Flush(ctx); _write_err290 == nil && err2 != nil {
-		_write_err290 = thrift.WrapTException(err2)
+	if err2 := oprot.Flush(ctx); _write_err314 == nil && err2 != nil {
+		_write_err314 = thrift.WrapTException(err2)
 	}
-	if _write_err290 != nil {
-		return false, thrift.WrapTException(_write_err290)
+	if _write_err314 != nil {
+		return false, thrift.WrapTException(_write_err314)
 	}
 	return true, err
 }
@@ -25253,19 +27378,19 @@ func (p *PaymentServiceAuthorizePaymentArgs) ReadField1(ctx context.Context, ipr
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key292 string
+		var _key316 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key292 = v
+			_key316 = v
 		}
-		var _val293 string
+		var _val317 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val293 = v
+			_val317 = v
 		}
-		p.Headers[_key292] = _val293
+		p.Headers[_key316] = _val317
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -25591,19 +27716,19 @@ func (p *PaymentServiceCapturePaymentArgs) ReadField1(ctx context.Context, iprot
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key294 string
+		var _key318 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key294 = v
+			_key318 = v
 		}
-		var _val295 string
+		var _val319 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val295 = v
+			_val319 = v
 		}
-		p.Headers[_key294] = _val295
+		p.Headers[_key318] = _val319
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -25929,19 +28054,19 @@ func (p *PaymentServiceVoidPaymentArgs) ReadField1(ctx context.Context, iprot th
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key296 string
+		var _key320 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key296 = v
+			_key320 = v
 		}
-		var _val297 string
+		var _val321 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val297 = v
+			_val321 = v
 		}
-		p.Headers[_key296] = _val297
+		p.Headers[_key320] = _val321
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -26267,19 +28392,19 @@ func (p *PaymentServiceGetPaymentArgs) ReadField1(ctx context.Context, iprot thr
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key298 string
+		var _key322 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key298 = v
+			_key322 = v
 		}
-		var _val299 string
+		var _val323 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val299 = v
+			_val323 = v
 		}
-		p.Headers[_key298] = _val299
+		p.Headers[_key322] = _val323
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)
@@ -26605,19 +28730,19 @@ func (p *PaymentServiceBatchGetPaymentsByOrderArgs) ReadField1(ctx context.Conte
 	tMap := make(map[string]string, size)
 	p.Headers = tMap
 	for i := 0; i < size; i++ {
-		var _key300 string
+		var _key324 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_key300 = v
+			_key324 = v
 		}
-		var _val301 string
+		var _val325 string
 		if v, err := iprot.ReadString(ctx); err != nil {
 			return thrift.PrependError("error reading field 0: ", err)
 		} else {
-			_val301 = v
+			_val325 = v
 		}
-		p.Headers[_key300] = _val301
+		p.Headers[_key324] = _val325
 	}
 	if err := iprot.ReadMapEnd(ctx); err != nil {
 		return thrift.PrependError("error reading map end: ", err)

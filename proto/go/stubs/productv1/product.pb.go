@@ -845,6 +845,336 @@ func (x *ProductReviews) GetReviews() []*Review {
 	return nil
 }
 
+// A product and its first reviews.
+type ReviewedProduct struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the product, from 1 upwards.
+	Id int64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Name shown to customers, 1 to 200 characters.
+	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// Plain text, up to 4,000 characters.
+	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
+	// Category slug, "c0042".
+	Category string `protobuf:"bytes,4,opt,name=category,proto3" json:"category,omitempty"`
+	// Price of one piece.
+	Price *typev1.Money `protobuf:"bytes,5,opt,name=price,proto3" json:"price,omitempty"`
+	// Pieces that can be sold now; reservations are already taken off.
+	Stock int64 `protobuf:"varint,6,opt,name=stock,proto3" json:"stock,omitempty"`
+	// By ascending id; empty if there are none.
+	Reviews       []*Review `protobuf:"bytes,7,rep,name=reviews,proto3" json:"reviews,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReviewedProduct) Reset() {
+	*x = ReviewedProduct{}
+	mi := &file_shop_product_v1_product_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReviewedProduct) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReviewedProduct) ProtoMessage() {}
+
+func (x *ReviewedProduct) ProtoReflect() protoreflect.Message {
+	mi := &file_shop_product_v1_product_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReviewedProduct.ProtoReflect.Descriptor instead.
+func (*ReviewedProduct) Descriptor() ([]byte, []int) {
+	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ReviewedProduct) GetId() int64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *ReviewedProduct) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *ReviewedProduct) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
+func (x *ReviewedProduct) GetCategory() string {
+	if x != nil {
+		return x.Category
+	}
+	return ""
+}
+
+func (x *ReviewedProduct) GetPrice() *typev1.Money {
+	if x != nil {
+		return x.Price
+	}
+	return nil
+}
+
+func (x *ReviewedProduct) GetStock() int64 {
+	if x != nil {
+		return x.Stock
+	}
+	return 0
+}
+
+func (x *ReviewedProduct) GetReviews() []*Review {
+	if x != nil {
+		return x.Reviews
+	}
+	return nil
+}
+
+// Asks for many products with reviews.
+type BatchGetProductsWithReviewsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Identifiers, 1 to 1,000 of them, each at least 1; repeated ones count once.
+	Ids []int64 `protobuf:"varint,1,rep,packed,name=ids,proto3" json:"ids,omitempty"`
+	// Reviews of each product, 1 to 20, by ascending id; 0 means 3.
+	ReviewLimit   int32 `protobuf:"varint,2,opt,name=review_limit,json=reviewLimit,proto3" json:"review_limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BatchGetProductsWithReviewsRequest) Reset() {
+	*x = BatchGetProductsWithReviewsRequest{}
+	mi := &file_shop_product_v1_product_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BatchGetProductsWithReviewsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BatchGetProductsWithReviewsRequest) ProtoMessage() {}
+
+func (x *BatchGetProductsWithReviewsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shop_product_v1_product_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BatchGetProductsWithReviewsRequest.ProtoReflect.Descriptor instead.
+func (*BatchGetProductsWithReviewsRequest) Descriptor() ([]byte, []int) {
+	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *BatchGetProductsWithReviewsRequest) GetIds() []int64 {
+	if x != nil {
+		return x.Ids
+	}
+	return nil
+}
+
+func (x *BatchGetProductsWithReviewsRequest) GetReviewLimit() int32 {
+	if x != nil {
+		return x.ReviewLimit
+	}
+	return 0
+}
+
+// The products found.
+type BatchGetProductsWithReviewsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In the order of the request; unknown ids are left out.
+	Products      []*ReviewedProduct `protobuf:"bytes,1,rep,name=products,proto3" json:"products,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BatchGetProductsWithReviewsResponse) Reset() {
+	*x = BatchGetProductsWithReviewsResponse{}
+	mi := &file_shop_product_v1_product_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BatchGetProductsWithReviewsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BatchGetProductsWithReviewsResponse) ProtoMessage() {}
+
+func (x *BatchGetProductsWithReviewsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shop_product_v1_product_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BatchGetProductsWithReviewsResponse.ProtoReflect.Descriptor instead.
+func (*BatchGetProductsWithReviewsResponse) Descriptor() ([]byte, []int) {
+	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *BatchGetProductsWithReviewsResponse) GetProducts() []*ReviewedProduct {
+	if x != nil {
+		return x.Products
+	}
+	return nil
+}
+
+// Asks for a page of products with reviews.
+type ListProductsWithReviewsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Products a page, 1 to 1,000; 0 means 20.
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the page before, of ListProducts too; empty for the first page. INVALID_ARGUMENT if made up or of
+	// another category.
+	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only products of this category; empty for all.
+	Category string `protobuf:"bytes,3,opt,name=category,proto3" json:"category,omitempty"`
+	// Reviews of each product, 1 to 20, by ascending id; 0 means 3.
+	ReviewLimit   int32 `protobuf:"varint,4,opt,name=review_limit,json=reviewLimit,proto3" json:"review_limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListProductsWithReviewsRequest) Reset() {
+	*x = ListProductsWithReviewsRequest{}
+	mi := &file_shop_product_v1_product_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListProductsWithReviewsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListProductsWithReviewsRequest) ProtoMessage() {}
+
+func (x *ListProductsWithReviewsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shop_product_v1_product_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListProductsWithReviewsRequest.ProtoReflect.Descriptor instead.
+func (*ListProductsWithReviewsRequest) Descriptor() ([]byte, []int) {
+	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ListProductsWithReviewsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListProductsWithReviewsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListProductsWithReviewsRequest) GetCategory() string {
+	if x != nil {
+		return x.Category
+	}
+	return ""
+}
+
+func (x *ListProductsWithReviewsRequest) GetReviewLimit() int32 {
+	if x != nil {
+		return x.ReviewLimit
+	}
+	return 0
+}
+
+// A page of products with reviews.
+type ListProductsWithReviewsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// By ascending id.
+	Products []*ReviewedProduct `protobuf:"bytes,1,rep,name=products,proto3" json:"products,omitempty"`
+	// Token of the next page; empty after the last one.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListProductsWithReviewsResponse) Reset() {
+	*x = ListProductsWithReviewsResponse{}
+	mi := &file_shop_product_v1_product_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListProductsWithReviewsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListProductsWithReviewsResponse) ProtoMessage() {}
+
+func (x *ListProductsWithReviewsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shop_product_v1_product_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListProductsWithReviewsResponse.ProtoReflect.Descriptor instead.
+func (*ListProductsWithReviewsResponse) Descriptor() ([]byte, []int) {
+	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ListProductsWithReviewsResponse) GetProducts() []*ReviewedProduct {
+	if x != nil {
+		return x.Products
+	}
+	return nil
+}
+
+func (x *ListProductsWithReviewsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
 // One product and how many pieces of it.
 type StockLine struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -858,7 +1188,7 @@ type StockLine struct {
 
 func (x *StockLine) Reset() {
 	*x = StockLine{}
-	mi := &file_shop_product_v1_product_proto_msgTypes[13]
+	mi := &file_shop_product_v1_product_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -870,7 +1200,7 @@ func (x *StockLine) String() string {
 func (*StockLine) ProtoMessage() {}
 
 func (x *StockLine) ProtoReflect() protoreflect.Message {
-	mi := &file_shop_product_v1_product_proto_msgTypes[13]
+	mi := &file_shop_product_v1_product_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -883,7 +1213,7 @@ func (x *StockLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StockLine.ProtoReflect.Descriptor instead.
 func (*StockLine) Descriptor() ([]byte, []int) {
-	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{13}
+	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *StockLine) GetProductId() int64 {
@@ -915,7 +1245,7 @@ type Reservation struct {
 
 func (x *Reservation) Reset() {
 	*x = Reservation{}
-	mi := &file_shop_product_v1_product_proto_msgTypes[14]
+	mi := &file_shop_product_v1_product_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -927,7 +1257,7 @@ func (x *Reservation) String() string {
 func (*Reservation) ProtoMessage() {}
 
 func (x *Reservation) ProtoReflect() protoreflect.Message {
-	mi := &file_shop_product_v1_product_proto_msgTypes[14]
+	mi := &file_shop_product_v1_product_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -940,7 +1270,7 @@ func (x *Reservation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reservation.ProtoReflect.Descriptor instead.
 func (*Reservation) Descriptor() ([]byte, []int) {
-	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{14}
+	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Reservation) GetId() string {
@@ -979,7 +1309,7 @@ type ReservedLine struct {
 
 func (x *ReservedLine) Reset() {
 	*x = ReservedLine{}
-	mi := &file_shop_product_v1_product_proto_msgTypes[15]
+	mi := &file_shop_product_v1_product_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -991,7 +1321,7 @@ func (x *ReservedLine) String() string {
 func (*ReservedLine) ProtoMessage() {}
 
 func (x *ReservedLine) ProtoReflect() protoreflect.Message {
-	mi := &file_shop_product_v1_product_proto_msgTypes[15]
+	mi := &file_shop_product_v1_product_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1004,7 +1334,7 @@ func (x *ReservedLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReservedLine.ProtoReflect.Descriptor instead.
 func (*ReservedLine) Descriptor() ([]byte, []int) {
-	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{15}
+	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ReservedLine) GetProductId() int64 {
@@ -1041,7 +1371,7 @@ type ReserveStockRequest struct {
 
 func (x *ReserveStockRequest) Reset() {
 	*x = ReserveStockRequest{}
-	mi := &file_shop_product_v1_product_proto_msgTypes[16]
+	mi := &file_shop_product_v1_product_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1053,7 +1383,7 @@ func (x *ReserveStockRequest) String() string {
 func (*ReserveStockRequest) ProtoMessage() {}
 
 func (x *ReserveStockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_shop_product_v1_product_proto_msgTypes[16]
+	mi := &file_shop_product_v1_product_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1066,7 +1396,7 @@ func (x *ReserveStockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReserveStockRequest.ProtoReflect.Descriptor instead.
 func (*ReserveStockRequest) Descriptor() ([]byte, []int) {
-	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{16}
+	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ReserveStockRequest) GetReservationId() string {
@@ -1094,7 +1424,7 @@ type ConfirmReservationRequest struct {
 
 func (x *ConfirmReservationRequest) Reset() {
 	*x = ConfirmReservationRequest{}
-	mi := &file_shop_product_v1_product_proto_msgTypes[17]
+	mi := &file_shop_product_v1_product_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1106,7 +1436,7 @@ func (x *ConfirmReservationRequest) String() string {
 func (*ConfirmReservationRequest) ProtoMessage() {}
 
 func (x *ConfirmReservationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_shop_product_v1_product_proto_msgTypes[17]
+	mi := &file_shop_product_v1_product_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1119,7 +1449,7 @@ func (x *ConfirmReservationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmReservationRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmReservationRequest) Descriptor() ([]byte, []int) {
-	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{17}
+	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ConfirmReservationRequest) GetReservationId() string {
@@ -1140,7 +1470,7 @@ type ReleaseReservationRequest struct {
 
 func (x *ReleaseReservationRequest) Reset() {
 	*x = ReleaseReservationRequest{}
-	mi := &file_shop_product_v1_product_proto_msgTypes[18]
+	mi := &file_shop_product_v1_product_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1152,7 +1482,7 @@ func (x *ReleaseReservationRequest) String() string {
 func (*ReleaseReservationRequest) ProtoMessage() {}
 
 func (x *ReleaseReservationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_shop_product_v1_product_proto_msgTypes[18]
+	mi := &file_shop_product_v1_product_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1165,7 +1495,7 @@ func (x *ReleaseReservationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseReservationRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseReservationRequest) Descriptor() ([]byte, []int) {
-	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{18}
+	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ReleaseReservationRequest) GetReservationId() string {
@@ -1188,7 +1518,7 @@ type StreamProductRowsRequest struct {
 
 func (x *StreamProductRowsRequest) Reset() {
 	*x = StreamProductRowsRequest{}
-	mi := &file_shop_product_v1_product_proto_msgTypes[19]
+	mi := &file_shop_product_v1_product_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1200,7 +1530,7 @@ func (x *StreamProductRowsRequest) String() string {
 func (*StreamProductRowsRequest) ProtoMessage() {}
 
 func (x *StreamProductRowsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_shop_product_v1_product_proto_msgTypes[19]
+	mi := &file_shop_product_v1_product_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1213,7 +1543,7 @@ func (x *StreamProductRowsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamProductRowsRequest.ProtoReflect.Descriptor instead.
 func (*StreamProductRowsRequest) Descriptor() ([]byte, []int) {
-	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{19}
+	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *StreamProductRowsRequest) GetAfterProductId() int64 {
@@ -1241,7 +1571,7 @@ type StreamProductRowsResponse struct {
 
 func (x *StreamProductRowsResponse) Reset() {
 	*x = StreamProductRowsResponse{}
-	mi := &file_shop_product_v1_product_proto_msgTypes[20]
+	mi := &file_shop_product_v1_product_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1253,7 +1583,7 @@ func (x *StreamProductRowsResponse) String() string {
 func (*StreamProductRowsResponse) ProtoMessage() {}
 
 func (x *StreamProductRowsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_shop_product_v1_product_proto_msgTypes[20]
+	mi := &file_shop_product_v1_product_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1266,7 +1596,7 @@ func (x *StreamProductRowsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamProductRowsResponse.ProtoReflect.Descriptor instead.
 func (*StreamProductRowsResponse) Descriptor() ([]byte, []int) {
-	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{20}
+	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *StreamProductRowsResponse) GetRows() []*ProductRow {
@@ -1293,7 +1623,7 @@ type ProductRow struct {
 
 func (x *ProductRow) Reset() {
 	*x = ProductRow{}
-	mi := &file_shop_product_v1_product_proto_msgTypes[21]
+	mi := &file_shop_product_v1_product_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1305,7 +1635,7 @@ func (x *ProductRow) String() string {
 func (*ProductRow) ProtoMessage() {}
 
 func (x *ProductRow) ProtoReflect() protoreflect.Message {
-	mi := &file_shop_product_v1_product_proto_msgTypes[21]
+	mi := &file_shop_product_v1_product_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1318,7 +1648,7 @@ func (x *ProductRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProductRow.ProtoReflect.Descriptor instead.
 func (*ProductRow) Descriptor() ([]byte, []int) {
-	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{21}
+	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ProductRow) GetProductId() int64 {
@@ -1360,7 +1690,7 @@ type GetDocumentRequest struct {
 
 func (x *GetDocumentRequest) Reset() {
 	*x = GetDocumentRequest{}
-	mi := &file_shop_product_v1_product_proto_msgTypes[22]
+	mi := &file_shop_product_v1_product_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1372,7 +1702,7 @@ func (x *GetDocumentRequest) String() string {
 func (*GetDocumentRequest) ProtoMessage() {}
 
 func (x *GetDocumentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_shop_product_v1_product_proto_msgTypes[22]
+	mi := &file_shop_product_v1_product_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1385,7 +1715,7 @@ func (x *GetDocumentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetDocumentRequest.ProtoReflect.Descriptor instead.
 func (*GetDocumentRequest) Descriptor() ([]byte, []int) {
-	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{22}
+	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *GetDocumentRequest) GetId() int64 {
@@ -1406,7 +1736,7 @@ type StreamDocumentRequest struct {
 
 func (x *StreamDocumentRequest) Reset() {
 	*x = StreamDocumentRequest{}
-	mi := &file_shop_product_v1_product_proto_msgTypes[23]
+	mi := &file_shop_product_v1_product_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1418,7 +1748,7 @@ func (x *StreamDocumentRequest) String() string {
 func (*StreamDocumentRequest) ProtoMessage() {}
 
 func (x *StreamDocumentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_shop_product_v1_product_proto_msgTypes[23]
+	mi := &file_shop_product_v1_product_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1431,7 +1761,7 @@ func (x *StreamDocumentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamDocumentRequest.ProtoReflect.Descriptor instead.
 func (*StreamDocumentRequest) Descriptor() ([]byte, []int) {
-	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{23}
+	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *StreamDocumentRequest) GetId() int64 {
@@ -1452,7 +1782,7 @@ type StreamDocumentResponse struct {
 
 func (x *StreamDocumentResponse) Reset() {
 	*x = StreamDocumentResponse{}
-	mi := &file_shop_product_v1_product_proto_msgTypes[24]
+	mi := &file_shop_product_v1_product_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1464,7 +1794,7 @@ func (x *StreamDocumentResponse) String() string {
 func (*StreamDocumentResponse) ProtoMessage() {}
 
 func (x *StreamDocumentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_shop_product_v1_product_proto_msgTypes[24]
+	mi := &file_shop_product_v1_product_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1477,7 +1807,7 @@ func (x *StreamDocumentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamDocumentResponse.ProtoReflect.Descriptor instead.
 func (*StreamDocumentResponse) Descriptor() ([]byte, []int) {
-	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{24}
+	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *StreamDocumentResponse) GetSections() []*DocumentSection {
@@ -1500,7 +1830,7 @@ type Document struct {
 
 func (x *Document) Reset() {
 	*x = Document{}
-	mi := &file_shop_product_v1_product_proto_msgTypes[25]
+	mi := &file_shop_product_v1_product_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1512,7 +1842,7 @@ func (x *Document) String() string {
 func (*Document) ProtoMessage() {}
 
 func (x *Document) ProtoReflect() protoreflect.Message {
-	mi := &file_shop_product_v1_product_proto_msgTypes[25]
+	mi := &file_shop_product_v1_product_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1525,7 +1855,7 @@ func (x *Document) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Document.ProtoReflect.Descriptor instead.
 func (*Document) Descriptor() ([]byte, []int) {
-	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{25}
+	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Document) GetId() int64 {
@@ -1555,7 +1885,7 @@ type DocumentSection struct {
 
 func (x *DocumentSection) Reset() {
 	*x = DocumentSection{}
-	mi := &file_shop_product_v1_product_proto_msgTypes[26]
+	mi := &file_shop_product_v1_product_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1567,7 +1897,7 @@ func (x *DocumentSection) String() string {
 func (*DocumentSection) ProtoMessage() {}
 
 func (x *DocumentSection) ProtoReflect() protoreflect.Message {
-	mi := &file_shop_product_v1_product_proto_msgTypes[26]
+	mi := &file_shop_product_v1_product_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1580,7 +1910,7 @@ func (x *DocumentSection) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DocumentSection.ProtoReflect.Descriptor instead.
 func (*DocumentSection) Descriptor() ([]byte, []int) {
-	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{26}
+	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *DocumentSection) GetTitle() string {
@@ -1618,7 +1948,7 @@ type DocumentRecord struct {
 
 func (x *DocumentRecord) Reset() {
 	*x = DocumentRecord{}
-	mi := &file_shop_product_v1_product_proto_msgTypes[27]
+	mi := &file_shop_product_v1_product_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1630,7 +1960,7 @@ func (x *DocumentRecord) String() string {
 func (*DocumentRecord) ProtoMessage() {}
 
 func (x *DocumentRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_shop_product_v1_product_proto_msgTypes[27]
+	mi := &file_shop_product_v1_product_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1643,7 +1973,7 @@ func (x *DocumentRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DocumentRecord.ProtoReflect.Descriptor instead.
 func (*DocumentRecord) Descriptor() ([]byte, []int) {
-	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{27}
+	return file_shop_product_v1_product_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *DocumentRecord) GetText() string {
@@ -1741,7 +2071,29 @@ const file_shop_product_v1_product_proto_rawDesc = "" +
 	"\x0eProductReviews\x12\x1d\n" +
 	"\n" +
 	"product_id\x18\x01 \x01(\x03R\tproductId\x121\n" +
-	"\areviews\x18\x02 \x03(\v2\x17.shop.product.v1.ReviewR\areviews\"F\n" +
+	"\areviews\x18\x02 \x03(\v2\x17.shop.product.v1.ReviewR\areviews\"\xe9\x01\n" +
+	"\x0fReviewedProduct\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
+	"\vdescription\x18\x03 \x01(\tR\vdescription\x12\x1a\n" +
+	"\bcategory\x18\x04 \x01(\tR\bcategory\x12)\n" +
+	"\x05price\x18\x05 \x01(\v2\x13.shop.type.v1.MoneyR\x05price\x12\x14\n" +
+	"\x05stock\x18\x06 \x01(\x03R\x05stock\x121\n" +
+	"\areviews\x18\a \x03(\v2\x17.shop.product.v1.ReviewR\areviews\"Y\n" +
+	"\"BatchGetProductsWithReviewsRequest\x12\x10\n" +
+	"\x03ids\x18\x01 \x03(\x03R\x03ids\x12!\n" +
+	"\freview_limit\x18\x02 \x01(\x05R\vreviewLimit\"c\n" +
+	"#BatchGetProductsWithReviewsResponse\x12<\n" +
+	"\bproducts\x18\x01 \x03(\v2 .shop.product.v1.ReviewedProductR\bproducts\"\x9b\x01\n" +
+	"\x1eListProductsWithReviewsRequest\x12\x1b\n" +
+	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x02 \x01(\tR\tpageToken\x12\x1a\n" +
+	"\bcategory\x18\x03 \x01(\tR\bcategory\x12!\n" +
+	"\freview_limit\x18\x04 \x01(\x05R\vreviewLimit\"\x87\x01\n" +
+	"\x1fListProductsWithReviewsResponse\x12<\n" +
+	"\bproducts\x18\x01 \x03(\v2 .shop.product.v1.ReviewedProductR\bproducts\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"F\n" +
 	"\tStockLine\x12\x1d\n" +
 	"\n" +
 	"product_id\x18\x01 \x01(\x03R\tproductId\x12\x1a\n" +
@@ -1798,7 +2150,7 @@ const file_shop_product_v1_product_proto_rawDesc = "" +
 	"\x1dRESERVATION_STATE_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16RESERVATION_STATE_HELD\x10\x01\x12\x1f\n" +
 	"\x1bRESERVATION_STATE_CONFIRMED\x10\x02\x12\x1e\n" +
-	"\x1aRESERVATION_STATE_RELEASED\x10\x032\xa0\r\n" +
+	"\x1aRESERVATION_STATE_RELEASED\x10\x032\x84\x10\n" +
 	"\x0eProductService\x12t\n" +
 	"\n" +
 	"GetProduct\x12\".shop.product.v1.GetProductRequest\x1a\x18.shop.product.v1.Product\"(\x8a\xb5\x18!\b\x01\x1a\x1dGET /v1/products/{product_id}\x90\x02\x01\x12\x84\x01\n" +
@@ -1807,7 +2159,9 @@ const file_shop_product_v1_product_proto_rawDesc = "" +
 	"\rCreateProduct\x12%.shop.product.v1.CreateProductRequest\x1a\x18.shop.product.v1.Product\"\x19\x8a\xb5\x18\x15\b\x03\x1a\x11POST /v1/products\x12y\n" +
 	"\rUpdateProduct\x12%.shop.product.v1.UpdateProductRequest\x1a\x18.shop.product.v1.Product\"'\x8a\xb5\x18#\b\x03\x1a\x1fPATCH /v1/products/{product_id}\x12x\n" +
 	"\rDeleteProduct\x12%.shop.product.v1.DeleteProductRequest\x1a\x16.google.protobuf.Empty\"(\x8a\xb5\x18$\b\x03\x1a DELETE /v1/products/{product_id}\x12\x83\x01\n" +
-	"\x10BatchListReviews\x12(.shop.product.v1.BatchListReviewsRequest\x1a).shop.product.v1.BatchListReviewsResponse\"\x1a\x8a\xb5\x18\x13\b\x01\x1a\x0fGET /v1/reviews\x90\x02\x01\x12\x81\x01\n" +
+	"\x10BatchListReviews\x12(.shop.product.v1.BatchListReviewsRequest\x1a).shop.product.v1.BatchListReviewsResponse\"\x1a\x8a\xb5\x18\x13\b\x01\x1a\x0fGET /v1/reviews\x90\x02\x01\x12\xb5\x01\n" +
+	"\x1bBatchGetProductsWithReviews\x123.shop.product.v1.BatchGetProductsWithReviewsRequest\x1a4.shop.product.v1.BatchGetProductsWithReviewsResponse\"+\x8a\xb5\x18$\b\x01\x1a GET /v1/products?include=reviews\x90\x02\x01\x12\xa9\x01\n" +
+	"\x17ListProductsWithReviews\x12/.shop.product.v1.ListProductsWithReviewsRequest\x1a0.shop.product.v1.ListProductsWithReviewsResponse\"+\x8a\xb5\x18$\b\x01\x1a GET /v1/products?include=reviews\x90\x02\x01\x12\x81\x01\n" +
 	"\fReserveStock\x12$.shop.product.v1.ReserveStockRequest\x1a\x1c.shop.product.v1.Reservation\"-\x8a\xb5\x18)\b\x04\x1a%PUT /v1/reservations/{reservation_id}\x12\x96\x01\n" +
 	"\x12ConfirmReservation\x12*.shop.product.v1.ConfirmReservationRequest\x1a\x1c.shop.product.v1.Reservation\"6\x8a\xb5\x182\b\x04\x1a.POST /v1/reservations/{reservation_id}:confirm\x12\x96\x01\n" +
 	"\x12ReleaseReservation\x12*.shop.product.v1.ReleaseReservationRequest\x1a\x1c.shop.product.v1.Reservation\"6\x8a\xb5\x182\b\x04\x1a.POST /v1/reservations/{reservation_id}:release\x12\x8d\x01\n" +
@@ -1828,95 +2182,108 @@ func file_shop_product_v1_product_proto_rawDescGZIP() []byte {
 }
 
 var file_shop_product_v1_product_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_shop_product_v1_product_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_shop_product_v1_product_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_shop_product_v1_product_proto_goTypes = []any{
-	(ReservationState)(0),             // 0: shop.product.v1.ReservationState
-	(*Product)(nil),                   // 1: shop.product.v1.Product
-	(*Review)(nil),                    // 2: shop.product.v1.Review
-	(*GetProductRequest)(nil),         // 3: shop.product.v1.GetProductRequest
-	(*BatchGetProductsRequest)(nil),   // 4: shop.product.v1.BatchGetProductsRequest
-	(*BatchGetProductsResponse)(nil),  // 5: shop.product.v1.BatchGetProductsResponse
-	(*ListProductsRequest)(nil),       // 6: shop.product.v1.ListProductsRequest
-	(*ListProductsResponse)(nil),      // 7: shop.product.v1.ListProductsResponse
-	(*CreateProductRequest)(nil),      // 8: shop.product.v1.CreateProductRequest
-	(*UpdateProductRequest)(nil),      // 9: shop.product.v1.UpdateProductRequest
-	(*DeleteProductRequest)(nil),      // 10: shop.product.v1.DeleteProductRequest
-	(*BatchListReviewsRequest)(nil),   // 11: shop.product.v1.BatchListReviewsRequest
-	(*BatchListReviewsResponse)(nil),  // 12: shop.product.v1.BatchListReviewsResponse
-	(*ProductReviews)(nil),            // 13: shop.product.v1.ProductReviews
-	(*StockLine)(nil),                 // 14: shop.product.v1.StockLine
-	(*Reservation)(nil),               // 15: shop.product.v1.Reservation
-	(*ReservedLine)(nil),              // 16: shop.product.v1.ReservedLine
-	(*ReserveStockRequest)(nil),       // 17: shop.product.v1.ReserveStockRequest
-	(*ConfirmReservationRequest)(nil), // 18: shop.product.v1.ConfirmReservationRequest
-	(*ReleaseReservationRequest)(nil), // 19: shop.product.v1.ReleaseReservationRequest
-	(*StreamProductRowsRequest)(nil),  // 20: shop.product.v1.StreamProductRowsRequest
-	(*StreamProductRowsResponse)(nil), // 21: shop.product.v1.StreamProductRowsResponse
-	(*ProductRow)(nil),                // 22: shop.product.v1.ProductRow
-	(*GetDocumentRequest)(nil),        // 23: shop.product.v1.GetDocumentRequest
-	(*StreamDocumentRequest)(nil),     // 24: shop.product.v1.StreamDocumentRequest
-	(*StreamDocumentResponse)(nil),    // 25: shop.product.v1.StreamDocumentResponse
-	(*Document)(nil),                  // 26: shop.product.v1.Document
-	(*DocumentSection)(nil),           // 27: shop.product.v1.DocumentSection
-	(*DocumentRecord)(nil),            // 28: shop.product.v1.DocumentRecord
-	(*typev1.Money)(nil),              // 29: shop.type.v1.Money
-	(*fieldmaskpb.FieldMask)(nil),     // 30: google.protobuf.FieldMask
-	(*timestamppb.Timestamp)(nil),     // 31: google.protobuf.Timestamp
-	(*emptypb.Empty)(nil),             // 32: google.protobuf.Empty
+	(ReservationState)(0),                       // 0: shop.product.v1.ReservationState
+	(*Product)(nil),                             // 1: shop.product.v1.Product
+	(*Review)(nil),                              // 2: shop.product.v1.Review
+	(*GetProductRequest)(nil),                   // 3: shop.product.v1.GetProductRequest
+	(*BatchGetProductsRequest)(nil),             // 4: shop.product.v1.BatchGetProductsRequest
+	(*BatchGetProductsResponse)(nil),            // 5: shop.product.v1.BatchGetProductsResponse
+	(*ListProductsRequest)(nil),                 // 6: shop.product.v1.ListProductsRequest
+	(*ListProductsResponse)(nil),                // 7: shop.product.v1.ListProductsResponse
+	(*CreateProductRequest)(nil),                // 8: shop.product.v1.CreateProductRequest
+	(*UpdateProductRequest)(nil),                // 9: shop.product.v1.UpdateProductRequest
+	(*DeleteProductRequest)(nil),                // 10: shop.product.v1.DeleteProductRequest
+	(*BatchListReviewsRequest)(nil),             // 11: shop.product.v1.BatchListReviewsRequest
+	(*BatchListReviewsResponse)(nil),            // 12: shop.product.v1.BatchListReviewsResponse
+	(*ProductReviews)(nil),                      // 13: shop.product.v1.ProductReviews
+	(*ReviewedProduct)(nil),                     // 14: shop.product.v1.ReviewedProduct
+	(*BatchGetProductsWithReviewsRequest)(nil),  // 15: shop.product.v1.BatchGetProductsWithReviewsRequest
+	(*BatchGetProductsWithReviewsResponse)(nil), // 16: shop.product.v1.BatchGetProductsWithReviewsResponse
+	(*ListProductsWithReviewsRequest)(nil),      // 17: shop.product.v1.ListProductsWithReviewsRequest
+	(*ListProductsWithReviewsResponse)(nil),     // 18: shop.product.v1.ListProductsWithReviewsResponse
+	(*StockLine)(nil),                           // 19: shop.product.v1.StockLine
+	(*Reservation)(nil),                         // 20: shop.product.v1.Reservation
+	(*ReservedLine)(nil),                        // 21: shop.product.v1.ReservedLine
+	(*ReserveStockRequest)(nil),                 // 22: shop.product.v1.ReserveStockRequest
+	(*ConfirmReservationRequest)(nil),           // 23: shop.product.v1.ConfirmReservationRequest
+	(*ReleaseReservationRequest)(nil),           // 24: shop.product.v1.ReleaseReservationRequest
+	(*StreamProductRowsRequest)(nil),            // 25: shop.product.v1.StreamProductRowsRequest
+	(*StreamProductRowsResponse)(nil),           // 26: shop.product.v1.StreamProductRowsResponse
+	(*ProductRow)(nil),                          // 27: shop.product.v1.ProductRow
+	(*GetDocumentRequest)(nil),                  // 28: shop.product.v1.GetDocumentRequest
+	(*StreamDocumentRequest)(nil),               // 29: shop.product.v1.StreamDocumentRequest
+	(*StreamDocumentResponse)(nil),              // 30: shop.product.v1.StreamDocumentResponse
+	(*Document)(nil),                            // 31: shop.product.v1.Document
+	(*DocumentSection)(nil),                     // 32: shop.product.v1.DocumentSection
+	(*DocumentRecord)(nil),                      // 33: shop.product.v1.DocumentRecord
+	(*typev1.Money)(nil),                        // 34: shop.type.v1.Money
+	(*fieldmaskpb.FieldMask)(nil),               // 35: google.protobuf.FieldMask
+	(*timestamppb.Timestamp)(nil),               // 36: google.protobuf.Timestamp
+	(*emptypb.Empty)(nil),                       // 37: google.protobuf.Empty
 }
 var file_shop_product_v1_product_proto_depIdxs = []int32{
-	29, // 0: shop.product.v1.Product.price:type_name -> shop.type.v1.Money
+	34, // 0: shop.product.v1.Product.price:type_name -> shop.type.v1.Money
 	1,  // 1: shop.product.v1.BatchGetProductsResponse.products:type_name -> shop.product.v1.Product
 	1,  // 2: shop.product.v1.ListProductsResponse.products:type_name -> shop.product.v1.Product
 	1,  // 3: shop.product.v1.CreateProductRequest.product:type_name -> shop.product.v1.Product
 	1,  // 4: shop.product.v1.UpdateProductRequest.product:type_name -> shop.product.v1.Product
-	30, // 5: shop.product.v1.UpdateProductRequest.update_mask:type_name -> google.protobuf.FieldMask
+	35, // 5: shop.product.v1.UpdateProductRequest.update_mask:type_name -> google.protobuf.FieldMask
 	1,  // 6: shop.product.v1.UpdateProductRequest.expected:type_name -> shop.product.v1.Product
 	1,  // 7: shop.product.v1.DeleteProductRequest.expected:type_name -> shop.product.v1.Product
 	13, // 8: shop.product.v1.BatchListReviewsResponse.products:type_name -> shop.product.v1.ProductReviews
 	2,  // 9: shop.product.v1.ProductReviews.reviews:type_name -> shop.product.v1.Review
-	0,  // 10: shop.product.v1.Reservation.state:type_name -> shop.product.v1.ReservationState
-	16, // 11: shop.product.v1.Reservation.lines:type_name -> shop.product.v1.ReservedLine
-	29, // 12: shop.product.v1.ReservedLine.unit_price:type_name -> shop.type.v1.Money
-	14, // 13: shop.product.v1.ReserveStockRequest.lines:type_name -> shop.product.v1.StockLine
-	22, // 14: shop.product.v1.StreamProductRowsResponse.rows:type_name -> shop.product.v1.ProductRow
-	29, // 15: shop.product.v1.ProductRow.price:type_name -> shop.type.v1.Money
-	27, // 16: shop.product.v1.StreamDocumentResponse.sections:type_name -> shop.product.v1.DocumentSection
-	27, // 17: shop.product.v1.Document.sections:type_name -> shop.product.v1.DocumentSection
-	28, // 18: shop.product.v1.DocumentSection.records:type_name -> shop.product.v1.DocumentRecord
-	31, // 19: shop.product.v1.DocumentRecord.at:type_name -> google.protobuf.Timestamp
-	29, // 20: shop.product.v1.DocumentRecord.price:type_name -> shop.type.v1.Money
-	3,  // 21: shop.product.v1.ProductService.GetProduct:input_type -> shop.product.v1.GetProductRequest
-	4,  // 22: shop.product.v1.ProductService.BatchGetProducts:input_type -> shop.product.v1.BatchGetProductsRequest
-	6,  // 23: shop.product.v1.ProductService.ListProducts:input_type -> shop.product.v1.ListProductsRequest
-	8,  // 24: shop.product.v1.ProductService.CreateProduct:input_type -> shop.product.v1.CreateProductRequest
-	9,  // 25: shop.product.v1.ProductService.UpdateProduct:input_type -> shop.product.v1.UpdateProductRequest
-	10, // 26: shop.product.v1.ProductService.DeleteProduct:input_type -> shop.product.v1.DeleteProductRequest
-	11, // 27: shop.product.v1.ProductService.BatchListReviews:input_type -> shop.product.v1.BatchListReviewsRequest
-	17, // 28: shop.product.v1.ProductService.ReserveStock:input_type -> shop.product.v1.ReserveStockRequest
-	18, // 29: shop.product.v1.ProductService.ConfirmReservation:input_type -> shop.product.v1.ConfirmReservationRequest
-	19, // 30: shop.product.v1.ProductService.ReleaseReservation:input_type -> shop.product.v1.ReleaseReservationRequest
-	20, // 31: shop.product.v1.ProductService.StreamProductRows:input_type -> shop.product.v1.StreamProductRowsRequest
-	23, // 32: shop.product.v1.ProductService.GetDocument:input_type -> shop.product.v1.GetDocumentRequest
-	24, // 33: shop.product.v1.ProductService.StreamDocument:input_type -> shop.product.v1.StreamDocumentRequest
-	1,  // 34: shop.product.v1.ProductService.GetProduct:output_type -> shop.product.v1.Product
-	5,  // 35: shop.product.v1.ProductService.BatchGetProducts:output_type -> shop.product.v1.BatchGetProductsResponse
-	7,  // 36: shop.product.v1.ProductService.ListProducts:output_type -> shop.product.v1.ListProductsResponse
-	1,  // 37: shop.product.v1.ProductService.CreateProduct:output_type -> shop.product.v1.Product
-	1,  // 38: shop.product.v1.ProductService.UpdateProduct:output_type -> shop.product.v1.Product
-	32, // 39: shop.product.v1.ProductService.DeleteProduct:output_type -> google.protobuf.Empty
-	12, // 40: shop.product.v1.ProductService.BatchListReviews:output_type -> shop.product.v1.BatchListReviewsResponse
-	15, // 41: shop.product.v1.ProductService.ReserveStock:output_type -> shop.product.v1.Reservation
-	15, // 42: shop.product.v1.ProductService.ConfirmReservation:output_type -> shop.product.v1.Reservation
-	15, // 43: shop.product.v1.ProductService.ReleaseReservation:output_type -> shop.product.v1.Reservation
-	21, // 44: shop.product.v1.ProductService.StreamProductRows:output_type -> shop.product.v1.StreamProductRowsResponse
-	26, // 45: shop.product.v1.ProductService.GetDocument:output_type -> shop.product.v1.Document
-	25, // 46: shop.product.v1.ProductService.StreamDocument:output_type -> shop.product.v1.StreamDocumentResponse
-	34, // [34:47] is the sub-list for method output_type
-	21, // [21:34] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	34, // 10: shop.product.v1.ReviewedProduct.price:type_name -> shop.type.v1.Money
+	2,  // 11: shop.product.v1.ReviewedProduct.reviews:type_name -> shop.product.v1.Review
+	14, // 12: shop.product.v1.BatchGetProductsWithReviewsResponse.products:type_name -> shop.product.v1.ReviewedProduct
+	14, // 13: shop.product.v1.ListProductsWithReviewsResponse.products:type_name -> shop.product.v1.ReviewedProduct
+	0,  // 14: shop.product.v1.Reservation.state:type_name -> shop.product.v1.ReservationState
+	21, // 15: shop.product.v1.Reservation.lines:type_name -> shop.product.v1.ReservedLine
+	34, // 16: shop.product.v1.ReservedLine.unit_price:type_name -> shop.type.v1.Money
+	19, // 17: shop.product.v1.ReserveStockRequest.lines:type_name -> shop.product.v1.StockLine
+	27, // 18: shop.product.v1.StreamProductRowsResponse.rows:type_name -> shop.product.v1.ProductRow
+	34, // 19: shop.product.v1.ProductRow.price:type_name -> shop.type.v1.Money
+	32, // 20: shop.product.v1.StreamDocumentResponse.sections:type_name -> shop.product.v1.DocumentSection
+	32, // 21: shop.product.v1.Document.sections:type_name -> shop.product.v1.DocumentSection
+	33, // 22: shop.product.v1.DocumentSection.records:type_name -> shop.product.v1.DocumentRecord
+	36, // 23: shop.product.v1.DocumentRecord.at:type_name -> google.protobuf.Timestamp
+	34, // 24: shop.product.v1.DocumentRecord.price:type_name -> shop.type.v1.Money
+	3,  // 25: shop.product.v1.ProductService.GetProduct:input_type -> shop.product.v1.GetProductRequest
+	4,  // 26: shop.product.v1.ProductService.BatchGetProducts:input_type -> shop.product.v1.BatchGetProductsRequest
+	6,  // 27: shop.product.v1.ProductService.ListProducts:input_type -> shop.product.v1.ListProductsRequest
+	8,  // 28: shop.product.v1.ProductService.CreateProduct:input_type -> shop.product.v1.CreateProductRequest
+	9,  // 29: shop.product.v1.ProductService.UpdateProduct:input_type -> shop.product.v1.UpdateProductRequest
+	10, // 30: shop.product.v1.ProductService.DeleteProduct:input_type -> shop.product.v1.DeleteProductRequest
+	11, // 31: shop.product.v1.ProductService.BatchListReviews:input_type -> shop.product.v1.BatchListReviewsRequest
+	15, // 32: shop.product.v1.ProductService.BatchGetProductsWithReviews:input_type -> shop.product.v1.BatchGetProductsWithReviewsRequest
+	17, // 33: shop.product.v1.ProductService.ListProductsWithReviews:input_type -> shop.product.v1.ListProductsWithReviewsRequest
+	22, // 34: shop.product.v1.ProductService.ReserveStock:input_type -> shop.product.v1.ReserveStockRequest
+	23, // 35: shop.product.v1.ProductService.ConfirmReservation:input_type -> shop.product.v1.ConfirmReservationRequest
+	24, // 36: shop.product.v1.ProductService.ReleaseReservation:input_type -> shop.product.v1.ReleaseReservationRequest
+	25, // 37: shop.product.v1.ProductService.StreamProductRows:input_type -> shop.product.v1.StreamProductRowsRequest
+	28, // 38: shop.product.v1.ProductService.GetDocument:input_type -> shop.product.v1.GetDocumentRequest
+	29, // 39: shop.product.v1.ProductService.StreamDocument:input_type -> shop.product.v1.StreamDocumentRequest
+	1,  // 40: shop.product.v1.ProductService.GetProduct:output_type -> shop.product.v1.Product
+	5,  // 41: shop.product.v1.ProductService.BatchGetProducts:output_type -> shop.product.v1.BatchGetProductsResponse
+	7,  // 42: shop.product.v1.ProductService.ListProducts:output_type -> shop.product.v1.ListProductsResponse
+	1,  // 43: shop.product.v1.ProductService.CreateProduct:output_type -> shop.product.v1.Product
+	1,  // 44: shop.product.v1.ProductService.UpdateProduct:output_type -> shop.product.v1.Product
+	37, // 45: shop.product.v1.ProductService.DeleteProduct:output_type -> google.protobuf.Empty
+	12, // 46: shop.product.v1.ProductService.BatchListReviews:output_type -> shop.product.v1.BatchListReviewsResponse
+	16, // 47: shop.product.v1.ProductService.BatchGetProductsWithReviews:output_type -> shop.product.v1.BatchGetProductsWithReviewsResponse
+	18, // 48: shop.product.v1.ProductService.ListProductsWithReviews:output_type -> shop.product.v1.ListProductsWithReviewsResponse
+	20, // 49: shop.product.v1.ProductService.ReserveStock:output_type -> shop.product.v1.Reservation
+	20, // 50: shop.product.v1.ProductService.ConfirmReservation:output_type -> shop.product.v1.Reservation
+	20, // 51: shop.product.v1.ProductService.ReleaseReservation:output_type -> shop.product.v1.Reservation
+	26, // 52: shop.product.v1.ProductService.StreamProductRows:output_type -> shop.product.v1.StreamProductRowsResponse
+	31, // 53: shop.product.v1.ProductService.GetDocument:output_type -> shop.product.v1.Document
+	30, // 54: shop.product.v1.ProductService.StreamDocument:output_type -> shop.product.v1.StreamDocumentResponse
+	40, // [40:55] is the sub-list for method output_type
+	25, // [25:40] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_shop_product_v1_product_proto_init() }
@@ -1930,7 +2297,7 @@ func file_shop_product_v1_product_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_shop_product_v1_product_proto_rawDesc), len(file_shop_product_v1_product_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   28,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

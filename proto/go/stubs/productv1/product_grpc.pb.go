@@ -22,19 +22,21 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	ProductService_GetProduct_FullMethodName         = "/shop.product.v1.ProductService/GetProduct"
-	ProductService_BatchGetProducts_FullMethodName   = "/shop.product.v1.ProductService/BatchGetProducts"
-	ProductService_ListProducts_FullMethodName       = "/shop.product.v1.ProductService/ListProducts"
-	ProductService_CreateProduct_FullMethodName      = "/shop.product.v1.ProductService/CreateProduct"
-	ProductService_UpdateProduct_FullMethodName      = "/shop.product.v1.ProductService/UpdateProduct"
-	ProductService_DeleteProduct_FullMethodName      = "/shop.product.v1.ProductService/DeleteProduct"
-	ProductService_BatchListReviews_FullMethodName   = "/shop.product.v1.ProductService/BatchListReviews"
-	ProductService_ReserveStock_FullMethodName       = "/shop.product.v1.ProductService/ReserveStock"
-	ProductService_ConfirmReservation_FullMethodName = "/shop.product.v1.ProductService/ConfirmReservation"
-	ProductService_ReleaseReservation_FullMethodName = "/shop.product.v1.ProductService/ReleaseReservation"
-	ProductService_StreamProductRows_FullMethodName  = "/shop.product.v1.ProductService/StreamProductRows"
-	ProductService_GetDocument_FullMethodName        = "/shop.product.v1.ProductService/GetDocument"
-	ProductService_StreamDocument_FullMethodName     = "/shop.product.v1.ProductService/StreamDocument"
+	ProductService_GetProduct_FullMethodName                  = "/shop.product.v1.ProductService/GetProduct"
+	ProductService_BatchGetProducts_FullMethodName            = "/shop.product.v1.ProductService/BatchGetProducts"
+	ProductService_ListProducts_FullMethodName                = "/shop.product.v1.ProductService/ListProducts"
+	ProductService_CreateProduct_FullMethodName               = "/shop.product.v1.ProductService/CreateProduct"
+	ProductService_UpdateProduct_FullMethodName               = "/shop.product.v1.ProductService/UpdateProduct"
+	ProductService_DeleteProduct_FullMethodName               = "/shop.product.v1.ProductService/DeleteProduct"
+	ProductService_BatchListReviews_FullMethodName            = "/shop.product.v1.ProductService/BatchListReviews"
+	ProductService_BatchGetProductsWithReviews_FullMethodName = "/shop.product.v1.ProductService/BatchGetProductsWithReviews"
+	ProductService_ListProductsWithReviews_FullMethodName     = "/shop.product.v1.ProductService/ListProductsWithReviews"
+	ProductService_ReserveStock_FullMethodName                = "/shop.product.v1.ProductService/ReserveStock"
+	ProductService_ConfirmReservation_FullMethodName          = "/shop.product.v1.ProductService/ConfirmReservation"
+	ProductService_ReleaseReservation_FullMethodName          = "/shop.product.v1.ProductService/ReleaseReservation"
+	ProductService_StreamProductRows_FullMethodName           = "/shop.product.v1.ProductService/StreamProductRows"
+	ProductService_GetDocument_FullMethodName                 = "/shop.product.v1.ProductService/GetDocument"
+	ProductService_StreamDocument_FullMethodName              = "/shop.product.v1.ProductService/StreamDocument"
 )
 
 // ProductServiceClient is the client API for ProductService service.
@@ -62,6 +64,10 @@ type ProductServiceClient interface {
 	DeleteProduct(ctx context.Context, in *DeleteProductRequest, opts ...grpc.CallOption) (*emptypb.Empty, error)
 	// Returns the first reviews of many products in one query.
 	BatchListReviews(ctx context.Context, in *BatchListReviewsRequest, opts ...grpc.CallOption) (*BatchListReviewsResponse, error)
+	// Returns many products with their first reviews, in one query; unknown products are left out.
+	BatchGetProductsWithReviews(ctx context.Context, in *BatchGetProductsWithReviewsRequest, opts ...grpc.CallOption) (*BatchGetProductsWithReviewsResponse, error)
+	// Returns a page of products with their first reviews, in one query; INVALID_ARGUMENT for an invalid page_token.
+	ListProductsWithReviews(ctx context.Context, in *ListProductsWithReviewsRequest, opts ...grpc.CallOption) (*ListProductsWithReviewsResponse, error)
 	// Takes stock for an order until it is confirmed or released; all lines or none.
 	// Idempotent by reservation_id. FAILED_PRECONDITION when a product has too little stock, NOT_FOUND when one is unknown.
 	ReserveStock(ctx context.Context, in *ReserveStockRequest, opts ...grpc.CallOption) (*Reservation, error)
@@ -149,6 +155,26 @@ func (c *productServiceClient) BatchListReviews(ctx context.Context, in *BatchLi
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(BatchListReviewsResponse)
 	err := c.cc.Invoke(ctx, ProductService_BatchListReviews_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *productServiceClient) BatchGetProductsWithReviews(ctx context.Context, in *BatchGetProductsWithReviewsRequest, opts ...grpc.CallOption) (*BatchGetProductsWithReviewsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(BatchGetProductsWithReviewsResponse)
+	err := c.cc.Invoke(ctx, ProductService_BatchGetProductsWithReviews_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *productServiceClient) ListProductsWithReviews(ctx context.Context, in *ListProductsWithReviewsRequest, opts ...grpc.CallOption) (*ListProductsWithReviewsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListProductsWithReviewsResponse)
+	err := c.cc.Invoke(ctx, ProductService_ListProductsWithReviews_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -258,6 +284,10 @@ type ProductServiceServer interface {
 	DeleteProduct(context.Context, *DeleteProductRequest) (*emptypb.Empty, error)
 	// Returns the first reviews of many products in one query.
 	BatchListReviews(context.Context, *BatchListReviewsRequest) (*BatchListReviewsResponse, error)
+	// Returns many products with their first reviews, in one query; unknown products are left out.
+	BatchGetProductsWithReviews(context.Context, *BatchGetProductsWithReviewsRequest) (*BatchGetProductsWithReviewsResponse, error)
+	// Returns a page of products with their first reviews, in one query; INVALID_ARGUMENT for an invalid page_token.
+	ListProductsWithReviews(context.Context, *ListProductsWithReviewsRequest) (*ListProductsWithReviewsResponse, error)
 	// Takes stock for an order until it is confirmed or released; all lines or none.
 	// Idempotent by reservation_id. FAILED_PRECONDITION when a product has too little stock, NOT_FOUND when one is unknown.
 	ReserveStock(context.Context, *ReserveStockRequest) (*Reservation, error)
@@ -301,6 +331,12 @@ func (UnimplementedProductServiceServer) DeleteProduct(context.Context, *DeleteP
 }
 func (UnimplementedProductServiceServer) BatchListReviews(context.Context, *BatchListReviewsRequest) (*BatchListReviewsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method BatchListReviews not implemented")
+}
+func (UnimplementedProductServiceServer) BatchGetProductsWithReviews(context.Context, *BatchGetProductsWithReviewsRequest) (*BatchGetProductsWithReviewsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method BatchGetProductsWithReviews not implemented")
+}
+func (UnimplementedProductServiceServer) ListProductsWithReviews(context.Context, *ListProductsWithReviewsRequest) (*ListProductsWithReviewsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListProductsWithReviews not implemented")
 }
 func (UnimplementedProductServiceServer) ReserveStock(context.Context, *ReserveStockRequest) (*Reservation, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReserveStock not implemented")
@@ -467,6 +503,42 @@ func _ProductService_BatchListReviews_Handler(srv interface{}, ctx context.Conte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ProductService_BatchGetProductsWithReviews_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(BatchGetProductsWithReviewsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ProductServiceServer).BatchGetProductsWithReviews(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ProductService_BatchGetProductsWithReviews_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ProductServiceServer).BatchGetProductsWithReviews(ctx, req.(*BatchGetProductsWithReviewsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ProductService_ListProductsWithReviews_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListProductsWithReviewsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ProductServiceServer).ListProductsWithReviews(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ProductService_ListProductsWithReviews_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ProductServiceServer).ListProductsWithReviews(ctx, req.(*ListProductsWithReviewsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ProductService_ReserveStock_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ReserveStockRequest)
 	if err := dec(in); err != nil {
@@ -595,6 +667,14 @@ var ProductService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "BatchListReviews",
 			Handler:    _ProductService_BatchListReviews_Handler,
+		},
+		{
+			MethodName: "BatchGetProductsWithReviews",
+			Handler:    _ProductService_BatchGetProductsWithReviews_Handler,
+		},
+		{
+			MethodName: "ListProductsWithReviews",
+			Handler:    _ProductService_ListProductsWithReviews_Handler,
 		},
 		{
 			MethodName: "ReserveStock",

@@ -97,7 +97,8 @@ type CallRule struct {
 	// - "response.payments.user_id": another customer's payments are left out.
 	// - "GetOrder.user_id": NOT_FOUND unless the caller may read that order; the request names it.
 	Owner string `protobuf:"bytes,2,opt,name=owner,proto3" json:"owner,omitempty"`
-	// Method and path: "GET /v1/products/{product_id}". Several calls may share them. Empty if REST does not have the call.
+	// Method and path: "GET /v1/products/{product_id}". Several calls may share them; a query such as "?include=reviews" then
+	// chooses the call. Empty if REST does not have the call.
 	Rest          string `protobuf:"bytes,3,opt,name=rest,proto3" json:"rest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -5,6 +5,8 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
+
+	"hopwise/proto/stubs/productv1"
 )
 
 // What the query asks of the items of a list is read ahead, all of it in one call for each service; path leads from the
@@ -13,31 +15,60 @@ import (
 
 // ExpectProducts has the products that the query asks for by their ids at its root read together.
 func ExpectProducts(ctx context.Context) {
-	var ids []int64
-	operation := graphql.GetOperationContext(ctx)
+	var plain []int64
+	var reviewed []ReviewsKey
+	r, operation := Of(ctx), graphql.GetOperationContext(ctx)
 	all := selection{operation, []*ast.Field{{SelectionSet: operation.Operation.SelectionSet}}}
 	for _, field := range all.inside("product").nodes {
 		id, _ := field.ArgumentMap(operation.Variables)["id"].(string)
-		if number, err := Number(id, "Product", "id"); err == nil {
-			ids = append(ids, number)
+		if number, err := Number(id, "Product", "id"); err != nil {
+			continue
+		} else if reviews := r.reviewsOf(selection{operation, []*ast.Field{field}}); reviews > 0 {
+			reviewed = append(reviewed, ReviewsKey{number, reviews})
+		} else {
+			plain = append(plain, number)
 		}
 	}
-	Of(ctx).Products.Expect(ids...)
+	r.Products.Expect(plain...)
+	r.Reviewed.Expect(reviewed...)
 }
 
-// ExpectReviews has the reviews of products read ahead.
-func ExpectReviews(ctx context.Context, products []*Product, path ...string) {
-	r, reviews := Of(ctx), asked(ctx, append(path, "reviews")...)
+// ReviewsAsked returns how many reviews of each product the query has at most; path leads from the current field to the
+// products.
+func ReviewsAsked(ctx context.Context, path ...string) int32 {
+	return Of(ctx).reviewsOf(asked(ctx, path...))
+}
+
+// reviewsOf returns how many reviews a selection of products has at most; lengths that are refused do not count.
+func (r *Request) reviewsOf(products selection) (most int32) {
+	reviews := products.inside("reviews")
 	if len(reviews.inside("author").nodes) > 0 {
 		r.authors.Store(true)
 	}
-	var keys []ReviewsKey
 	for _, first := range reviews.firsts() {
 		if CheckFirst(first, mostReviews) == nil {
-			keys = append(keys, each(products, func(p *Product) ReviewsKey { return ReviewsKey{p.Id, first} })...)
+			most = max(most, first)
 		}
 	}
-	r.Reviews.Expect(keys...)
+	return most
+}
+
+// ExpectReviews has the reviews of products read ahead that were read without them.
+func (r *Request) ExpectReviews(products []*Product, reviews int32) {
+	if reviews > 0 {
+		r.Reviews.Expect(each(products, func(p *Product) ReviewsKey { return ReviewsKey{p.Id, reviews} })...)
+	}
+}
+
+// ExpectAuthors has the authors of the reviews of products read ahead, if the query asks for them.
+func (r *Request) ExpectAuthors(products ...*Product) {
+	if r.authors.Load() {
+		var authors []int64
+		for _, product := range products {
+			authors = append(authors, each(product.firstReviews, (*productv1.Review).GetUserId)...)
+		}
+		r.Users.Expect(authors...)
+	}
 }
 
 // ExpectOrders has the payments and products of orders read ahead.

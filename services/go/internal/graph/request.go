@@ -3,6 +3,8 @@ package graph
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -22,6 +24,7 @@ type Request struct {
 	// Caller says who is asking. It looks at the token when it is first called, so that open reads pay nothing for it.
 	Caller   func() (access.Caller, error)
 	Products loader[int64, *Product]
+	Reviewed loader[ReviewsKey, *Product]
 	Users    loader[int64, *User]
 	Orders   loader[int64, *Order]
 	Payments loader[int64, *Payment] // by their orders' numbers
@@ -75,6 +78,7 @@ func Of(ctx context.Context) *Request { return ctx.Value(requestKey{}).(*Request
 
 func (r *Request) setLoaders(ctx context.Context) {
 	r.Products = loader[int64, *Product]{ctx: ctx, fetch: r.products}
+	r.Reviewed = loader[ReviewsKey, *Product]{ctx: ctx, fetch: r.reviewed}
 	r.Users = loader[int64, *User]{ctx: ctx, fetch: r.users}
 	r.Orders = loader[int64, *Order]{ctx: ctx, fetch: r.orders}
 	r.Payments = loader[int64, *Payment]{ctx: ctx, fetch: r.payments}
@@ -84,6 +88,34 @@ func (r *Request) setLoaders(ctx context.Context) {
 func (r *Request) products(ctx context.Context, ids []int64) (map[int64]*Product, error) {
 	answer, err := r.Product.BatchGetProducts(ctx, &productv1.BatchGetProductsRequest{Ids: ids})
 	return keyed(answer.GetProducts(), (*productv1.Product).GetId, NewProduct), err
+}
+
+// reviewed makes one call for the longest list of reviews in the query; shorter lists are its beginnings.
+func (r *Request) reviewed(ctx context.Context, keys []ReviewsKey) (map[ReviewsKey]*Product, error) {
+	ids, longest := productsOf(keys)
+	answer, err := r.Product.BatchGetProductsWithReviews(
+		ctx, &productv1.BatchGetProductsWithReviewsRequest{Ids: ids, ReviewLimit: longest})
+	made := func(p *productv1.ReviewedProduct) *Product { return NewReviewedProduct(p, longest) }
+	of := keyed(answer.GetProducts(), (*productv1.ReviewedProduct).GetId, made)
+	r.ExpectAuthors(slices.Collect(maps.Values(of))...)
+	values := make(map[ReviewsKey]*Product, len(keys))
+	for _, key := range keys {
+		values[key] = of[key.Product]
+	}
+	return values, err
+}
+
+// productsOf returns the products of these keys, each once, and the length of the longest list of reviews.
+func productsOf(keys []ReviewsKey) (products []int64, longest int32) {
+	seen := make(map[int64]bool, len(keys))
+	for _, key := range keys {
+		longest = max(longest, key.First)
+		if !seen[key.Product] {
+			seen[key.Product] = true
+			products = append(products, key.Product)
+		}
+	}
+	return products, longest
 }
 
 func (r *Request) users(ctx context.Context, ids []int64) (map[int64]*User, error) {
@@ -103,16 +135,7 @@ func (r *Request) payments(ctx context.Context, orders []int64) (map[int64]*Paym
 
 // reviews makes one call for the longest list that is asked for; shorter ones are its beginnings.
 func (r *Request) reviews(ctx context.Context, keys []ReviewsKey) (map[ReviewsKey][]*Review, error) {
-	longest := int32(0)
-	seen := make(map[int64]bool, len(keys))
-	products := make([]int64, 0, len(keys))
-	for _, key := range keys {
-		longest = max(longest, key.First)
-		if !seen[key.Product] {
-			seen[key.Product] = true
-			products = append(products, key.Product)
-		}
-	}
+	products, longest := productsOf(keys)
 	answer, err := r.Product.BatchListReviews(ctx, &productv1.BatchListReviewsRequest{ProductIds: products, Limit: longest})
 	of, authors := make(map[int64][]*Review, len(products)), make([]int64, 0, len(products))
 	for _, entry := range answer.GetProducts() {

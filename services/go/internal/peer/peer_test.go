@@ -46,6 +46,8 @@ func TestOnlyWhatChangesNothingIsTriedAgain(t *testing.T) {
 		`{"method":"BatchGetProducts","service":"shop.product.v1.ProductService"},` +
 		`{"method":"ListProducts","service":"shop.product.v1.ProductService"},` +
 		`{"method":"BatchListReviews","service":"shop.product.v1.ProductService"},` +
+		`{"method":"BatchGetProductsWithReviews","service":"shop.product.v1.ProductService"},` +
+		`{"method":"ListProductsWithReviews","service":"shop.product.v1.ProductService"},` +
 		`{"method":"StreamProductRows","service":"shop.product.v1.ProductService"},` +
 		`{"method":"GetDocument","service":"shop.product.v1.ProductService"},` +
 		`{"method":"StreamDocument","service":"shop.product.v1.ProductService"}],` +

@@ -74,35 +74,93 @@ func (s *Service) BatchGetProducts(
 	if err != nil {
 		return nil, err
 	}
-	position := make(map[int64]int, len(wanted))
-	for index, id := range wanted {
+	sortAs(wanted, products)
+	return &pb.BatchGetProductsResponse{Products: products}, nil
+}
+
+// BatchGetProductsWithReviews returns the products that exist with their first reviews, in the order of the ids.
+func (s *Service) BatchGetProductsWithReviews(
+	ctx context.Context, r *pb.BatchGetProductsWithReviewsRequest,
+) (*pb.BatchGetProductsWithReviewsResponse, error) {
+	wanted, err := validate.Identifiers(r.Ids, "ids")
+	if err != nil {
+		return nil, err
+	}
+	each, err := validate.Size(r.ReviewLimit, "review_limit", reviewsEach, mostReviews)
+	if err != nil {
+		return nil, err
+	}
+	products, err := s.store.batchGetWithReviews(ctx, wanted, each)
+	if err != nil {
+		return nil, err
+	}
+	sortAs(wanted, products)
+	return &pb.BatchGetProductsWithReviewsResponse{Products: products}, nil
+}
+
+// identified is a product, with reviews or without.
+type identified interface{ GetId() int64 }
+
+// sortAs puts products in the order of their ids in a request.
+func sortAs[P identified](ids []int64, products []P) {
+	position := make(map[int64]int, len(ids))
+	for index, id := range ids {
 		position[id] = index
 	}
-	slices.SortFunc(products, func(one, other *pb.Product) int { return position[one.Id] - position[other.Id] })
-	return &pb.BatchGetProductsResponse{Products: products}, nil
+	slices.SortFunc(products, func(one, other P) int { return position[one.GetId()] - position[other.GetId()] })
 }
 
 // ListProducts returns a page of the catalogue, by ascending id.
 func (s *Service) ListProducts(ctx context.Context, r *pb.ListProductsRequest) (*pb.ListProductsResponse, error) {
-	limit, err := validate.Size(r.PageSize, "page_size", pageSize, largestPage)
-	if err == nil && r.Category != "" {
-		err = validate.Matching(r.Category, "category", category, categoryForm)
-	}
+	products, token, err := pageOf(s, r, func(after int64, limit int) ([]*pb.Product, error) {
+		return s.store.page(ctx, after, limit, r.Category)
+	})
+	return &pb.ListProductsResponse{Products: products, NextPageToken: token}, err
+}
+
+// ListProductsWithReviews returns a page of the catalogue with first reviews, by ascending id.
+func (s *Service) ListProductsWithReviews(
+	ctx context.Context, r *pb.ListProductsWithReviewsRequest,
+) (*pb.ListProductsWithReviewsResponse, error) {
+	each, err := validate.Size(r.ReviewLimit, "review_limit", reviewsEach, mostReviews)
 	if err != nil {
 		return nil, err
 	}
-	scope := scopeOfListings + r.Category
-	after, err := pagetoken.Decode(s.pageTokenKey, scope, r.PageToken)
-	if err != nil {
-		return nil, err
+	products, token, err := pageOf(s, r, func(after int64, limit int) ([]*pb.ReviewedProduct, error) {
+		return s.store.pageWithReviews(ctx, after, limit, r.Category, each)
+	})
+	return &pb.ListProductsWithReviewsResponse{Products: products, NextPageToken: token}, err
+}
+
+// listing asks for a page of the catalogue.
+type listing interface {
+	GetPageSize() int32
+	GetPageToken() string
+	GetCategory() string
+}
+
+// pageOf returns a page of the catalogue, and the token of the next one.
+func pageOf[P identified](
+	s *Service, r listing, read func(after int64, limit int) ([]P, error),
+) (products []P, next string, err error) {
+	limit, err := validate.Size(r.GetPageSize(), "page_size", pageSize, largestPage)
+	if err == nil && r.GetCategory() != "" {
+		err = validate.Matching(r.GetCategory(), "category", category, categoryForm)
 	}
-	// One more than asked for tells whether there is a next page.
-	products, err := s.store.page(ctx, after, limit+1, r.Category)
+	if err != nil {
+		return nil, "", err
+	}
+	scope := scopeOfListings + r.GetCategory()
+	after, err := pagetoken.Decode(s.pageTokenKey, scope, r.GetPageToken())
+	if err != nil {
+		return nil, "", err
+	}
+	// One more than the page has tells whether there is a next page.
+	products, err = read(after, limit+1)
 	if err != nil || len(products) <= limit {
-		return &pb.ListProductsResponse{Products: products}, err
+		return products, "", err
 	}
-	token := pagetoken.Encode(s.pageTokenKey, scope, products[limit-1].Id)
-	return &pb.ListProductsResponse{Products: products[:limit], NextPageToken: token}, nil
+	return products[:limit], pagetoken.Encode(s.pageTokenKey, scope, products[limit-1].GetId()), nil
 }
 
 // CreateProduct adds a product.

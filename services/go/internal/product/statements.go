@@ -8,7 +8,19 @@ const (
 	batchGetSQL       = "SELECT " + columns + " FROM product WHERE id = ANY($1::bigint[])"
 	pageSQL           = "SELECT " + columns + " FROM product WHERE id > $1 ORDER BY id LIMIT $2"
 	pageOfCategorySQL = "SELECT " + columns + " FROM product WHERE category = $3 AND id > $1 ORDER BY id LIMIT $2"
-	addSQL            = `
+
+	// A product has a row for each review, and a single row if there are no reviews.
+	withReviewsSQL = "SELECT product.*, review.id, review.user_id, review.rating, review.title, review.body FROM ("
+	reviewsOfSQL   = `) AS product LEFT JOIN LATERAL (
+        SELECT * FROM review WHERE review.product_id = product.id ORDER BY review.id LIMIT `
+	byIDSQL = `
+    ) AS review ON true
+    ORDER BY product.id, review.id`
+	batchGetWithReviewsSQL       = withReviewsSQL + batchGetSQL + reviewsOfSQL + "$2" + byIDSQL
+	pageWithReviewsSQL           = withReviewsSQL + pageSQL + reviewsOfSQL + "$3" + byIDSQL
+	pageOfCategoryWithReviewsSQL = withReviewsSQL + pageOfCategorySQL + reviewsOfSQL + "$4" + byIDSQL
+
+	addSQL = `
     INSERT INTO product (title, description, category, price_minor, currency, stock, stocked)
     VALUES ($1, $2, $3, $4, $5, $6, $6)
     RETURNING ` + columns

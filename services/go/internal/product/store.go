@@ -75,6 +75,45 @@ func (s store) page(ctx context.Context, after int64, limit int, category string
 	return many(ctx, s.pool, productOf, pageOfCategorySQL, after, limit, category)
 }
 
+func (s store) batchGetWithReviews(ctx context.Context, ids []int64, each int) ([]*pb.ReviewedProduct, error) {
+	return s.reviewed(ctx, batchGetWithReviewsSQL, ids, each)
+}
+
+func (s store) pageWithReviews(
+	ctx context.Context, after int64, limit int, category string, each int,
+) ([]*pb.ReviewedProduct, error) {
+	if category == "" {
+		return s.reviewed(ctx, pageWithReviewsSQL, after, limit, each)
+	}
+	return s.reviewed(ctx, pageOfCategoryWithReviewsSQL, after, limit, category, each)
+}
+
+// reviewed returns the products of a statement that has a row for each of their reviews.
+func (s store) reviewed(ctx context.Context, sql string, args ...any) ([]*pb.ReviewedProduct, error) {
+	var products []*pb.ReviewedProduct
+	_, err := many(ctx, s.pool, func(row pgx.CollectableRow) (*pb.ReviewedProduct, error) {
+		p := &pb.ReviewedProduct{Price: &typev1.Money{}}
+		var id, user *int64
+		var rating *int32
+		var title, body *string
+		err := row.Scan(&p.Id, &p.Title, &p.Description, &p.Category, &p.Price.AmountMinor, &p.Price.Currency, &p.Stock,
+			&id, &user, &rating, &title, &body)
+		if err != nil {
+			return nil, err
+		}
+		if len(products) == 0 || products[len(products)-1].Id != p.Id {
+			products = append(products, p)
+		}
+		if id != nil {
+			p = products[len(products)-1]
+			review := &pb.Review{Id: *id, ProductId: p.Id, UserId: *user, Rating: *rating, Title: *title, Body: *body}
+			p.Reviews = append(p.Reviews, review)
+		}
+		return p, nil
+	}, sql, args...)
+	return products, err
+}
+
 func (s store) add(ctx context.Context, p *pb.Product) (*pb.Product, error) {
 	price := p.GetPrice()
 	return one(ctx, s.pool, productOf, addSQL,

@@ -30,6 +30,7 @@ class _PageField(NamedTuple):
 
 _PAGES = {
     "list_products": _PageField("productPage", "products"),
+    "list_products_with_reviews": _PageField("productPageWithReviews", "products"),
     "list_users": _PageField("userPage", "users"),
 }
 """Pages whose field has another name than the rule gives it, since a batch has that name."""

@@ -56,6 +56,7 @@ class _Call:
         name: HTTP method and path: "GET /v1/products/{product_id}".
         verb: The HTTP method.
         template: The path.
+        query: The part of the query that the route itself has: "include=reviews".
         path: Parameters in the path.
         others: Parameters in the query of a GET, and in the body of other requests.
         fields: The contract's names of parameters and fields of the body, by REST's. "" is the whole body; a name with
@@ -64,7 +65,7 @@ class _Call:
 
     def __init__(self, method: Method) -> None:
         self.method = method
-        self.name = method.contract.rest
+        self.name, _, self.query = method.contract.rest.partition("?")
         self.verb, _, self.template = self.name.partition(" ")
         self.path = re.findall(r"{(\w+)}", self.template)
         self.others = [name for name in method.parameters if name not in (*self.path, EXPECTED, KEY)]
@@ -98,7 +99,8 @@ class _Call:
             for name in self.others
             if arguments[name] != self.method.parameters[name].default
         }
-        return f"{path}?{urlencode(given, quote_via=quote, safe=',', errors='backslashreplace')}" if given else path
+        query = urlencode(given, quote_via=quote, safe=",", errors="backslashreplace")
+        return "?".join(filter(None, (path, "&".join(filter(None, (self.query, query))))))
 
     def body(self, arguments: Mapping[str, Any]) -> bytes | None:
         """Returns the body of a change, without what is None; None if the call has no body."""

@@ -591,11 +591,11 @@ class Checkout_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype340, _vtype341, _size339) = iprot.readMapBegin()
-                    for _i343 in range(_size339):
-                        _key344 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val345 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key344] = _val345
+                    (_ktype386, _vtype387, _size385) = iprot.readMapBegin()
+                    for _i389 in range(_size385):
+                        _key390 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val391 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key390] = _val391
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -618,9 +618,9 @@ class Checkout_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter346, viter347 in self.headers.items():
-                oprot.writeString(kiter346.encode('utf-8') if sys.version_info[0] == 2 else kiter346)
-                oprot.writeString(viter347.encode('utf-8') if sys.version_info[0] == 2 else viter347)
+            for kiter392, viter393 in self.headers.items():
+                oprot.writeString(kiter392.encode('utf-8') if sys.version_info[0] == 2 else kiter392)
+                oprot.writeString(viter393.encode('utf-8') if sys.version_info[0] == 2 else viter393)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -774,11 +774,11 @@ class GetOrder_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype349, _vtype350, _size348) = iprot.readMapBegin()
-                    for _i352 in range(_size348):
-                        _key353 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val354 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key353] = _val354
+                    (_ktype395, _vtype396, _size394) = iprot.readMapBegin()
+                    for _i398 in range(_size394):
+                        _key399 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val400 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key399] = _val400
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -801,9 +801,9 @@ class GetOrder_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter355, viter356 in self.headers.items():
-                oprot.writeString(kiter355.encode('utf-8') if sys.version_info[0] == 2 else kiter355)
-                oprot.writeString(viter356.encode('utf-8') if sys.version_info[0] == 2 else viter356)
+            for kiter401, viter402 in self.headers.items():
+                oprot.writeString(kiter401.encode('utf-8') if sys.version_info[0] == 2 else kiter401)
+                oprot.writeString(viter402.encode('utf-8') if sys.version_info[0] == 2 else viter402)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -957,11 +957,11 @@ class BatchGetOrders_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype358, _vtype359, _size357) = iprot.readMapBegin()
-                    for _i361 in range(_size357):
-                        _key362 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val363 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key362] = _val363
+                    (_ktype404, _vtype405, _size403) = iprot.readMapBegin()
+                    for _i407 in range(_size403):
+                        _key408 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val409 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key408] = _val409
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -984,9 +984,9 @@ class BatchGetOrders_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter364, viter365 in self.headers.items():
-                oprot.writeString(kiter364.encode('utf-8') if sys.version_info[0] == 2 else kiter364)
-                oprot.writeString(viter365.encode('utf-8') if sys.version_info[0] == 2 else viter365)
+            for kiter410, viter411 in self.headers.items():
+                oprot.writeString(kiter410.encode('utf-8') if sys.version_info[0] == 2 else kiter410)
+                oprot.writeString(viter411.encode('utf-8') if sys.version_info[0] == 2 else viter411)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -1140,11 +1140,11 @@ class ListOrdersByUser_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype367, _vtype368, _size366) = iprot.readMapBegin()
-                    for _i370 in range(_size366):
-                        _key371 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val372 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key371] = _val372
+                    (_ktype413, _vtype414, _size412) = iprot.readMapBegin()
+                    for _i416 in range(_size412):
+                        _key417 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val418 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key417] = _val418
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1167,9 +1167,9 @@ class ListOrdersByUser_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter373, viter374 in self.headers.items():
-                oprot.writeString(kiter373.encode('utf-8') if sys.version_info[0] == 2 else kiter373)
-                oprot.writeString(viter374.encode('utf-8') if sys.version_info[0] == 2 else viter374)
+            for kiter419, viter420 in self.headers.items():
+                oprot.writeString(kiter419.encode('utf-8') if sys.version_info[0] == 2 else kiter419)
+                oprot.writeString(viter420.encode('utf-8') if sys.version_info[0] == 2 else viter420)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -1323,11 +1323,11 @@ class UpdateOrderStatus_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype376, _vtype377, _size375) = iprot.readMapBegin()
-                    for _i379 in range(_size375):
-                        _key380 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val381 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key380] = _val381
+                    (_ktype422, _vtype423, _size421) = iprot.readMapBegin()
+                    for _i425 in range(_size421):
+                        _key426 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val427 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key426] = _val427
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1350,9 +1350,9 @@ class UpdateOrderStatus_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter382, viter383 in self.headers.items():
-                oprot.writeString(kiter382.encode('utf-8') if sys.version_info[0] == 2 else kiter382)
-                oprot.writeString(viter383.encode('utf-8') if sys.version_info[0] == 2 else viter383)
+            for kiter428, viter429 in self.headers.items():
+                oprot.writeString(kiter428.encode('utf-8') if sys.version_info[0] == 2 else kiter428)
+                oprot.writeString(viter429.encode('utf-8') if sys.version_info[0] == 2 else viter429)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -1506,11 +1506,11 @@ class CancelOrder_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype385, _vtype386, _size384) = iprot.readMapBegin()
-                    for _i388 in range(_size384):
-                        _key389 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val390 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key389] = _val390
+                    (_ktype431, _vtype432, _size430) = iprot.readMapBegin()
+                    for _i434 in range(_size430):
+                        _key435 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val436 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key435] = _val436
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1533,9 +1533,9 @@ class CancelOrder_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter391, viter392 in self.headers.items():
-                oprot.writeString(kiter391.encode('utf-8') if sys.version_info[0] == 2 else kiter391)
-                oprot.writeString(viter392.encode('utf-8') if sys.version_info[0] == 2 else viter392)
+            for kiter437, viter438 in self.headers.items():
+                oprot.writeString(kiter437.encode('utf-8') if sys.version_info[0] == 2 else kiter437)
+                oprot.writeString(viter438.encode('utf-8') if sys.version_info[0] == 2 else viter438)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -1689,11 +1689,11 @@ class StreamOrderLines_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype394, _vtype395, _size393) = iprot.readMapBegin()
-                    for _i397 in range(_size393):
-                        _key398 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val399 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key398] = _val399
+                    (_ktype440, _vtype441, _size439) = iprot.readMapBegin()
+                    for _i443 in range(_size439):
+                        _key444 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val445 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key444] = _val445
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1716,9 +1716,9 @@ class StreamOrderLines_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter400, viter401 in self.headers.items():
-                oprot.writeString(kiter400.encode('utf-8') if sys.version_info[0] == 2 else kiter400)
-                oprot.writeString(viter401.encode('utf-8') if sys.version_info[0] == 2 else viter401)
+            for kiter446, viter447 in self.headers.items():
+                oprot.writeString(kiter446.encode('utf-8') if sys.version_info[0] == 2 else kiter446)
+                oprot.writeString(viter447.encode('utf-8') if sys.version_info[0] == 2 else viter447)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:

@@ -447,11 +447,11 @@ class AuthorizePayment_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype403, _vtype404, _size402) = iprot.readMapBegin()
-                    for _i406 in range(_size402):
-                        _key407 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val408 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key407] = _val408
+                    (_ktype449, _vtype450, _size448) = iprot.readMapBegin()
+                    for _i452 in range(_size448):
+                        _key453 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val454 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key453] = _val454
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -474,9 +474,9 @@ class AuthorizePayment_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter409, viter410 in self.headers.items():
-                oprot.writeString(kiter409.encode('utf-8') if sys.version_info[0] == 2 else kiter409)
-                oprot.writeString(viter410.encode('utf-8') if sys.version_info[0] == 2 else viter410)
+            for kiter455, viter456 in self.headers.items():
+                oprot.writeString(kiter455.encode('utf-8') if sys.version_info[0] == 2 else kiter455)
+                oprot.writeString(viter456.encode('utf-8') if sys.version_info[0] == 2 else viter456)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -630,11 +630,11 @@ class CapturePayment_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype412, _vtype413, _size411) = iprot.readMapBegin()
-                    for _i415 in range(_size411):
-                        _key416 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val417 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key416] = _val417
+                    (_ktype458, _vtype459, _size457) = iprot.readMapBegin()
+                    for _i461 in range(_size457):
+                        _key462 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val463 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key462] = _val463
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -657,9 +657,9 @@ class CapturePayment_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter418, viter419 in self.headers.items():
-                oprot.writeString(kiter418.encode('utf-8') if sys.version_info[0] == 2 else kiter418)
-                oprot.writeString(viter419.encode('utf-8') if sys.version_info[0] == 2 else viter419)
+            for kiter464, viter465 in self.headers.items():
+                oprot.writeString(kiter464.encode('utf-8') if sys.version_info[0] == 2 else kiter464)
+                oprot.writeString(viter465.encode('utf-8') if sys.version_info[0] == 2 else viter465)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -813,11 +813,11 @@ class VoidPayment_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype421, _vtype422, _size420) = iprot.readMapBegin()
-                    for _i424 in range(_size420):
-                        _key425 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val426 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key425] = _val426
+                    (_ktype467, _vtype468, _size466) = iprot.readMapBegin()
+                    for _i470 in range(_size466):
+                        _key471 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val472 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key471] = _val472
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -840,9 +840,9 @@ class VoidPayment_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter427, viter428 in self.headers.items():
-                oprot.writeString(kiter427.encode('utf-8') if sys.version_info[0] == 2 else kiter427)
-                oprot.writeString(viter428.encode('utf-8') if sys.version_info[0] == 2 else viter428)
+            for kiter473, viter474 in self.headers.items():
+                oprot.writeString(kiter473.encode('utf-8') if sys.version_info[0] == 2 else kiter473)
+                oprot.writeString(viter474.encode('utf-8') if sys.version_info[0] == 2 else viter474)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -996,11 +996,11 @@ class GetPayment_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype430, _vtype431, _size429) = iprot.readMapBegin()
-                    for _i433 in range(_size429):
-                        _key434 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val435 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key434] = _val435
+                    (_ktype476, _vtype477, _size475) = iprot.readMapBegin()
+                    for _i479 in range(_size475):
+                        _key480 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val481 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key480] = _val481
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1023,9 +1023,9 @@ class GetPayment_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter436, viter437 in self.headers.items():
-                oprot.writeString(kiter436.encode('utf-8') if sys.version_info[0] == 2 else kiter436)
-                oprot.writeString(viter437.encode('utf-8') if sys.version_info[0] == 2 else viter437)
+            for kiter482, viter483 in self.headers.items():
+                oprot.writeString(kiter482.encode('utf-8') if sys.version_info[0] == 2 else kiter482)
+                oprot.writeString(viter483.encode('utf-8') if sys.version_info[0] == 2 else viter483)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -1179,11 +1179,11 @@ class BatchGetPaymentsByOrder_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype439, _vtype440, _size438) = iprot.readMapBegin()
-                    for _i442 in range(_size438):
-                        _key443 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val444 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key443] = _val444
+                    (_ktype485, _vtype486, _size484) = iprot.readMapBegin()
+                    for _i488 in range(_size484):
+                        _key489 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val490 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key489] = _val490
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1206,9 +1206,9 @@ class BatchGetPaymentsByOrder_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter445, viter446 in self.headers.items():
-                oprot.writeString(kiter445.encode('utf-8') if sys.version_info[0] == 2 else kiter445)
-                oprot.writeString(viter446.encode('utf-8') if sys.version_info[0] == 2 else viter446)
+            for kiter491, viter492 in self.headers.items():
+                oprot.writeString(kiter491.encode('utf-8') if sys.version_info[0] == 2 else kiter491)
+                oprot.writeString(viter492.encode('utf-8') if sys.version_info[0] == 2 else viter492)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:

@@ -82,6 +82,24 @@ class Iface(object):
         """
         pass
 
+    def BatchGetProductsWithReviews(self, headers, request):
+        """
+        Parameters:
+         - headers
+         - request
+
+        """
+        pass
+
+    def ListProductsWithReviews(self, headers, request):
+        """
+        Parameters:
+         - headers
+         - request
+
+        """
+        pass
+
     def ReserveStock(self, headers, request):
         """
         Parameters:
@@ -385,6 +403,78 @@ class Client(Iface):
             raise result.error
         raise TApplicationException(TApplicationException.MISSING_RESULT, "BatchListReviews failed: unknown result")
 
+    def BatchGetProductsWithReviews(self, headers, request):
+        """
+        Parameters:
+         - headers
+         - request
+
+        """
+        self.send_BatchGetProductsWithReviews(headers, request)
+        return self.recv_BatchGetProductsWithReviews()
+
+    def send_BatchGetProductsWithReviews(self, headers, request):
+        self._oprot.writeMessageBegin('BatchGetProductsWithReviews', TMessageType.CALL, self._seqid)
+        args = BatchGetProductsWithReviews_args()
+        args.headers = headers
+        args.request = request
+        args.write(self._oprot)
+        self._oprot.writeMessageEnd()
+        self._oprot.trans.flush()
+
+    def recv_BatchGetProductsWithReviews(self):
+        iprot = self._iprot
+        (fname, mtype, rseqid) = iprot.readMessageBegin()
+        if mtype == TMessageType.EXCEPTION:
+            x = TApplicationException()
+            x.read(iprot)
+            iprot.readMessageEnd()
+            raise x
+        result = BatchGetProductsWithReviews_result()
+        result.read(iprot)
+        iprot.readMessageEnd()
+        if result.success is not None:
+            return result.success
+        if result.error is not None:
+            raise result.error
+        raise TApplicationException(TApplicationException.MISSING_RESULT, "BatchGetProductsWithReviews failed: unknown result")
+
+    def ListProductsWithReviews(self, headers, request):
+        """
+        Parameters:
+         - headers
+         - request
+
+        """
+        self.send_ListProductsWithReviews(headers, request)
+        return self.recv_ListProductsWithReviews()
+
+    def send_ListProductsWithReviews(self, headers, request):
+        self._oprot.writeMessageBegin('ListProductsWithReviews', TMessageType.CALL, self._seqid)
+        args = ListProductsWithReviews_args()
+        args.headers = headers
+        args.request = request
+        args.write(self._oprot)
+        self._oprot.writeMessageEnd()
+        self._oprot.trans.flush()
+
+    def recv_ListProductsWithReviews(self):
+        iprot = self._iprot
+        (fname, mtype, rseqid) = iprot.readMessageBegin()
+        if mtype == TMessageType.EXCEPTION:
+            x = TApplicationException()
+            x.read(iprot)
+            iprot.readMessageEnd()
+            raise x
+        result = ListProductsWithReviews_result()
+        result.read(iprot)
+        iprot.readMessageEnd()
+        if result.success is not None:
+            return result.success
+        if result.error is not None:
+            raise result.error
+        raise TApplicationException(TApplicationException.MISSING_RESULT, "ListProductsWithReviews failed: unknown result")
+
     def ReserveStock(self, headers, request):
         """
         Parameters:
@@ -577,6 +667,8 @@ class Processor(Iface, TProcessor):
         self._processMap["UpdateProduct"] = Processor.process_UpdateProduct
         self._processMap["DeleteProduct"] = Processor.process_DeleteProduct
         self._processMap["BatchListReviews"] = Processor.process_BatchListReviews
+        self._processMap["BatchGetProductsWithReviews"] = Processor.process_BatchGetProductsWithReviews
+        self._processMap["ListProductsWithReviews"] = Processor.process_ListProductsWithReviews
         self._processMap["ReserveStock"] = Processor.process_ReserveStock
         self._processMap["ConfirmReservation"] = Processor.process_ConfirmReservation
         self._processMap["ReleaseReservation"] = Processor.process_ReleaseReservation
@@ -786,6 +878,58 @@ class Processor(Iface, TProcessor):
         oprot.writeMessageEnd()
         oprot.trans.flush()
 
+    def process_BatchGetProductsWithReviews(self, seqid, iprot, oprot):
+        args = BatchGetProductsWithReviews_args()
+        args.read(iprot)
+        iprot.readMessageEnd()
+        result = BatchGetProductsWithReviews_result()
+        try:
+            result.success = self._handler.BatchGetProductsWithReviews(args.headers, args.request)
+            msg_type = TMessageType.REPLY
+        except TTransport.TTransportException:
+            raise
+        except ShopError as error:
+            msg_type = TMessageType.REPLY
+            result.error = error
+        except TApplicationException as ex:
+            logging.exception('TApplication exception in handler')
+            msg_type = TMessageType.EXCEPTION
+            result = ex
+        except Exception:
+            logging.exception('Unexpected exception in handler')
+            msg_type = TMessageType.EXCEPTION
+            result = TApplicationException(TApplicationException.INTERNAL_ERROR, 'Internal error')
+        oprot.writeMessageBegin("BatchGetProductsWithReviews", msg_type, seqid)
+        result.write(oprot)
+        oprot.writeMessageEnd()
+        oprot.trans.flush()
+
+    def process_ListProductsWithReviews(self, seqid, iprot, oprot):
+        args = ListProductsWithReviews_args()
+        args.read(iprot)
+        iprot.readMessageEnd()
+        result = ListProductsWithReviews_result()
+        try:
+            result.success = self._handler.ListProductsWithReviews(args.headers, args.request)
+            msg_type = TMessageType.REPLY
+        except TTransport.TTransportException:
+            raise
+        except ShopError as error:
+            msg_type = TMessageType.REPLY
+            result.error = error
+        except TApplicationException as ex:
+            logging.exception('TApplication exception in handler')
+            msg_type = TMessageType.EXCEPTION
+            result = ex
+        except Exception:
+            logging.exception('Unexpected exception in handler')
+            msg_type = TMessageType.EXCEPTION
+            result = TApplicationException(TApplicationException.INTERNAL_ERROR, 'Internal error')
+        oprot.writeMessageBegin("ListProductsWithReviews", msg_type, seqid)
+        result.write(oprot)
+        oprot.writeMessageEnd()
+        oprot.trans.flush()
+
     def process_ReserveStock(self, seqid, iprot, oprot):
         args = ReserveStock_args()
         args.read(iprot)
@@ -949,11 +1093,11 @@ class GetProduct_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype169, _vtype170, _size168) = iprot.readMapBegin()
-                    for _i172 in range(_size168):
-                        _key173 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val174 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key173] = _val174
+                    (_ktype197, _vtype198, _size196) = iprot.readMapBegin()
+                    for _i200 in range(_size196):
+                        _key201 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val202 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key201] = _val202
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -976,9 +1120,9 @@ class GetProduct_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter175, viter176 in self.headers.items():
-                oprot.writeString(kiter175.encode('utf-8') if sys.version_info[0] == 2 else kiter175)
-                oprot.writeString(viter176.encode('utf-8') if sys.version_info[0] == 2 else viter176)
+            for kiter203, viter204 in self.headers.items():
+                oprot.writeString(kiter203.encode('utf-8') if sys.version_info[0] == 2 else kiter203)
+                oprot.writeString(viter204.encode('utf-8') if sys.version_info[0] == 2 else viter204)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -1132,11 +1276,11 @@ class BatchGetProducts_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype178, _vtype179, _size177) = iprot.readMapBegin()
-                    for _i181 in range(_size177):
-                        _key182 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val183 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key182] = _val183
+                    (_ktype206, _vtype207, _size205) = iprot.readMapBegin()
+                    for _i209 in range(_size205):
+                        _key210 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val211 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key210] = _val211
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1159,9 +1303,9 @@ class BatchGetProducts_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter184, viter185 in self.headers.items():
-                oprot.writeString(kiter184.encode('utf-8') if sys.version_info[0] == 2 else kiter184)
-                oprot.writeString(viter185.encode('utf-8') if sys.version_info[0] == 2 else viter185)
+            for kiter212, viter213 in self.headers.items():
+                oprot.writeString(kiter212.encode('utf-8') if sys.version_info[0] == 2 else kiter212)
+                oprot.writeString(viter213.encode('utf-8') if sys.version_info[0] == 2 else viter213)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -1315,11 +1459,11 @@ class ListProducts_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype187, _vtype188, _size186) = iprot.readMapBegin()
-                    for _i190 in range(_size186):
-                        _key191 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val192 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key191] = _val192
+                    (_ktype215, _vtype216, _size214) = iprot.readMapBegin()
+                    for _i218 in range(_size214):
+                        _key219 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val220 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key219] = _val220
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1342,9 +1486,9 @@ class ListProducts_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter193, viter194 in self.headers.items():
-                oprot.writeString(kiter193.encode('utf-8') if sys.version_info[0] == 2 else kiter193)
-                oprot.writeString(viter194.encode('utf-8') if sys.version_info[0] == 2 else viter194)
+            for kiter221, viter222 in self.headers.items():
+                oprot.writeString(kiter221.encode('utf-8') if sys.version_info[0] == 2 else kiter221)
+                oprot.writeString(viter222.encode('utf-8') if sys.version_info[0] == 2 else viter222)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -1498,11 +1642,11 @@ class CreateProduct_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype196, _vtype197, _size195) = iprot.readMapBegin()
-                    for _i199 in range(_size195):
-                        _key200 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val201 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key200] = _val201
+                    (_ktype224, _vtype225, _size223) = iprot.readMapBegin()
+                    for _i227 in range(_size223):
+                        _key228 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val229 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key228] = _val229
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1525,9 +1669,9 @@ class CreateProduct_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter202, viter203 in self.headers.items():
-                oprot.writeString(kiter202.encode('utf-8') if sys.version_info[0] == 2 else kiter202)
-                oprot.writeString(viter203.encode('utf-8') if sys.version_info[0] == 2 else viter203)
+            for kiter230, viter231 in self.headers.items():
+                oprot.writeString(kiter230.encode('utf-8') if sys.version_info[0] == 2 else kiter230)
+                oprot.writeString(viter231.encode('utf-8') if sys.version_info[0] == 2 else viter231)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -1681,11 +1825,11 @@ class UpdateProduct_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype205, _vtype206, _size204) = iprot.readMapBegin()
-                    for _i208 in range(_size204):
-                        _key209 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val210 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key209] = _val210
+                    (_ktype233, _vtype234, _size232) = iprot.readMapBegin()
+                    for _i236 in range(_size232):
+                        _key237 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val238 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key237] = _val238
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1708,9 +1852,9 @@ class UpdateProduct_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter211, viter212 in self.headers.items():
-                oprot.writeString(kiter211.encode('utf-8') if sys.version_info[0] == 2 else kiter211)
-                oprot.writeString(viter212.encode('utf-8') if sys.version_info[0] == 2 else viter212)
+            for kiter239, viter240 in self.headers.items():
+                oprot.writeString(kiter239.encode('utf-8') if sys.version_info[0] == 2 else kiter239)
+                oprot.writeString(viter240.encode('utf-8') if sys.version_info[0] == 2 else viter240)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -1864,11 +2008,11 @@ class DeleteProduct_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype214, _vtype215, _size213) = iprot.readMapBegin()
-                    for _i217 in range(_size213):
-                        _key218 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val219 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key218] = _val219
+                    (_ktype242, _vtype243, _size241) = iprot.readMapBegin()
+                    for _i245 in range(_size241):
+                        _key246 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val247 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key246] = _val247
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1891,9 +2035,9 @@ class DeleteProduct_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter220, viter221 in self.headers.items():
-                oprot.writeString(kiter220.encode('utf-8') if sys.version_info[0] == 2 else kiter220)
-                oprot.writeString(viter221.encode('utf-8') if sys.version_info[0] == 2 else viter221)
+            for kiter248, viter249 in self.headers.items():
+                oprot.writeString(kiter248.encode('utf-8') if sys.version_info[0] == 2 else kiter248)
+                oprot.writeString(viter249.encode('utf-8') if sys.version_info[0] == 2 else viter249)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -2034,11 +2178,11 @@ class BatchListReviews_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype223, _vtype224, _size222) = iprot.readMapBegin()
-                    for _i226 in range(_size222):
-                        _key227 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val228 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key227] = _val228
+                    (_ktype251, _vtype252, _size250) = iprot.readMapBegin()
+                    for _i254 in range(_size250):
+                        _key255 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val256 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key255] = _val256
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -2061,9 +2205,9 @@ class BatchListReviews_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter229, viter230 in self.headers.items():
-                oprot.writeString(kiter229.encode('utf-8') if sys.version_info[0] == 2 else kiter229)
-                oprot.writeString(viter230.encode('utf-8') if sys.version_info[0] == 2 else viter230)
+            for kiter257, viter258 in self.headers.items():
+                oprot.writeString(kiter257.encode('utf-8') if sys.version_info[0] == 2 else kiter257)
+                oprot.writeString(viter258.encode('utf-8') if sys.version_info[0] == 2 else viter258)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -2187,6 +2331,372 @@ BatchListReviews_result.thrift_spec = (
 )
 
 
+class BatchGetProductsWithReviews_args(object):
+    """
+    Attributes:
+     - headers
+     - request
+
+    """
+
+    __slots__ = (
+        'headers',
+        'request',
+    )
+
+
+    def __init__(self, headers=None, request=None,):
+        self.headers = headers
+        self.request = request
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.MAP:
+                    self.headers = {}
+                    (_ktype260, _vtype261, _size259) = iprot.readMapBegin()
+                    for _i263 in range(_size259):
+                        _key264 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val265 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key264] = _val265
+                    iprot.readMapEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRUCT:
+                    self.request = BatchGetProductsWithReviewsRequest()
+                    self.request.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('BatchGetProductsWithReviews_args')
+        if self.headers is not None:
+            oprot.writeFieldBegin('headers', TType.MAP, 1)
+            oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
+            for kiter266, viter267 in self.headers.items():
+                oprot.writeString(kiter266.encode('utf-8') if sys.version_info[0] == 2 else kiter266)
+                oprot.writeString(viter267.encode('utf-8') if sys.version_info[0] == 2 else viter267)
+            oprot.writeMapEnd()
+            oprot.writeFieldEnd()
+        if self.request is not None:
+            oprot.writeFieldBegin('request', TType.STRUCT, 2)
+            self.request.write(oprot)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+all_structs.append(BatchGetProductsWithReviews_args)
+BatchGetProductsWithReviews_args.thrift_spec = (
+    None,  # 0
+    (1, TType.MAP, 'headers', (TType.STRING, 'UTF8', TType.STRING, 'UTF8', False), None, ),  # 1
+    (2, TType.STRUCT, 'request', [BatchGetProductsWithReviewsRequest, None], None, ),  # 2
+)
+
+
+class BatchGetProductsWithReviews_result(object):
+    """
+    Attributes:
+     - success
+     - error
+
+    """
+
+    __slots__ = (
+        'success',
+        'error',
+    )
+
+
+    def __init__(self, success=None, error=None,):
+        self.success = success
+        self.error = error
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 0:
+                if ftype == TType.STRUCT:
+                    self.success = BatchGetProductsWithReviewsResponse()
+                    self.success.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            elif fid == 1:
+                if ftype == TType.STRUCT:
+                    self.error = ShopError.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('BatchGetProductsWithReviews_result')
+        if self.success is not None:
+            oprot.writeFieldBegin('success', TType.STRUCT, 0)
+            self.success.write(oprot)
+            oprot.writeFieldEnd()
+        if self.error is not None:
+            oprot.writeFieldBegin('error', TType.STRUCT, 1)
+            self.error.write(oprot)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+all_structs.append(BatchGetProductsWithReviews_result)
+BatchGetProductsWithReviews_result.thrift_spec = (
+    (0, TType.STRUCT, 'success', [BatchGetProductsWithReviewsResponse, None], None, ),  # 0
+    (1, TType.STRUCT, 'error', [ShopError, None], None, ),  # 1
+)
+
+
+class ListProductsWithReviews_args(object):
+    """
+    Attributes:
+     - headers
+     - request
+
+    """
+
+    __slots__ = (
+        'headers',
+        'request',
+    )
+
+
+    def __init__(self, headers=None, request=None,):
+        self.headers = headers
+        self.request = request
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.MAP:
+                    self.headers = {}
+                    (_ktype269, _vtype270, _size268) = iprot.readMapBegin()
+                    for _i272 in range(_size268):
+                        _key273 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val274 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key273] = _val274
+                    iprot.readMapEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRUCT:
+                    self.request = ListProductsWithReviewsRequest()
+                    self.request.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('ListProductsWithReviews_args')
+        if self.headers is not None:
+            oprot.writeFieldBegin('headers', TType.MAP, 1)
+            oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
+            for kiter275, viter276 in self.headers.items():
+                oprot.writeString(kiter275.encode('utf-8') if sys.version_info[0] == 2 else kiter275)
+                oprot.writeString(viter276.encode('utf-8') if sys.version_info[0] == 2 else viter276)
+            oprot.writeMapEnd()
+            oprot.writeFieldEnd()
+        if self.request is not None:
+            oprot.writeFieldBegin('request', TType.STRUCT, 2)
+            self.request.write(oprot)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+all_structs.append(ListProductsWithReviews_args)
+ListProductsWithReviews_args.thrift_spec = (
+    None,  # 0
+    (1, TType.MAP, 'headers', (TType.STRING, 'UTF8', TType.STRING, 'UTF8', False), None, ),  # 1
+    (2, TType.STRUCT, 'request', [ListProductsWithReviewsRequest, None], None, ),  # 2
+)
+
+
+class ListProductsWithReviews_result(object):
+    """
+    Attributes:
+     - success
+     - error
+
+    """
+
+    __slots__ = (
+        'success',
+        'error',
+    )
+
+
+    def __init__(self, success=None, error=None,):
+        self.success = success
+        self.error = error
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 0:
+                if ftype == TType.STRUCT:
+                    self.success = ListProductsWithReviewsResponse()
+                    self.success.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            elif fid == 1:
+                if ftype == TType.STRUCT:
+                    self.error = ShopError.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('ListProductsWithReviews_result')
+        if self.success is not None:
+            oprot.writeFieldBegin('success', TType.STRUCT, 0)
+            self.success.write(oprot)
+            oprot.writeFieldEnd()
+        if self.error is not None:
+            oprot.writeFieldBegin('error', TType.STRUCT, 1)
+            self.error.write(oprot)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+all_structs.append(ListProductsWithReviews_result)
+ListProductsWithReviews_result.thrift_spec = (
+    (0, TType.STRUCT, 'success', [ListProductsWithReviewsResponse, None], None, ),  # 0
+    (1, TType.STRUCT, 'error', [ShopError, None], None, ),  # 1
+)
+
+
 class ReserveStock_args(object):
     """
     Attributes:
@@ -2217,11 +2727,11 @@ class ReserveStock_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype232, _vtype233, _size231) = iprot.readMapBegin()
-                    for _i235 in range(_size231):
-                        _key236 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val237 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key236] = _val237
+                    (_ktype278, _vtype279, _size277) = iprot.readMapBegin()
+                    for _i281 in range(_size277):
+                        _key282 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val283 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key282] = _val283
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -2244,9 +2754,9 @@ class ReserveStock_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter238, viter239 in self.headers.items():
-                oprot.writeString(kiter238.encode('utf-8') if sys.version_info[0] == 2 else kiter238)
-                oprot.writeString(viter239.encode('utf-8') if sys.version_info[0] == 2 else viter239)
+            for kiter284, viter285 in self.headers.items():
+                oprot.writeString(kiter284.encode('utf-8') if sys.version_info[0] == 2 else kiter284)
+                oprot.writeString(viter285.encode('utf-8') if sys.version_info[0] == 2 else viter285)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -2400,11 +2910,11 @@ class ConfirmReservation_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype241, _vtype242, _size240) = iprot.readMapBegin()
-                    for _i244 in range(_size240):
-                        _key245 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val246 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key245] = _val246
+                    (_ktype287, _vtype288, _size286) = iprot.readMapBegin()
+                    for _i290 in range(_size286):
+                        _key291 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val292 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key291] = _val292
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -2427,9 +2937,9 @@ class ConfirmReservation_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter247, viter248 in self.headers.items():
-                oprot.writeString(kiter247.encode('utf-8') if sys.version_info[0] == 2 else kiter247)
-                oprot.writeString(viter248.encode('utf-8') if sys.version_info[0] == 2 else viter248)
+            for kiter293, viter294 in self.headers.items():
+                oprot.writeString(kiter293.encode('utf-8') if sys.version_info[0] == 2 else kiter293)
+                oprot.writeString(viter294.encode('utf-8') if sys.version_info[0] == 2 else viter294)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -2583,11 +3093,11 @@ class ReleaseReservation_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype250, _vtype251, _size249) = iprot.readMapBegin()
-                    for _i253 in range(_size249):
-                        _key254 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val255 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key254] = _val255
+                    (_ktype296, _vtype297, _size295) = iprot.readMapBegin()
+                    for _i299 in range(_size295):
+                        _key300 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val301 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key300] = _val301
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -2610,9 +3120,9 @@ class ReleaseReservation_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter256, viter257 in self.headers.items():
-                oprot.writeString(kiter256.encode('utf-8') if sys.version_info[0] == 2 else kiter256)
-                oprot.writeString(viter257.encode('utf-8') if sys.version_info[0] == 2 else viter257)
+            for kiter302, viter303 in self.headers.items():
+                oprot.writeString(kiter302.encode('utf-8') if sys.version_info[0] == 2 else kiter302)
+                oprot.writeString(viter303.encode('utf-8') if sys.version_info[0] == 2 else viter303)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -2766,11 +3276,11 @@ class GetDocument_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype259, _vtype260, _size258) = iprot.readMapBegin()
-                    for _i262 in range(_size258):
-                        _key263 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val264 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key263] = _val264
+                    (_ktype305, _vtype306, _size304) = iprot.readMapBegin()
+                    for _i308 in range(_size304):
+                        _key309 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val310 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key309] = _val310
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -2793,9 +3303,9 @@ class GetDocument_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter265, viter266 in self.headers.items():
-                oprot.writeString(kiter265.encode('utf-8') if sys.version_info[0] == 2 else kiter265)
-                oprot.writeString(viter266.encode('utf-8') if sys.version_info[0] == 2 else viter266)
+            for kiter311, viter312 in self.headers.items():
+                oprot.writeString(kiter311.encode('utf-8') if sys.version_info[0] == 2 else kiter311)
+                oprot.writeString(viter312.encode('utf-8') if sys.version_info[0] == 2 else viter312)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -2949,11 +3459,11 @@ class StreamProductRows_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype268, _vtype269, _size267) = iprot.readMapBegin()
-                    for _i271 in range(_size267):
-                        _key272 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val273 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key272] = _val273
+                    (_ktype314, _vtype315, _size313) = iprot.readMapBegin()
+                    for _i317 in range(_size313):
+                        _key318 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val319 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key318] = _val319
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -2976,9 +3486,9 @@ class StreamProductRows_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter274, viter275 in self.headers.items():
-                oprot.writeString(kiter274.encode('utf-8') if sys.version_info[0] == 2 else kiter274)
-                oprot.writeString(viter275.encode('utf-8') if sys.version_info[0] == 2 else viter275)
+            for kiter320, viter321 in self.headers.items():
+                oprot.writeString(kiter320.encode('utf-8') if sys.version_info[0] == 2 else kiter320)
+                oprot.writeString(viter321.encode('utf-8') if sys.version_info[0] == 2 else viter321)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:

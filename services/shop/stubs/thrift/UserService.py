@@ -589,11 +589,11 @@ class Login_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype277, _vtype278, _size276) = iprot.readMapBegin()
-                    for _i280 in range(_size276):
-                        _key281 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val282 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key281] = _val282
+                    (_ktype323, _vtype324, _size322) = iprot.readMapBegin()
+                    for _i326 in range(_size322):
+                        _key327 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val328 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key327] = _val328
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -616,9 +616,9 @@ class Login_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter283, viter284 in self.headers.items():
-                oprot.writeString(kiter283.encode('utf-8') if sys.version_info[0] == 2 else kiter283)
-                oprot.writeString(viter284.encode('utf-8') if sys.version_info[0] == 2 else viter284)
+            for kiter329, viter330 in self.headers.items():
+                oprot.writeString(kiter329.encode('utf-8') if sys.version_info[0] == 2 else kiter329)
+                oprot.writeString(viter330.encode('utf-8') if sys.version_info[0] == 2 else viter330)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -772,11 +772,11 @@ class GetUser_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype286, _vtype287, _size285) = iprot.readMapBegin()
-                    for _i289 in range(_size285):
-                        _key290 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val291 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key290] = _val291
+                    (_ktype332, _vtype333, _size331) = iprot.readMapBegin()
+                    for _i335 in range(_size331):
+                        _key336 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val337 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key336] = _val337
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -799,9 +799,9 @@ class GetUser_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter292, viter293 in self.headers.items():
-                oprot.writeString(kiter292.encode('utf-8') if sys.version_info[0] == 2 else kiter292)
-                oprot.writeString(viter293.encode('utf-8') if sys.version_info[0] == 2 else viter293)
+            for kiter338, viter339 in self.headers.items():
+                oprot.writeString(kiter338.encode('utf-8') if sys.version_info[0] == 2 else kiter338)
+                oprot.writeString(viter339.encode('utf-8') if sys.version_info[0] == 2 else viter339)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -955,11 +955,11 @@ class BatchGetUsers_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype295, _vtype296, _size294) = iprot.readMapBegin()
-                    for _i298 in range(_size294):
-                        _key299 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val300 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key299] = _val300
+                    (_ktype341, _vtype342, _size340) = iprot.readMapBegin()
+                    for _i344 in range(_size340):
+                        _key345 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val346 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key345] = _val346
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -982,9 +982,9 @@ class BatchGetUsers_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter301, viter302 in self.headers.items():
-                oprot.writeString(kiter301.encode('utf-8') if sys.version_info[0] == 2 else kiter301)
-                oprot.writeString(viter302.encode('utf-8') if sys.version_info[0] == 2 else viter302)
+            for kiter347, viter348 in self.headers.items():
+                oprot.writeString(kiter347.encode('utf-8') if sys.version_info[0] == 2 else kiter347)
+                oprot.writeString(viter348.encode('utf-8') if sys.version_info[0] == 2 else viter348)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -1138,11 +1138,11 @@ class ListUsers_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype304, _vtype305, _size303) = iprot.readMapBegin()
-                    for _i307 in range(_size303):
-                        _key308 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val309 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key308] = _val309
+                    (_ktype350, _vtype351, _size349) = iprot.readMapBegin()
+                    for _i353 in range(_size349):
+                        _key354 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val355 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key354] = _val355
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1165,9 +1165,9 @@ class ListUsers_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter310, viter311 in self.headers.items():
-                oprot.writeString(kiter310.encode('utf-8') if sys.version_info[0] == 2 else kiter310)
-                oprot.writeString(viter311.encode('utf-8') if sys.version_info[0] == 2 else viter311)
+            for kiter356, viter357 in self.headers.items():
+                oprot.writeString(kiter356.encode('utf-8') if sys.version_info[0] == 2 else kiter356)
+                oprot.writeString(viter357.encode('utf-8') if sys.version_info[0] == 2 else viter357)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -1321,11 +1321,11 @@ class CreateUser_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype313, _vtype314, _size312) = iprot.readMapBegin()
-                    for _i316 in range(_size312):
-                        _key317 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val318 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key317] = _val318
+                    (_ktype359, _vtype360, _size358) = iprot.readMapBegin()
+                    for _i362 in range(_size358):
+                        _key363 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val364 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key363] = _val364
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1348,9 +1348,9 @@ class CreateUser_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter319, viter320 in self.headers.items():
-                oprot.writeString(kiter319.encode('utf-8') if sys.version_info[0] == 2 else kiter319)
-                oprot.writeString(viter320.encode('utf-8') if sys.version_info[0] == 2 else viter320)
+            for kiter365, viter366 in self.headers.items():
+                oprot.writeString(kiter365.encode('utf-8') if sys.version_info[0] == 2 else kiter365)
+                oprot.writeString(viter366.encode('utf-8') if sys.version_info[0] == 2 else viter366)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -1504,11 +1504,11 @@ class UpdateUser_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype322, _vtype323, _size321) = iprot.readMapBegin()
-                    for _i325 in range(_size321):
-                        _key326 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val327 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key326] = _val327
+                    (_ktype368, _vtype369, _size367) = iprot.readMapBegin()
+                    for _i371 in range(_size367):
+                        _key372 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val373 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key372] = _val373
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1531,9 +1531,9 @@ class UpdateUser_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter328, viter329 in self.headers.items():
-                oprot.writeString(kiter328.encode('utf-8') if sys.version_info[0] == 2 else kiter328)
-                oprot.writeString(viter329.encode('utf-8') if sys.version_info[0] == 2 else viter329)
+            for kiter374, viter375 in self.headers.items():
+                oprot.writeString(kiter374.encode('utf-8') if sys.version_info[0] == 2 else kiter374)
+                oprot.writeString(viter375.encode('utf-8') if sys.version_info[0] == 2 else viter375)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:
@@ -1687,11 +1687,11 @@ class DeleteUser_args(object):
             if fid == 1:
                 if ftype == TType.MAP:
                     self.headers = {}
-                    (_ktype331, _vtype332, _size330) = iprot.readMapBegin()
-                    for _i334 in range(_size330):
-                        _key335 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        _val336 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.headers[_key335] = _val336
+                    (_ktype377, _vtype378, _size376) = iprot.readMapBegin()
+                    for _i380 in range(_size376):
+                        _key381 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val382 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.headers[_key381] = _val382
                     iprot.readMapEnd()
                 else:
                     iprot.skip(ftype)
@@ -1714,9 +1714,9 @@ class DeleteUser_args(object):
         if self.headers is not None:
             oprot.writeFieldBegin('headers', TType.MAP, 1)
             oprot.writeMapBegin(TType.STRING, TType.STRING, len(self.headers))
-            for kiter337, viter338 in self.headers.items():
-                oprot.writeString(kiter337.encode('utf-8') if sys.version_info[0] == 2 else kiter337)
-                oprot.writeString(viter338.encode('utf-8') if sys.version_info[0] == 2 else viter338)
+            for kiter383, viter384 in self.headers.items():
+                oprot.writeString(kiter383.encode('utf-8') if sys.version_info[0] == 2 else kiter383)
+                oprot.writeString(viter384.encode('utf-8') if sys.version_info[0] == 2 else viter384)
             oprot.writeMapEnd()
             oprot.writeFieldEnd()
         if self.request is not None:

@@ -1252,6 +1252,322 @@ class BatchListReviewsResponse(object):
         return not (self == other)
 
 
+class ReviewedProduct(object):
+    """
+    Attributes:
+     - id
+     - title
+     - description
+     - category
+     - price
+     - stock
+     - reviews
+
+    """
+
+    __slots__ = (
+        'id',
+        'title',
+        'description',
+        'category',
+        'price',
+        'stock',
+        'reviews',
+    )
+
+
+    def __init__(self, id=None, title=None, description=None, category=None, price=None, stock=None, reviews=None,):
+        self.id = id
+        self.title = title
+        self.description = description
+        self.category = category
+        self.price = price
+        self.stock = stock
+        self.reviews = reviews
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I64:
+                    self.id = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRING:
+                    self.title = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.STRING:
+                    self.description = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.STRING:
+                    self.category = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 5:
+                if ftype == TType.STRUCT:
+                    self.price = Money()
+                    self.price.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            elif fid == 6:
+                if ftype == TType.I64:
+                    self.stock = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 7:
+                if ftype == TType.LIST:
+                    self.reviews = []
+                    (_etype45, _size42) = iprot.readListBegin()
+                    for _i46 in range(_size42):
+                        _elem47 = Review()
+                        _elem47.read(iprot)
+                        self.reviews.append(_elem47)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('ReviewedProduct')
+        if self.id is not None:
+            oprot.writeFieldBegin('id', TType.I64, 1)
+            oprot.writeI64(self.id)
+            oprot.writeFieldEnd()
+        if self.title is not None:
+            oprot.writeFieldBegin('title', TType.STRING, 2)
+            oprot.writeString(self.title.encode('utf-8') if sys.version_info[0] == 2 else self.title)
+            oprot.writeFieldEnd()
+        if self.description is not None:
+            oprot.writeFieldBegin('description', TType.STRING, 3)
+            oprot.writeString(self.description.encode('utf-8') if sys.version_info[0] == 2 else self.description)
+            oprot.writeFieldEnd()
+        if self.category is not None:
+            oprot.writeFieldBegin('category', TType.STRING, 4)
+            oprot.writeString(self.category.encode('utf-8') if sys.version_info[0] == 2 else self.category)
+            oprot.writeFieldEnd()
+        if self.price is not None:
+            oprot.writeFieldBegin('price', TType.STRUCT, 5)
+            self.price.write(oprot)
+            oprot.writeFieldEnd()
+        if self.stock is not None:
+            oprot.writeFieldBegin('stock', TType.I64, 6)
+            oprot.writeI64(self.stock)
+            oprot.writeFieldEnd()
+        if self.reviews is not None:
+            oprot.writeFieldBegin('reviews', TType.LIST, 7)
+            oprot.writeListBegin(TType.STRUCT, len(self.reviews))
+            for iter48 in self.reviews:
+                iter48.write(oprot)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class BatchGetProductsWithReviewsResponse(object):
+    """
+    Attributes:
+     - products
+
+    """
+
+    __slots__ = (
+        'products',
+    )
+
+
+    def __init__(self, products=None,):
+        self.products = products
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.LIST:
+                    self.products = []
+                    (_etype52, _size49) = iprot.readListBegin()
+                    for _i53 in range(_size49):
+                        _elem54 = ReviewedProduct()
+                        _elem54.read(iprot)
+                        self.products.append(_elem54)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('BatchGetProductsWithReviewsResponse')
+        if self.products is not None:
+            oprot.writeFieldBegin('products', TType.LIST, 1)
+            oprot.writeListBegin(TType.STRUCT, len(self.products))
+            for iter55 in self.products:
+                iter55.write(oprot)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class ListProductsWithReviewsResponse(object):
+    """
+    Attributes:
+     - products
+     - next_page_token
+
+    """
+
+    __slots__ = (
+        'products',
+        'next_page_token',
+    )
+
+
+    def __init__(self, products=None, next_page_token=None,):
+        self.products = products
+        self.next_page_token = next_page_token
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.LIST:
+                    self.products = []
+                    (_etype59, _size56) = iprot.readListBegin()
+                    for _i60 in range(_size56):
+                        _elem61 = ReviewedProduct()
+                        _elem61.read(iprot)
+                        self.products.append(_elem61)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRING:
+                    self.next_page_token = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('ListProductsWithReviewsResponse')
+        if self.products is not None:
+            oprot.writeFieldBegin('products', TType.LIST, 1)
+            oprot.writeListBegin(TType.STRUCT, len(self.products))
+            for iter62 in self.products:
+                iter62.write(oprot)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.next_page_token is not None:
+            oprot.writeFieldBegin('next_page_token', TType.STRING, 2)
+            oprot.writeString(self.next_page_token.encode('utf-8') if sys.version_info[0] == 2 else self.next_page_token)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
 class OrderLine(object):
     """
     Attributes:
@@ -1438,11 +1754,11 @@ class Order(object):
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.lines = []
-                    (_etype45, _size42) = iprot.readListBegin()
-                    for _i46 in range(_size42):
-                        _elem47 = OrderLine()
-                        _elem47.read(iprot)
-                        self.lines.append(_elem47)
+                    (_etype66, _size63) = iprot.readListBegin()
+                    for _i67 in range(_size63):
+                        _elem68 = OrderLine()
+                        _elem68.read(iprot)
+                        self.lines.append(_elem68)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1479,8 +1795,8 @@ class Order(object):
         if self.lines is not None:
             oprot.writeFieldBegin('lines', TType.LIST, 6)
             oprot.writeListBegin(TType.STRUCT, len(self.lines))
-            for iter48 in self.lines:
-                iter48.write(oprot)
+            for iter69 in self.lines:
+                iter69.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -1538,11 +1854,11 @@ class ListOrdersByUserResponse(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.orders = []
-                    (_etype52, _size49) = iprot.readListBegin()
-                    for _i53 in range(_size49):
-                        _elem54 = Order()
-                        _elem54.read(iprot)
-                        self.orders.append(_elem54)
+                    (_etype73, _size70) = iprot.readListBegin()
+                    for _i74 in range(_size70):
+                        _elem75 = Order()
+                        _elem75.read(iprot)
+                        self.orders.append(_elem75)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1564,8 +1880,8 @@ class ListOrdersByUserResponse(object):
         if self.orders is not None:
             oprot.writeFieldBegin('orders', TType.LIST, 1)
             oprot.writeListBegin(TType.STRUCT, len(self.orders))
-            for iter55 in self.orders:
-                iter55.write(oprot)
+            for iter76 in self.orders:
+                iter76.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.next_page_token is not None:
@@ -1778,11 +2094,11 @@ class StreamOrderLinesResponse(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.lines = []
-                    (_etype59, _size56) = iprot.readListBegin()
-                    for _i60 in range(_size56):
-                        _elem61 = JoinedOrderLine()
-                        _elem61.read(iprot)
-                        self.lines.append(_elem61)
+                    (_etype80, _size77) = iprot.readListBegin()
+                    for _i81 in range(_size77):
+                        _elem82 = JoinedOrderLine()
+                        _elem82.read(iprot)
+                        self.lines.append(_elem82)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1799,8 +2115,8 @@ class StreamOrderLinesResponse(object):
         if self.lines is not None:
             oprot.writeFieldBegin('lines', TType.LIST, 1)
             oprot.writeListBegin(TType.STRUCT, len(self.lines))
-            for iter62 in self.lines:
-                iter62.write(oprot)
+            for iter83 in self.lines:
+                iter83.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -1997,11 +2313,11 @@ class BatchGetPaymentsByOrderResponse(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.payments = []
-                    (_etype66, _size63) = iprot.readListBegin()
-                    for _i67 in range(_size63):
-                        _elem68 = Payment()
-                        _elem68.read(iprot)
-                        self.payments.append(_elem68)
+                    (_etype87, _size84) = iprot.readListBegin()
+                    for _i88 in range(_size84):
+                        _elem89 = Payment()
+                        _elem89.read(iprot)
+                        self.payments.append(_elem89)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2018,8 +2334,8 @@ class BatchGetPaymentsByOrderResponse(object):
         if self.payments is not None:
             oprot.writeFieldBegin('payments', TType.LIST, 1)
             oprot.writeListBegin(TType.STRUCT, len(self.payments))
-            for iter69 in self.payments:
-                iter69.write(oprot)
+            for iter90 in self.payments:
+                iter90.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2260,11 +2576,11 @@ class BatchGetUsersResponse(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.users = []
-                    (_etype73, _size70) = iprot.readListBegin()
-                    for _i74 in range(_size70):
-                        _elem75 = User()
-                        _elem75.read(iprot)
-                        self.users.append(_elem75)
+                    (_etype94, _size91) = iprot.readListBegin()
+                    for _i95 in range(_size91):
+                        _elem96 = User()
+                        _elem96.read(iprot)
+                        self.users.append(_elem96)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2281,8 +2597,8 @@ class BatchGetUsersResponse(object):
         if self.users is not None:
             oprot.writeFieldBegin('users', TType.LIST, 1)
             oprot.writeListBegin(TType.STRUCT, len(self.users))
-            for iter76 in self.users:
-                iter76.write(oprot)
+            for iter97 in self.users:
+                iter97.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2340,11 +2656,11 @@ class ListUsersResponse(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.users = []
-                    (_etype80, _size77) = iprot.readListBegin()
-                    for _i81 in range(_size77):
-                        _elem82 = User()
-                        _elem82.read(iprot)
-                        self.users.append(_elem82)
+                    (_etype101, _size98) = iprot.readListBegin()
+                    for _i102 in range(_size98):
+                        _elem103 = User()
+                        _elem103.read(iprot)
+                        self.users.append(_elem103)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2366,8 +2682,8 @@ class ListUsersResponse(object):
         if self.users is not None:
             oprot.writeFieldBegin('users', TType.LIST, 1)
             oprot.writeListBegin(TType.STRUCT, len(self.users))
-            for iter83 in self.users:
-                iter83.write(oprot)
+            for iter104 in self.users:
+                iter104.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.next_page_token is not None:
@@ -2426,11 +2742,11 @@ class BatchGetOrdersResponse(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.orders = []
-                    (_etype87, _size84) = iprot.readListBegin()
-                    for _i88 in range(_size84):
-                        _elem89 = Order()
-                        _elem89.read(iprot)
-                        self.orders.append(_elem89)
+                    (_etype108, _size105) = iprot.readListBegin()
+                    for _i109 in range(_size105):
+                        _elem110 = Order()
+                        _elem110.read(iprot)
+                        self.orders.append(_elem110)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2447,8 +2763,8 @@ class BatchGetOrdersResponse(object):
         if self.orders is not None:
             oprot.writeFieldBegin('orders', TType.LIST, 1)
             oprot.writeListBegin(TType.STRUCT, len(self.orders))
-            for iter90 in self.orders:
-                iter90.write(oprot)
+            for iter111 in self.orders:
+                iter111.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2612,11 +2928,11 @@ class Reservation(object):
             elif fid == 3:
                 if ftype == TType.LIST:
                     self.lines = []
-                    (_etype94, _size91) = iprot.readListBegin()
-                    for _i95 in range(_size91):
-                        _elem96 = ReservedLine()
-                        _elem96.read(iprot)
-                        self.lines.append(_elem96)
+                    (_etype115, _size112) = iprot.readListBegin()
+                    for _i116 in range(_size112):
+                        _elem117 = ReservedLine()
+                        _elem117.read(iprot)
+                        self.lines.append(_elem117)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2641,8 +2957,8 @@ class Reservation(object):
         if self.lines is not None:
             oprot.writeFieldBegin('lines', TType.LIST, 3)
             oprot.writeListBegin(TType.STRUCT, len(self.lines))
-            for iter97 in self.lines:
-                iter97.write(oprot)
+            for iter118 in self.lines:
+                iter118.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -2802,11 +3118,11 @@ class StreamProductRowsResponse(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.rows = []
-                    (_etype101, _size98) = iprot.readListBegin()
-                    for _i102 in range(_size98):
-                        _elem103 = ProductRow()
-                        _elem103.read(iprot)
-                        self.rows.append(_elem103)
+                    (_etype122, _size119) = iprot.readListBegin()
+                    for _i123 in range(_size119):
+                        _elem124 = ProductRow()
+                        _elem124.read(iprot)
+                        self.rows.append(_elem124)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -2823,8 +3139,8 @@ class StreamProductRowsResponse(object):
         if self.rows is not None:
             oprot.writeFieldBegin('rows', TType.LIST, 1)
             oprot.writeListBegin(TType.STRUCT, len(self.rows))
-            for iter104 in self.rows:
-                iter104.write(oprot)
+            for iter125 in self.rows:
+                iter125.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -3015,10 +3331,10 @@ class BatchGetProductsRequest(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.ids = []
-                    (_etype108, _size105) = iprot.readListBegin()
-                    for _i109 in range(_size105):
-                        _elem110 = iprot.readI64()
-                        self.ids.append(_elem110)
+                    (_etype129, _size126) = iprot.readListBegin()
+                    for _i130 in range(_size126):
+                        _elem131 = iprot.readI64()
+                        self.ids.append(_elem131)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3035,8 +3351,8 @@ class BatchGetProductsRequest(object):
         if self.ids is not None:
             oprot.writeFieldBegin('ids', TType.LIST, 1)
             oprot.writeListBegin(TType.I64, len(self.ids))
-            for iter111 in self.ids:
-                oprot.writeI64(iter111)
+            for iter132 in self.ids:
+                oprot.writeI64(iter132)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -3264,10 +3580,10 @@ class UpdateProductRequest(object):
             elif fid == 2:
                 if ftype == TType.LIST:
                     self.update_mask = []
-                    (_etype115, _size112) = iprot.readListBegin()
-                    for _i116 in range(_size112):
-                        _elem117 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.update_mask.append(_elem117)
+                    (_etype136, _size133) = iprot.readListBegin()
+                    for _i137 in range(_size133):
+                        _elem138 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.update_mask.append(_elem138)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3294,8 +3610,8 @@ class UpdateProductRequest(object):
         if self.update_mask is not None:
             oprot.writeFieldBegin('update_mask', TType.LIST, 2)
             oprot.writeListBegin(TType.STRING, len(self.update_mask))
-            for iter118 in self.update_mask:
-                oprot.writeString(iter118.encode('utf-8') if sys.version_info[0] == 2 else iter118)
+            for iter139 in self.update_mask:
+                oprot.writeString(iter139.encode('utf-8') if sys.version_info[0] == 2 else iter139)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.expected is not None:
@@ -3438,10 +3754,10 @@ class BatchListReviewsRequest(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.product_ids = []
-                    (_etype122, _size119) = iprot.readListBegin()
-                    for _i123 in range(_size119):
-                        _elem124 = iprot.readI64()
-                        self.product_ids.append(_elem124)
+                    (_etype143, _size140) = iprot.readListBegin()
+                    for _i144 in range(_size140):
+                        _elem145 = iprot.readI64()
+                        self.product_ids.append(_elem145)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3463,13 +3779,205 @@ class BatchListReviewsRequest(object):
         if self.product_ids is not None:
             oprot.writeFieldBegin('product_ids', TType.LIST, 1)
             oprot.writeListBegin(TType.I64, len(self.product_ids))
-            for iter125 in self.product_ids:
-                oprot.writeI64(iter125)
+            for iter146 in self.product_ids:
+                oprot.writeI64(iter146)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.limit is not None:
             oprot.writeFieldBegin('limit', TType.I32, 2)
             oprot.writeI32(self.limit)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class BatchGetProductsWithReviewsRequest(object):
+    """
+    Attributes:
+     - ids
+     - review_limit
+
+    """
+
+    __slots__ = (
+        'ids',
+        'review_limit',
+    )
+
+
+    def __init__(self, ids=None, review_limit=None,):
+        self.ids = ids
+        self.review_limit = review_limit
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.LIST:
+                    self.ids = []
+                    (_etype150, _size147) = iprot.readListBegin()
+                    for _i151 in range(_size147):
+                        _elem152 = iprot.readI64()
+                        self.ids.append(_elem152)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.I32:
+                    self.review_limit = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('BatchGetProductsWithReviewsRequest')
+        if self.ids is not None:
+            oprot.writeFieldBegin('ids', TType.LIST, 1)
+            oprot.writeListBegin(TType.I64, len(self.ids))
+            for iter153 in self.ids:
+                oprot.writeI64(iter153)
+            oprot.writeListEnd()
+            oprot.writeFieldEnd()
+        if self.review_limit is not None:
+            oprot.writeFieldBegin('review_limit', TType.I32, 2)
+            oprot.writeI32(self.review_limit)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, getattr(self, key))
+             for key in self.__slots__]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        if not isinstance(other, self.__class__):
+            return False
+        for attr in self.__slots__:
+            my_val = getattr(self, attr)
+            other_val = getattr(other, attr)
+            if my_val != other_val:
+                return False
+        return True
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
+class ListProductsWithReviewsRequest(object):
+    """
+    Attributes:
+     - page_size
+     - page_token
+     - category
+     - review_limit
+
+    """
+
+    __slots__ = (
+        'page_size',
+        'page_token',
+        'category',
+        'review_limit',
+    )
+
+
+    def __init__(self, page_size=None, page_token=None, category=None, review_limit=None,):
+        self.page_size = page_size
+        self.page_token = page_token
+        self.category = category
+        self.review_limit = review_limit
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.I32:
+                    self.page_size = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.STRING:
+                    self.page_token = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.STRING:
+                    self.category = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.I32:
+                    self.review_limit = iprot.readI32()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('ListProductsWithReviewsRequest')
+        if self.page_size is not None:
+            oprot.writeFieldBegin('page_size', TType.I32, 1)
+            oprot.writeI32(self.page_size)
+            oprot.writeFieldEnd()
+        if self.page_token is not None:
+            oprot.writeFieldBegin('page_token', TType.STRING, 2)
+            oprot.writeString(self.page_token.encode('utf-8') if sys.version_info[0] == 2 else self.page_token)
+            oprot.writeFieldEnd()
+        if self.category is not None:
+            oprot.writeFieldBegin('category', TType.STRING, 3)
+            oprot.writeString(self.category.encode('utf-8') if sys.version_info[0] == 2 else self.category)
+            oprot.writeFieldEnd()
+        if self.review_limit is not None:
+            oprot.writeFieldBegin('review_limit', TType.I32, 4)
+            oprot.writeI32(self.review_limit)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -3611,11 +4119,11 @@ class ReserveStockRequest(object):
             elif fid == 2:
                 if ftype == TType.LIST:
                     self.lines = []
-                    (_etype129, _size126) = iprot.readListBegin()
-                    for _i130 in range(_size126):
-                        _elem131 = StockLine()
-                        _elem131.read(iprot)
-                        self.lines.append(_elem131)
+                    (_etype157, _size154) = iprot.readListBegin()
+                    for _i158 in range(_size154):
+                        _elem159 = StockLine()
+                        _elem159.read(iprot)
+                        self.lines.append(_elem159)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -3636,8 +4144,8 @@ class ReserveStockRequest(object):
         if self.lines is not None:
             oprot.writeFieldBegin('lines', TType.LIST, 2)
             oprot.writeListBegin(TType.STRUCT, len(self.lines))
-            for iter132 in self.lines:
-                iter132.write(oprot)
+            for iter160 in self.lines:
+                iter160.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -4056,10 +4564,10 @@ class BatchGetUsersRequest(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.ids = []
-                    (_etype136, _size133) = iprot.readListBegin()
-                    for _i137 in range(_size133):
-                        _elem138 = iprot.readI64()
-                        self.ids.append(_elem138)
+                    (_etype164, _size161) = iprot.readListBegin()
+                    for _i165 in range(_size161):
+                        _elem166 = iprot.readI64()
+                        self.ids.append(_elem166)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -4076,8 +4584,8 @@ class BatchGetUsersRequest(object):
         if self.ids is not None:
             oprot.writeFieldBegin('ids', TType.LIST, 1)
             oprot.writeListBegin(TType.I64, len(self.ids))
-            for iter139 in self.ids:
-                oprot.writeI64(iter139)
+            for iter167 in self.ids:
+                oprot.writeI64(iter167)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -4305,10 +4813,10 @@ class UpdateUserRequest(object):
             elif fid == 2:
                 if ftype == TType.LIST:
                     self.update_mask = []
-                    (_etype143, _size140) = iprot.readListBegin()
-                    for _i144 in range(_size140):
-                        _elem145 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
-                        self.update_mask.append(_elem145)
+                    (_etype171, _size168) = iprot.readListBegin()
+                    for _i172 in range(_size168):
+                        _elem173 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        self.update_mask.append(_elem173)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -4335,8 +4843,8 @@ class UpdateUserRequest(object):
         if self.update_mask is not None:
             oprot.writeFieldBegin('update_mask', TType.LIST, 2)
             oprot.writeListBegin(TType.STRING, len(self.update_mask))
-            for iter146 in self.update_mask:
-                oprot.writeString(iter146.encode('utf-8') if sys.version_info[0] == 2 else iter146)
+            for iter174 in self.update_mask:
+                oprot.writeString(iter174.encode('utf-8') if sys.version_info[0] == 2 else iter174)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.expected is not None:
@@ -4570,11 +5078,11 @@ class CheckoutRequest(object):
             elif fid == 2:
                 if ftype == TType.LIST:
                     self.lines = []
-                    (_etype150, _size147) = iprot.readListBegin()
-                    for _i151 in range(_size147):
-                        _elem152 = CheckoutLine()
-                        _elem152.read(iprot)
-                        self.lines.append(_elem152)
+                    (_etype178, _size175) = iprot.readListBegin()
+                    for _i179 in range(_size175):
+                        _elem180 = CheckoutLine()
+                        _elem180.read(iprot)
+                        self.lines.append(_elem180)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -4605,8 +5113,8 @@ class CheckoutRequest(object):
         if self.lines is not None:
             oprot.writeFieldBegin('lines', TType.LIST, 2)
             oprot.writeListBegin(TType.STRUCT, len(self.lines))
-            for iter153 in self.lines:
-                iter153.write(oprot)
+            for iter181 in self.lines:
+                iter181.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.payment_token is not None:
@@ -4737,10 +5245,10 @@ class BatchGetOrdersRequest(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.ids = []
-                    (_etype157, _size154) = iprot.readListBegin()
-                    for _i158 in range(_size154):
-                        _elem159 = iprot.readI64()
-                        self.ids.append(_elem159)
+                    (_etype185, _size182) = iprot.readListBegin()
+                    for _i186 in range(_size182):
+                        _elem187 = iprot.readI64()
+                        self.ids.append(_elem187)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -4757,8 +5265,8 @@ class BatchGetOrdersRequest(object):
         if self.ids is not None:
             oprot.writeFieldBegin('ids', TType.LIST, 1)
             oprot.writeListBegin(TType.I64, len(self.ids))
-            for iter160 in self.ids:
-                oprot.writeI64(iter160)
+            for iter188 in self.ids:
+                oprot.writeI64(iter188)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -5454,10 +5962,10 @@ class BatchGetPaymentsByOrderRequest(object):
             if fid == 1:
                 if ftype == TType.LIST:
                     self.order_ids = []
-                    (_etype164, _size161) = iprot.readListBegin()
-                    for _i165 in range(_size161):
-                        _elem166 = iprot.readI64()
-                        self.order_ids.append(_elem166)
+                    (_etype192, _size189) = iprot.readListBegin()
+                    for _i193 in range(_size189):
+                        _elem194 = iprot.readI64()
+                        self.order_ids.append(_elem194)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -5474,8 +5982,8 @@ class BatchGetPaymentsByOrderRequest(object):
         if self.order_ids is not None:
             oprot.writeFieldBegin('order_ids', TType.LIST, 1)
             oprot.writeListBegin(TType.I64, len(self.order_ids))
-            for iter167 in self.order_ids:
-                oprot.writeI64(iter167)
+            for iter195 in self.order_ids:
+                oprot.writeI64(iter195)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
@@ -5711,6 +6219,28 @@ BatchListReviewsResponse.thrift_spec = (
     None,  # 0
     (1, TType.LIST, 'products', (TType.STRUCT, [ProductReviews, None], False), None, ),  # 1
 )
+all_structs.append(ReviewedProduct)
+ReviewedProduct.thrift_spec = (
+    None,  # 0
+    (1, TType.I64, 'id', None, None, ),  # 1
+    (2, TType.STRING, 'title', 'UTF8', None, ),  # 2
+    (3, TType.STRING, 'description', 'UTF8', None, ),  # 3
+    (4, TType.STRING, 'category', 'UTF8', None, ),  # 4
+    (5, TType.STRUCT, 'price', [Money, None], None, ),  # 5
+    (6, TType.I64, 'stock', None, None, ),  # 6
+    (7, TType.LIST, 'reviews', (TType.STRUCT, [Review, None], False), None, ),  # 7
+)
+all_structs.append(BatchGetProductsWithReviewsResponse)
+BatchGetProductsWithReviewsResponse.thrift_spec = (
+    None,  # 0
+    (1, TType.LIST, 'products', (TType.STRUCT, [ReviewedProduct, None], False), None, ),  # 1
+)
+all_structs.append(ListProductsWithReviewsResponse)
+ListProductsWithReviewsResponse.thrift_spec = (
+    None,  # 0
+    (1, TType.LIST, 'products', (TType.STRUCT, [ReviewedProduct, None], False), None, ),  # 1
+    (2, TType.STRING, 'next_page_token', 'UTF8', None, ),  # 2
+)
 all_structs.append(OrderLine)
 OrderLine.thrift_spec = (
     None,  # 0
@@ -5871,6 +6401,20 @@ BatchListReviewsRequest.thrift_spec = (
     None,  # 0
     (1, TType.LIST, 'product_ids', (TType.I64, None, False), None, ),  # 1
     (2, TType.I32, 'limit', None, None, ),  # 2
+)
+all_structs.append(BatchGetProductsWithReviewsRequest)
+BatchGetProductsWithReviewsRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.LIST, 'ids', (TType.I64, None, False), None, ),  # 1
+    (2, TType.I32, 'review_limit', None, None, ),  # 2
+)
+all_structs.append(ListProductsWithReviewsRequest)
+ListProductsWithReviewsRequest.thrift_spec = (
+    None,  # 0
+    (1, TType.I32, 'page_size', None, None, ),  # 1
+    (2, TType.STRING, 'page_token', 'UTF8', None, ),  # 2
+    (3, TType.STRING, 'category', 'UTF8', None, ),  # 3
+    (4, TType.I32, 'review_limit', None, None, ),  # 4
 )
 all_structs.append(StockLine)
 StockLine.thrift_spec = (

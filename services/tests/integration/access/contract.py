@@ -65,6 +65,7 @@ PLAIN: dict[str, Any] = {
     "page_size": 5,
     "first": 2,
     "limit": 5,
+    "review_limit": 2,
     "category": "c0001",
     "include": "",
     "quantity": 1,

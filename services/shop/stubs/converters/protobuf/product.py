@@ -19,6 +19,7 @@ from shop.values.product import Reservation
 from shop.values.product import ReservationState
 from shop.values.product import ReservedLine
 from shop.values.product import Review
+from shop.values.product import ReviewedProduct
 from shop.values.product import StockLine
 
 RESERVATION_STATE_NUMBERS = {ReservationState.HELD: 1, ReservationState.CONFIRMED: 2, ReservationState.RELEASED: 3}
@@ -138,6 +139,46 @@ def decode_batch_list_reviews_response(message):
 
 def encode_batch_list_reviews_response(value):
     return product_pb2.BatchListReviewsResponse(products=[product_pb2.ProductReviews(product_id=key, reviews=map(encode_review, some)) for key, some in value.items()])
+
+
+def request_batch_get_products_with_reviews(ids, *, review_limit=0):
+    return product_pb2.BatchGetProductsWithReviewsRequest(ids=ids, review_limit=review_limit)
+
+
+def call_batch_get_products_with_reviews(method, request):
+    return method(request.ids, review_limit=request.review_limit)
+
+
+def encode_reviewed_product(value):
+    return product_pb2.ReviewedProduct(id=value.id, title=value.title, description=value.description, category=value.category, price=encode_money(value.price), stock=value.stock, reviews=map(encode_review, value.reviews))
+
+
+def decode_reviewed_product(message):
+    return ReviewedProduct(message.id, message.title, message.description, message.category, decode_money(message.price), message.stock, tuple(map(decode_review, message.reviews)))
+
+
+def decode_batch_get_products_with_reviews_response(message):
+    return list(map(decode_reviewed_product, message.products))
+
+
+def encode_batch_get_products_with_reviews_response(value):
+    return product_pb2.BatchGetProductsWithReviewsResponse(products=map(encode_reviewed_product, value))
+
+
+def request_list_products_with_reviews(*, page_size=0, page_token='', category='', review_limit=0):
+    return product_pb2.ListProductsWithReviewsRequest(page_size=page_size, page_token=page_token, category=category, review_limit=review_limit)
+
+
+def call_list_products_with_reviews(method, request):
+    return method(page_size=request.page_size, page_token=request.page_token, category=request.category, review_limit=request.review_limit)
+
+
+def decode_list_products_with_reviews_response(message):
+    return Page(tuple(map(decode_reviewed_product, message.products)), message.next_page_token)
+
+
+def encode_list_products_with_reviews_response(value):
+    return product_pb2.ListProductsWithReviewsResponse(products=map(encode_reviewed_product, value.items), next_page_token=value.next_page_token)
 
 
 def encode_stock_line(value):
@@ -267,6 +308,8 @@ CALLS = {
     "UpdateProduct": (product_pb2.UpdateProductRequest, product_pb2.Product, request_update_product, call_update_product, encode_product, decode_product, {'product_id': 'product.id', 'title': 'product.title', 'description': 'product.description', 'category': 'product.category', 'price': 'product.price', 'stock': 'product.stock'}),
     "DeleteProduct": (product_pb2.DeleteProductRequest, Empty, request_delete_product, call_delete_product, encode_empty, decode_empty, {'product_id': 'id'}),
     "BatchListReviews": (product_pb2.BatchListReviewsRequest, product_pb2.BatchListReviewsResponse, request_batch_list_reviews, call_batch_list_reviews, encode_batch_list_reviews_response, decode_batch_list_reviews_response, {}),
+    "BatchGetProductsWithReviews": (product_pb2.BatchGetProductsWithReviewsRequest, product_pb2.BatchGetProductsWithReviewsResponse, request_batch_get_products_with_reviews, call_batch_get_products_with_reviews, encode_batch_get_products_with_reviews_response, decode_batch_get_products_with_reviews_response, {}),
+    "ListProductsWithReviews": (product_pb2.ListProductsWithReviewsRequest, product_pb2.ListProductsWithReviewsResponse, request_list_products_with_reviews, call_list_products_with_reviews, encode_list_products_with_reviews_response, decode_list_products_with_reviews_response, {}),
     "ReserveStock": (product_pb2.ReserveStockRequest, product_pb2.Reservation, request_reserve_stock, call_reserve_stock, encode_reservation, decode_reservation, {}),
     "ConfirmReservation": (product_pb2.ConfirmReservationRequest, product_pb2.Reservation, request_confirm_reservation, call_confirm_reservation, encode_reservation, decode_reservation, {}),
     "ReleaseReservation": (product_pb2.ReleaseReservationRequest, product_pb2.Reservation, request_release_reservation, call_release_reservation, encode_reservation, decode_reservation, {}),

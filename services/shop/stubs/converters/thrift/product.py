@@ -15,6 +15,7 @@ from shop.values.product import Reservation
 from shop.values.product import ReservationState
 from shop.values.product import ReservedLine
 from shop.values.product import Review
+from shop.values.product import ReviewedProduct
 from shop.values.product import StockLine
 
 RESERVATION_STATE_NUMBERS = {ReservationState.HELD: 1, ReservationState.CONFIRMED: 2, ReservationState.RELEASED: 3}
@@ -132,6 +133,46 @@ def encode_batch_list_reviews_response(value):
     return ttypes.BatchListReviewsResponse([ttypes.ProductReviews(key, list(map(encode_review, some))) for key, some in value.items()])
 
 
+def request_batch_get_products_with_reviews(ids, *, review_limit=0):
+    return ttypes.BatchGetProductsWithReviewsRequest(list(ids), review_limit)
+
+
+def call_batch_get_products_with_reviews(method, request):
+    return method(request.ids, review_limit=request.review_limit)
+
+
+def encode_reviewed_product(value):
+    return ttypes.ReviewedProduct(value.id, value.title, value.description, value.category, encode_money(value.price), value.stock, list(map(encode_review, value.reviews)))
+
+
+def decode_reviewed_product(message):
+    return ReviewedProduct(message.id, message.title, message.description, message.category, decode_money(message.price), message.stock, tuple(map(decode_review, message.reviews)))
+
+
+def decode_batch_get_products_with_reviews_response(message):
+    return list(map(decode_reviewed_product, message.products))
+
+
+def encode_batch_get_products_with_reviews_response(value):
+    return ttypes.BatchGetProductsWithReviewsResponse(list(map(encode_reviewed_product, value)))
+
+
+def request_list_products_with_reviews(*, page_size=0, page_token='', category='', review_limit=0):
+    return ttypes.ListProductsWithReviewsRequest(page_size, page_token, category, review_limit)
+
+
+def call_list_products_with_reviews(method, request):
+    return method(page_size=request.page_size, page_token=request.page_token, category=request.category, review_limit=request.review_limit)
+
+
+def decode_list_products_with_reviews_response(message):
+    return Page(tuple(map(decode_reviewed_product, message.products)), message.next_page_token)
+
+
+def encode_list_products_with_reviews_response(value):
+    return ttypes.ListProductsWithReviewsResponse(list(map(encode_reviewed_product, value.items)), value.next_page_token)
+
+
 def encode_stock_line(value):
     return ttypes.StockLine(value.product_id, value.quantity)
 
@@ -243,6 +284,8 @@ CALLS = {
     "UpdateProduct": (None, None, request_update_product, call_update_product, encode_product, decode_product, {'product_id': 'product.id', 'title': 'product.title', 'description': 'product.description', 'category': 'product.category', 'price': 'product.price', 'stock': 'product.stock'}),
     "DeleteProduct": (None, None, request_delete_product, call_delete_product, None, decode_empty, {'product_id': 'id'}),
     "BatchListReviews": (None, None, request_batch_list_reviews, call_batch_list_reviews, encode_batch_list_reviews_response, decode_batch_list_reviews_response, {}),
+    "BatchGetProductsWithReviews": (None, None, request_batch_get_products_with_reviews, call_batch_get_products_with_reviews, encode_batch_get_products_with_reviews_response, decode_batch_get_products_with_reviews_response, {}),
+    "ListProductsWithReviews": (None, None, request_list_products_with_reviews, call_list_products_with_reviews, encode_list_products_with_reviews_response, decode_list_products_with_reviews_response, {}),
     "ReserveStock": (None, None, request_reserve_stock, call_reserve_stock, encode_reservation, decode_reservation, {}),
     "ConfirmReservation": (None, None, request_confirm_reservation, call_confirm_reservation, encode_reservation, decode_reservation, {}),
     "ReleaseReservation": (None, None, request_release_reservation, call_release_reservation, encode_reservation, decode_reservation, {}),

@@ -29,7 +29,7 @@ from shop.stubs.type.v1 import call_pb2 as shop_dot_type_dot_v1_dot_call__pb2
 from shop.stubs.type.v1 import money_pb2 as shop_dot_type_dot_v1_dot_money__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dshop/product/v1/product.proto\x12\x0fshop.product.v1\x1a\x1bgoogle/protobuf/empty.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17shop/type/v1/call.proto\x1a\x18shop/type/v1/money.proto\"~\n\x07Product\x12\n\n\x02id\x18\x01 \x01(\x03\x12\r\n\x05title\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\x10\n\x08\x63\x61tegory\x18\x04 \x01(\t\x12\"\n\x05price\x18\x05 \x01(\x0b\x32\x13.shop.type.v1.Money\x12\r\n\x05stock\x18\x06 \x01(\x03\"f\n\x06Review\x12\n\n\x02id\x18\x01 \x01(\x03\x12\x12\n\nproduct_id\x18\x02 \x01(\x03\x12\x0f\n\x07user_id\x18\x03 \x01(\x03\x12\x0e\n\x06rating\x18\x04 \x01(\x05\x12\r\n\x05title\x18\x05 \x01(\t\x12\x0c\n\x04\x62ody\x18\x06 \x01(\t\"\x1f\n\x11GetProductRequest\x12\n\n\x02id\x18\x01 \x01(\x03\"&\n\x17\x42\x61tchGetProductsRequest\x12\x0b\n\x03ids\x18\x01 \x03(\x03\"F\n\x18\x42\x61tchGetProductsResponse\x12*\n\x08products\x18\x01 \x03(\x0b\x32\x18.shop.product.v1.Product\"N\n\x13ListProductsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x10\n\x08\x63\x61tegory\x18\x03 \x01(\t\"[\n\x14ListProductsResponse\x12*\n\x08products\x18\x01 \x03(\x0b\x32\x18.shop.product.v1.Product\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"A\n\x14\x43reateProductRequest\x12)\n\x07product\x18\x01 \x01(\x0b\x32\x18.shop.product.v1.Product\"\x9e\x01\n\x14UpdateProductRequest\x12)\n\x07product\x18\x01 \x01(\x0b\x32\x18.shop.product.v1.Product\x12/\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12*\n\x08\x65xpected\x18\x03 \x01(\x0b\x32\x18.shop.product.v1.Product\"N\n\x14\x44\x65leteProductRequest\x12\n\n\x02id\x18\x01 \x01(\x03\x12*\n\x08\x65xpected\x18\x02 \x01(\x0b\x32\x18.shop.product.v1.Product\"=\n\x17\x42\x61tchListReviewsRequest\x12\x13\n\x0bproduct_ids\x18\x01 \x03(\x03\x12\r\n\x05limit\x18\x02 \x01(\x05\"M\n\x18\x42\x61tchListReviewsResponse\x12\x31\n\x08products\x18\x01 \x03(\x0b\x32\x1f.shop.product.v1.ProductReviews\"N\n\x0eProductReviews\x12\x12\n\nproduct_id\x18\x01 \x01(\x03\x12(\n\x07reviews\x18\x02 \x03(\x0b\x32\x17.shop.product.v1.Review\"1\n\tStockLine\x12\x12\n\nproduct_id\x18\x01 \x01(\x03\x12\x10\n\x08quantity\x18\x02 \x01(\x05\"y\n\x0bReservation\x12\n\n\x02id\x18\x01 \x01(\t\x12\x30\n\x05state\x18\x02 \x01(\x0e\x32!.shop.product.v1.ReservationState\x12,\n\x05lines\x18\x03 \x03(\x0b\x32\x1d.shop.product.v1.ReservedLine\"]\n\x0cReservedLine\x12\x12\n\nproduct_id\x18\x01 \x01(\x03\x12\x10\n\x08quantity\x18\x02 \x01(\x05\x12\'\n\nunit_price\x18\x03 \x01(\x0b\x32\x13.shop.type.v1.Money\"X\n\x13ReserveStockRequest\x12\x16\n\x0ereservation_id\x18\x01 \x01(\t\x12)\n\x05lines\x18\x02 \x03(\x0b\x32\x1a.shop.product.v1.StockLine\"3\n\x19\x43onfirmReservationRequest\x12\x16\n\x0ereservation_id\x18\x01 \x01(\t\"3\n\x19ReleaseReservationRequest\x12\x16\n\x0ereservation_id\x18\x01 \x01(\t\"C\n\x18StreamProductRowsRequest\x12\x18\n\x10\x61\x66ter_product_id\x18\x01 \x01(\x03\x12\r\n\x05limit\x18\x02 \x01(\x05\"F\n\x19StreamProductRowsResponse\x12)\n\x04rows\x18\x01 \x03(\x0b\x32\x1b.shop.product.v1.ProductRow\"b\n\nProductRow\x12\x12\n\nproduct_id\x18\x01 \x01(\x03\x12\r\n\x05title\x18\x02 \x01(\t\x12\"\n\x05price\x18\x03 \x01(\x0b\x32\x13.shop.type.v1.Money\x12\r\n\x05stock\x18\x04 \x01(\x03\" \n\x12GetDocumentRequest\x12\n\n\x02id\x18\x01 \x01(\x03\"#\n\x15StreamDocumentRequest\x12\n\n\x02id\x18\x01 \x01(\x03\"L\n\x16StreamDocumentResponse\x12\x32\n\x08sections\x18\x01 \x03(\x0b\x32 .shop.product.v1.DocumentSection\"J\n\x08\x44ocument\x12\n\n\x02id\x18\x01 \x01(\x03\x12\x32\n\x08sections\x18\x02 \x03(\x0b\x32 .shop.product.v1.DocumentSection\"R\n\x0f\x44ocumentSection\x12\r\n\x05title\x18\x01 \x01(\t\x12\x30\n\x07records\x18\x02 \x03(\x0b\x32\x1f.shop.product.v1.DocumentRecord\"\x94\x01\n\x0e\x44ocumentRecord\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\r\n\x05\x63ount\x18\x02 \x01(\x03\x12\r\n\x05value\x18\x03 \x01(\x01\x12\n\n\x02ok\x18\x04 \x01(\x08\x12&\n\x02\x61t\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\"\n\x05price\x18\x06 \x01(\x0b\x32\x13.shop.type.v1.Money*\x92\x01\n\x10ReservationState\x12!\n\x1dRESERVATION_STATE_UNSPECIFIED\x10\x00\x12\x1a\n\x16RESERVATION_STATE_HELD\x10\x01\x12\x1f\n\x1bRESERVATION_STATE_CONFIRMED\x10\x02\x12\x1e\n\x1aRESERVATION_STATE_RELEASED\x10\x03\x32\xa0\r\n\x0eProductService\x12t\n\nGetProduct\x12\".shop.product.v1.GetProductRequest\x1a\x18.shop.product.v1.Product\"(\x90\x02\x01\x8a\xb5\x18!\x08\x01\x1a\x1dGET /v1/products/{product_id}\x12\x84\x01\n\x10\x42\x61tchGetProducts\x12(.shop.product.v1.BatchGetProductsRequest\x1a).shop.product.v1.BatchGetProductsResponse\"\x1b\x90\x02\x01\x8a\xb5\x18\x14\x08\x01\x1a\x10GET /v1/products\x12x\n\x0cListProducts\x12$.shop.product.v1.ListProductsRequest\x1a%.shop.product.v1.ListProductsResponse\"\x1b\x90\x02\x01\x8a\xb5\x18\x14\x08\x01\x1a\x10GET /v1/products\x12k\n\rCreateProduct\x12%.shop.product.v1.CreateProductRequest\x1a\x18.shop.product.v1.Product\"\x19\x8a\xb5\x18\x15\x08\x03\x1a\x11POST /v1/products\x12y\n\rUpdateProduct\x12%.shop.product.v1.UpdateProductRequest\x1a\x18.shop.product.v1.Product\"\'\x8a\xb5\x18#\x08\x03\x1a\x1fPATCH /v1/products/{product_id}\x12x\n\rDeleteProduct\x12%.shop.product.v1.DeleteProductRequest\x1a\x16.google.protobuf.Empty\"(\x8a\xb5\x18$\x08\x03\x1a DELETE /v1/products/{product_id}\x12\x83\x01\n\x10\x42\x61tchListReviews\x12(.shop.product.v1.BatchListReviewsRequest\x1a).shop.product.v1.BatchListReviewsResponse\"\x1a\x90\x02\x01\x8a\xb5\x18\x13\x08\x01\x1a\x0fGET /v1/reviews\x12\x81\x01\n\x0cReserveStock\x12$.shop.product.v1.ReserveStockRequest\x1a\x1c.shop.product.v1.Reservation\"-\x8a\xb5\x18)\x08\x04\x1a%PUT /v1/reservations/{reservation_id}\x12\x96\x01\n\x12\x43onfirmReservation\x12*.shop.product.v1.ConfirmReservationRequest\x1a\x1c.shop.product.v1.Reservation\"6\x8a\xb5\x18\x32\x08\x04\x1a.POST /v1/reservations/{reservation_id}:confirm\x12\x96\x01\n\x12ReleaseReservation\x12*.shop.product.v1.ReleaseReservationRequest\x1a\x1c.shop.product.v1.Reservation\"6\x8a\xb5\x18\x32\x08\x04\x1a.POST /v1/reservations/{reservation_id}:release\x12\x8d\x01\n\x11StreamProductRows\x12).shop.product.v1.StreamProductRowsRequest\x1a*.shop.product.v1.StreamProductRowsResponse\"\x1f\x90\x02\x01\x8a\xb5\x18\x18\x08\x01\x1a\x14GET /v1/product-rows0\x01\x12y\n\x0bGetDocument\x12#.shop.product.v1.GetDocumentRequest\x1a\x19.shop.product.v1.Document\"*\x90\x02\x01\x8a\xb5\x18#\x08\x01\x1a\x1fGET /v1/documents/{document_id}\x12n\n\x0eStreamDocument\x12&.shop.product.v1.StreamDocumentRequest\x1a\'.shop.product.v1.StreamDocumentResponse\"\t\x90\x02\x01\x8a\xb5\x18\x02\x08\x01\x30\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dshop/product/v1/product.proto\x12\x0fshop.product.v1\x1a\x1bgoogle/protobuf/empty.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17shop/type/v1/call.proto\x1a\x18shop/type/v1/money.proto\"~\n\x07Product\x12\n\n\x02id\x18\x01 \x01(\x03\x12\r\n\x05title\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\x10\n\x08\x63\x61tegory\x18\x04 \x01(\t\x12\"\n\x05price\x18\x05 \x01(\x0b\x32\x13.shop.type.v1.Money\x12\r\n\x05stock\x18\x06 \x01(\x03\"f\n\x06Review\x12\n\n\x02id\x18\x01 \x01(\x03\x12\x12\n\nproduct_id\x18\x02 \x01(\x03\x12\x0f\n\x07user_id\x18\x03 \x01(\x03\x12\x0e\n\x06rating\x18\x04 \x01(\x05\x12\r\n\x05title\x18\x05 \x01(\t\x12\x0c\n\x04\x62ody\x18\x06 \x01(\t\"\x1f\n\x11GetProductRequest\x12\n\n\x02id\x18\x01 \x01(\x03\"&\n\x17\x42\x61tchGetProductsRequest\x12\x0b\n\x03ids\x18\x01 \x03(\x03\"F\n\x18\x42\x61tchGetProductsResponse\x12*\n\x08products\x18\x01 \x03(\x0b\x32\x18.shop.product.v1.Product\"N\n\x13ListProductsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x10\n\x08\x63\x61tegory\x18\x03 \x01(\t\"[\n\x14ListProductsResponse\x12*\n\x08products\x18\x01 \x03(\x0b\x32\x18.shop.product.v1.Product\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"A\n\x14\x43reateProductRequest\x12)\n\x07product\x18\x01 \x01(\x0b\x32\x18.shop.product.v1.Product\"\x9e\x01\n\x14UpdateProductRequest\x12)\n\x07product\x18\x01 \x01(\x0b\x32\x18.shop.product.v1.Product\x12/\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMask\x12*\n\x08\x65xpected\x18\x03 \x01(\x0b\x32\x18.shop.product.v1.Product\"N\n\x14\x44\x65leteProductRequest\x12\n\n\x02id\x18\x01 \x01(\x03\x12*\n\x08\x65xpected\x18\x02 \x01(\x0b\x32\x18.shop.product.v1.Product\"=\n\x17\x42\x61tchListReviewsRequest\x12\x13\n\x0bproduct_ids\x18\x01 \x03(\x03\x12\r\n\x05limit\x18\x02 \x01(\x05\"M\n\x18\x42\x61tchListReviewsResponse\x12\x31\n\x08products\x18\x01 \x03(\x0b\x32\x1f.shop.product.v1.ProductReviews\"N\n\x0eProductReviews\x12\x12\n\nproduct_id\x18\x01 \x01(\x03\x12(\n\x07reviews\x18\x02 \x03(\x0b\x32\x17.shop.product.v1.Review\"\xb0\x01\n\x0fReviewedProduct\x12\n\n\x02id\x18\x01 \x01(\x03\x12\r\n\x05title\x18\x02 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x03 \x01(\t\x12\x10\n\x08\x63\x61tegory\x18\x04 \x01(\t\x12\"\n\x05price\x18\x05 \x01(\x0b\x32\x13.shop.type.v1.Money\x12\r\n\x05stock\x18\x06 \x01(\x03\x12(\n\x07reviews\x18\x07 \x03(\x0b\x32\x17.shop.product.v1.Review\"G\n\"BatchGetProductsWithReviewsRequest\x12\x0b\n\x03ids\x18\x01 \x03(\x03\x12\x14\n\x0creview_limit\x18\x02 \x01(\x05\"Y\n#BatchGetProductsWithReviewsResponse\x12\x32\n\x08products\x18\x01 \x03(\x0b\x32 .shop.product.v1.ReviewedProduct\"o\n\x1eListProductsWithReviewsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x10\n\x08\x63\x61tegory\x18\x03 \x01(\t\x12\x14\n\x0creview_limit\x18\x04 \x01(\x05\"n\n\x1fListProductsWithReviewsResponse\x12\x32\n\x08products\x18\x01 \x03(\x0b\x32 .shop.product.v1.ReviewedProduct\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"1\n\tStockLine\x12\x12\n\nproduct_id\x18\x01 \x01(\x03\x12\x10\n\x08quantity\x18\x02 \x01(\x05\"y\n\x0bReservation\x12\n\n\x02id\x18\x01 \x01(\t\x12\x30\n\x05state\x18\x02 \x01(\x0e\x32!.shop.product.v1.ReservationState\x12,\n\x05lines\x18\x03 \x03(\x0b\x32\x1d.shop.product.v1.ReservedLine\"]\n\x0cReservedLine\x12\x12\n\nproduct_id\x18\x01 \x01(\x03\x12\x10\n\x08quantity\x18\x02 \x01(\x05\x12\'\n\nunit_price\x18\x03 \x01(\x0b\x32\x13.shop.type.v1.Money\"X\n\x13ReserveStockRequest\x12\x16\n\x0ereservation_id\x18\x01 \x01(\t\x12)\n\x05lines\x18\x02 \x03(\x0b\x32\x1a.shop.product.v1.StockLine\"3\n\x19\x43onfirmReservationRequest\x12\x16\n\x0ereservation_id\x18\x01 \x01(\t\"3\n\x19ReleaseReservationRequest\x12\x16\n\x0ereservation_id\x18\x01 \x01(\t\"C\n\x18StreamProductRowsRequest\x12\x18\n\x10\x61\x66ter_product_id\x18\x01 \x01(\x03\x12\r\n\x05limit\x18\x02 \x01(\x05\"F\n\x19StreamProductRowsResponse\x12)\n\x04rows\x18\x01 \x03(\x0b\x32\x1b.shop.product.v1.ProductRow\"b\n\nProductRow\x12\x12\n\nproduct_id\x18\x01 \x01(\x03\x12\r\n\x05title\x18\x02 \x01(\t\x12\"\n\x05price\x18\x03 \x01(\x0b\x32\x13.shop.type.v1.Money\x12\r\n\x05stock\x18\x04 \x01(\x03\" \n\x12GetDocumentRequest\x12\n\n\x02id\x18\x01 \x01(\x03\"#\n\x15StreamDocumentRequest\x12\n\n\x02id\x18\x01 \x01(\x03\"L\n\x16StreamDocumentResponse\x12\x32\n\x08sections\x18\x01 \x03(\x0b\x32 .shop.product.v1.DocumentSection\"J\n\x08\x44ocument\x12\n\n\x02id\x18\x01 \x01(\x03\x12\x32\n\x08sections\x18\x02 \x03(\x0b\x32 .shop.product.v1.DocumentSection\"R\n\x0f\x44ocumentSection\x12\r\n\x05title\x18\x01 \x01(\t\x12\x30\n\x07records\x18\x02 \x03(\x0b\x32\x1f.shop.product.v1.DocumentRecord\"\x94\x01\n\x0e\x44ocumentRecord\x12\x0c\n\x04text\x18\x01 \x01(\t\x12\r\n\x05\x63ount\x18\x02 \x01(\x03\x12\r\n\x05value\x18\x03 \x01(\x01\x12\n\n\x02ok\x18\x04 \x01(\x08\x12&\n\x02\x61t\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\"\n\x05price\x18\x06 \x01(\x0b\x32\x13.shop.type.v1.Money*\x92\x01\n\x10ReservationState\x12!\n\x1dRESERVATION_STATE_UNSPECIFIED\x10\x00\x12\x1a\n\x16RESERVATION_STATE_HELD\x10\x01\x12\x1f\n\x1bRESERVATION_STATE_CONFIRMED\x10\x02\x12\x1e\n\x1aRESERVATION_STATE_RELEASED\x10\x03\x32\x84\x10\n\x0eProductService\x12t\n\nGetProduct\x12\".shop.product.v1.GetProductRequest\x1a\x18.shop.product.v1.Product\"(\x90\x02\x01\x8a\xb5\x18!\x08\x01\x1a\x1dGET /v1/products/{product_id}\x12\x84\x01\n\x10\x42\x61tchGetProducts\x12(.shop.product.v1.BatchGetProductsRequest\x1a).shop.product.v1.BatchGetProductsResponse\"\x1b\x90\x02\x01\x8a\xb5\x18\x14\x08\x01\x1a\x10GET /v1/products\x12x\n\x0cListProducts\x12$.shop.product.v1.ListProductsRequest\x1a%.shop.product.v1.ListProductsResponse\"\x1b\x90\x02\x01\x8a\xb5\x18\x14\x08\x01\x1a\x10GET /v1/products\x12k\n\rCreateProduct\x12%.shop.product.v1.CreateProductRequest\x1a\x18.shop.product.v1.Product\"\x19\x8a\xb5\x18\x15\x08\x03\x1a\x11POST /v1/products\x12y\n\rUpdateProduct\x12%.shop.product.v1.UpdateProductRequest\x1a\x18.shop.product.v1.Product\"\'\x8a\xb5\x18#\x08\x03\x1a\x1fPATCH /v1/products/{product_id}\x12x\n\rDeleteProduct\x12%.shop.product.v1.DeleteProductRequest\x1a\x16.google.protobuf.Empty\"(\x8a\xb5\x18$\x08\x03\x1a DELETE /v1/products/{product_id}\x12\x83\x01\n\x10\x42\x61tchListReviews\x12(.shop.product.v1.BatchListReviewsRequest\x1a).shop.product.v1.BatchListReviewsResponse\"\x1a\x90\x02\x01\x8a\xb5\x18\x13\x08\x01\x1a\x0fGET /v1/reviews\x12\xb5\x01\n\x1b\x42\x61tchGetProductsWithReviews\x12\x33.shop.product.v1.BatchGetProductsWithReviewsRequest\x1a\x34.shop.product.v1.BatchGetProductsWithReviewsResponse\"+\x90\x02\x01\x8a\xb5\x18$\x08\x01\x1a GET /v1/products?include=reviews\x12\xa9\x01\n\x17ListProductsWithReviews\x12/.shop.product.v1.ListProductsWithReviewsRequest\x1a\x30.shop.product.v1.ListProductsWithReviewsResponse\"+\x90\x02\x01\x8a\xb5\x18$\x08\x01\x1a GET /v1/products?include=reviews\x12\x81\x01\n\x0cReserveStock\x12$.shop.product.v1.ReserveStockRequest\x1a\x1c.shop.product.v1.Reservation\"-\x8a\xb5\x18)\x08\x04\x1a%PUT /v1/reservations/{reservation_id}\x12\x96\x01\n\x12\x43onfirmReservation\x12*.shop.product.v1.ConfirmReservationRequest\x1a\x1c.shop.product.v1.Reservation\"6\x8a\xb5\x18\x32\x08\x04\x1a.POST /v1/reservations/{reservation_id}:confirm\x12\x96\x01\n\x12ReleaseReservation\x12*.shop.product.v1.ReleaseReservationRequest\x1a\x1c.shop.product.v1.Reservation\"6\x8a\xb5\x18\x32\x08\x04\x1a.POST /v1/reservations/{reservation_id}:release\x12\x8d\x01\n\x11StreamProductRows\x12).shop.product.v1.StreamProductRowsRequest\x1a*.shop.product.v1.StreamProductRowsResponse\"\x1f\x90\x02\x01\x8a\xb5\x18\x18\x08\x01\x1a\x14GET /v1/product-rows0\x01\x12y\n\x0bGetDocument\x12#.shop.product.v1.GetDocumentRequest\x1a\x19.shop.product.v1.Document\"*\x90\x02\x01\x8a\xb5\x18#\x08\x01\x1a\x1fGET /v1/documents/{document_id}\x12n\n\x0eStreamDocument\x12&.shop.product.v1.StreamDocumentRequest\x1a\'.shop.product.v1.StreamDocumentResponse\"\t\x90\x02\x01\x8a\xb5\x18\x02\x08\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -50,6 +50,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PRODUCTSERVICE'].methods_by_name['DeleteProduct']._serialized_options = b'\212\265\030$\010\003\032 DELETE /v1/products/{product_id}'
   _globals['_PRODUCTSERVICE'].methods_by_name['BatchListReviews']._loaded_options = None
   _globals['_PRODUCTSERVICE'].methods_by_name['BatchListReviews']._serialized_options = b'\220\002\001\212\265\030\023\010\001\032\017GET /v1/reviews'
+  _globals['_PRODUCTSERVICE'].methods_by_name['BatchGetProductsWithReviews']._loaded_options = None
+  _globals['_PRODUCTSERVICE'].methods_by_name['BatchGetProductsWithReviews']._serialized_options = b'\220\002\001\212\265\030$\010\001\032 GET /v1/products?include=reviews'
+  _globals['_PRODUCTSERVICE'].methods_by_name['ListProductsWithReviews']._loaded_options = None
+  _globals['_PRODUCTSERVICE'].methods_by_name['ListProductsWithReviews']._serialized_options = b'\220\002\001\212\265\030$\010\001\032 GET /v1/products?include=reviews'
   _globals['_PRODUCTSERVICE'].methods_by_name['ReserveStock']._loaded_options = None
   _globals['_PRODUCTSERVICE'].methods_by_name['ReserveStock']._serialized_options = b'\212\265\030)\010\004\032%PUT /v1/reservations/{reservation_id}'
   _globals['_PRODUCTSERVICE'].methods_by_name['ConfirmReservation']._loaded_options = None
@@ -62,8 +66,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PRODUCTSERVICE'].methods_by_name['GetDocument']._serialized_options = b'\220\002\001\212\265\030#\010\001\032\037GET /v1/documents/{document_id}'
   _globals['_PRODUCTSERVICE'].methods_by_name['StreamDocument']._loaded_options = None
   _globals['_PRODUCTSERVICE'].methods_by_name['StreamDocument']._serialized_options = b'\220\002\001\212\265\030\002\010\001'
-  _globals['_RESERVATIONSTATE']._serialized_start=2444
-  _globals['_RESERVATIONSTATE']._serialized_end=2590
+  _globals['_RESERVATIONSTATE']._serialized_start=3012
+  _globals['_RESERVATIONSTATE']._serialized_end=3158
   _globals['_PRODUCT']._serialized_start=197
   _globals['_PRODUCT']._serialized_end=323
   _globals['_REVIEW']._serialized_start=325
@@ -90,36 +94,46 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_BATCHLISTREVIEWSRESPONSE']._serialized_end=1195
   _globals['_PRODUCTREVIEWS']._serialized_start=1197
   _globals['_PRODUCTREVIEWS']._serialized_end=1275
-  _globals['_STOCKLINE']._serialized_start=1277
-  _globals['_STOCKLINE']._serialized_end=1326
-  _globals['_RESERVATION']._serialized_start=1328
-  _globals['_RESERVATION']._serialized_end=1449
-  _globals['_RESERVEDLINE']._serialized_start=1451
-  _globals['_RESERVEDLINE']._serialized_end=1544
-  _globals['_RESERVESTOCKREQUEST']._serialized_start=1546
-  _globals['_RESERVESTOCKREQUEST']._serialized_end=1634
-  _globals['_CONFIRMRESERVATIONREQUEST']._serialized_start=1636
-  _globals['_CONFIRMRESERVATIONREQUEST']._serialized_end=1687
-  _globals['_RELEASERESERVATIONREQUEST']._serialized_start=1689
-  _globals['_RELEASERESERVATIONREQUEST']._serialized_end=1740
-  _globals['_STREAMPRODUCTROWSREQUEST']._serialized_start=1742
-  _globals['_STREAMPRODUCTROWSREQUEST']._serialized_end=1809
-  _globals['_STREAMPRODUCTROWSRESPONSE']._serialized_start=1811
-  _globals['_STREAMPRODUCTROWSRESPONSE']._serialized_end=1881
-  _globals['_PRODUCTROW']._serialized_start=1883
-  _globals['_PRODUCTROW']._serialized_end=1981
-  _globals['_GETDOCUMENTREQUEST']._serialized_start=1983
-  _globals['_GETDOCUMENTREQUEST']._serialized_end=2015
-  _globals['_STREAMDOCUMENTREQUEST']._serialized_start=2017
-  _globals['_STREAMDOCUMENTREQUEST']._serialized_end=2052
-  _globals['_STREAMDOCUMENTRESPONSE']._serialized_start=2054
-  _globals['_STREAMDOCUMENTRESPONSE']._serialized_end=2130
-  _globals['_DOCUMENT']._serialized_start=2132
-  _globals['_DOCUMENT']._serialized_end=2206
-  _globals['_DOCUMENTSECTION']._serialized_start=2208
-  _globals['_DOCUMENTSECTION']._serialized_end=2290
-  _globals['_DOCUMENTRECORD']._serialized_start=2293
-  _globals['_DOCUMENTRECORD']._serialized_end=2441
-  _globals['_PRODUCTSERVICE']._serialized_start=2593
-  _globals['_PRODUCTSERVICE']._serialized_end=4289
+  _globals['_REVIEWEDPRODUCT']._serialized_start=1278
+  _globals['_REVIEWEDPRODUCT']._serialized_end=1454
+  _globals['_BATCHGETPRODUCTSWITHREVIEWSREQUEST']._serialized_start=1456
+  _globals['_BATCHGETPRODUCTSWITHREVIEWSREQUEST']._serialized_end=1527
+  _globals['_BATCHGETPRODUCTSWITHREVIEWSRESPONSE']._serialized_start=1529
+  _globals['_BATCHGETPRODUCTSWITHREVIEWSRESPONSE']._serialized_end=1618
+  _globals['_LISTPRODUCTSWITHREVIEWSREQUEST']._serialized_start=1620
+  _globals['_LISTPRODUCTSWITHREVIEWSREQUEST']._serialized_end=1731
+  _globals['_LISTPRODUCTSWITHREVIEWSRESPONSE']._serialized_start=1733
+  _globals['_LISTPRODUCTSWITHREVIEWSRESPONSE']._serialized_end=1843
+  _globals['_STOCKLINE']._serialized_start=1845
+  _globals['_STOCKLINE']._serialized_end=1894
+  _globals['_RESERVATION']._serialized_start=1896
+  _globals['_RESERVATION']._serialized_end=2017
+  _globals['_RESERVEDLINE']._serialized_start=2019
+  _globals['_RESERVEDLINE']._serialized_end=2112
+  _globals['_RESERVESTOCKREQUEST']._serialized_start=2114
+  _globals['_RESERVESTOCKREQUEST']._serialized_end=2202
+  _globals['_CONFIRMRESERVATIONREQUEST']._serialized_start=2204
+  _globals['_CONFIRMRESERVATIONREQUEST']._serialized_end=2255
+  _globals['_RELEASERESERVATIONREQUEST']._serialized_start=2257
+  _globals['_RELEASERESERVATIONREQUEST']._serialized_end=2308
+  _globals['_STREAMPRODUCTROWSREQUEST']._serialized_start=2310
+  _globals['_STREAMPRODUCTROWSREQUEST']._serialized_end=2377
+  _globals['_STREAMPRODUCTROWSRESPONSE']._serialized_start=2379
+  _globals['_STREAMPRODUCTROWSRESPONSE']._serialized_end=2449
+  _globals['_PRODUCTROW']._serialized_start=2451
+  _globals['_PRODUCTROW']._serialized_end=2549
+  _globals['_GETDOCUMENTREQUEST']._serialized_start=2551
+  _globals['_GETDOCUMENTREQUEST']._serialized_end=2583
+  _globals['_STREAMDOCUMENTREQUEST']._serialized_start=2585
+  _globals['_STREAMDOCUMENTREQUEST']._serialized_end=2620
+  _globals['_STREAMDOCUMENTRESPONSE']._serialized_start=2622
+  _globals['_STREAMDOCUMENTRESPONSE']._serialized_end=2698
+  _globals['_DOCUMENT']._serialized_start=2700
+  _globals['_DOCUMENT']._serialized_end=2774
+  _globals['_DOCUMENTSECTION']._serialized_start=2776
+  _globals['_DOCUMENTSECTION']._serialized_end=2858
+  _globals['_DOCUMENTRECORD']._serialized_start=2861
+  _globals['_DOCUMENTRECORD']._serialized_end=3009
+  _globals['_PRODUCTSERVICE']._serialized_start=3161
+  _globals['_PRODUCTSERVICE']._serialized_end=5213
 # @@protoc_insertion_point(module_scope)

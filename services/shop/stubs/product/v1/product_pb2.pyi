@@ -435,6 +435,172 @@ class ProductReviews(_message.Message):
 Global___ProductReviews: _TypeAlias = ProductReviews  # noqa: Y015
 
 @_typing.final
+class ReviewedProduct(_message.Message):
+    """A product and its first reviews."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    TITLE_FIELD_NUMBER: _builtins.int
+    DESCRIPTION_FIELD_NUMBER: _builtins.int
+    CATEGORY_FIELD_NUMBER: _builtins.int
+    PRICE_FIELD_NUMBER: _builtins.int
+    STOCK_FIELD_NUMBER: _builtins.int
+    REVIEWS_FIELD_NUMBER: _builtins.int
+    id: _builtins.int
+    """Number of the product, from 1 upwards."""
+    title: _builtins.str
+    """Name shown to customers, 1 to 200 characters."""
+    description: _builtins.str
+    """Plain text, up to 4,000 characters."""
+    category: _builtins.str
+    """Category slug, "c0042"."""
+    stock: _builtins.int
+    """Pieces that can be sold now; reservations are already taken off."""
+    @_builtins.property
+    def price(self) -> _money_pb2.Money:
+        """Price of one piece."""
+
+    @_builtins.property
+    def reviews(self) -> _containers.RepeatedCompositeFieldContainer[Global___Review]:
+        """By ascending id; empty if there are none."""
+
+    def __init__(
+        self,
+        *,
+        id: _builtins.int = ...,
+        title: _builtins.str = ...,
+        description: _builtins.str = ...,
+        category: _builtins.str = ...,
+        price: _money_pb2.Money | None = ...,
+        stock: _builtins.int = ...,
+        reviews: _abc.Iterable[Global___Review] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["price", b"price"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["category", b"category", "description", b"description", "id", b"id", "price", b"price", "reviews", b"reviews", "stock", b"stock", "title", b"title"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReviewedProduct: _TypeAlias = ReviewedProduct  # noqa: Y015
+
+@_typing.final
+class BatchGetProductsWithReviewsRequest(_message.Message):
+    """Asks for many products with reviews."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    IDS_FIELD_NUMBER: _builtins.int
+    REVIEW_LIMIT_FIELD_NUMBER: _builtins.int
+    review_limit: _builtins.int
+    """Reviews of each product, 1 to 20, by ascending id; 0 means 3."""
+    @_builtins.property
+    def ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """Identifiers, 1 to 1,000 of them, each at least 1; repeated ones count once."""
+
+    def __init__(
+        self,
+        *,
+        ids: _abc.Iterable[_builtins.int] | None = ...,
+        review_limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ids", b"ids", "review_limit", b"review_limit"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BatchGetProductsWithReviewsRequest: _TypeAlias = BatchGetProductsWithReviewsRequest  # noqa: Y015
+
+@_typing.final
+class BatchGetProductsWithReviewsResponse(_message.Message):
+    """The products found."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PRODUCTS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def products(self) -> _containers.RepeatedCompositeFieldContainer[Global___ReviewedProduct]:
+        """In the order of the request; unknown ids are left out."""
+
+    def __init__(
+        self,
+        *,
+        products: _abc.Iterable[Global___ReviewedProduct] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["products", b"products"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BatchGetProductsWithReviewsResponse: _TypeAlias = BatchGetProductsWithReviewsResponse  # noqa: Y015
+
+@_typing.final
+class ListProductsWithReviewsRequest(_message.Message):
+    """Asks for a page of products with reviews."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    CATEGORY_FIELD_NUMBER: _builtins.int
+    REVIEW_LIMIT_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """Products a page, 1 to 1,000; 0 means 20."""
+    page_token: _builtins.str
+    """next_page_token of the page before, of ListProducts too; empty for the first page. INVALID_ARGUMENT if made up or of
+    another category.
+    """
+    category: _builtins.str
+    """Only products of this category; empty for all."""
+    review_limit: _builtins.int
+    """Reviews of each product, 1 to 20, by ascending id; 0 means 3."""
+    def __init__(
+        self,
+        *,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+        category: _builtins.str = ...,
+        review_limit: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["category", b"category", "page_size", b"page_size", "page_token", b"page_token", "review_limit", b"review_limit"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListProductsWithReviewsRequest: _TypeAlias = ListProductsWithReviewsRequest  # noqa: Y015
+
+@_typing.final
+class ListProductsWithReviewsResponse(_message.Message):
+    """A page of products with reviews."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PRODUCTS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Token of the next page; empty after the last one."""
+    @_builtins.property
+    def products(self) -> _containers.RepeatedCompositeFieldContainer[Global___ReviewedProduct]:
+        """By ascending id."""
+
+    def __init__(
+        self,
+        *,
+        products: _abc.Iterable[Global___ReviewedProduct] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "products", b"products"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListProductsWithReviewsResponse: _TypeAlias = ListProductsWithReviewsResponse  # noqa: Y015
+
+@_typing.final
 class StockLine(_message.Message):
     """One product and how many pieces of it."""
 

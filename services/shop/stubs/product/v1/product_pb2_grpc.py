@@ -74,6 +74,16 @@ class ProductServiceStub:
                 request_serializer=shop_dot_product_dot_v1_dot_product__pb2.BatchListReviewsRequest.SerializeToString,
                 response_deserializer=shop_dot_product_dot_v1_dot_product__pb2.BatchListReviewsResponse.FromString,
                 _registered_method=True)
+        self.BatchGetProductsWithReviews = channel.unary_unary(
+                '/shop.product.v1.ProductService/BatchGetProductsWithReviews',
+                request_serializer=shop_dot_product_dot_v1_dot_product__pb2.BatchGetProductsWithReviewsRequest.SerializeToString,
+                response_deserializer=shop_dot_product_dot_v1_dot_product__pb2.BatchGetProductsWithReviewsResponse.FromString,
+                _registered_method=True)
+        self.ListProductsWithReviews = channel.unary_unary(
+                '/shop.product.v1.ProductService/ListProductsWithReviews',
+                request_serializer=shop_dot_product_dot_v1_dot_product__pb2.ListProductsWithReviewsRequest.SerializeToString,
+                response_deserializer=shop_dot_product_dot_v1_dot_product__pb2.ListProductsWithReviewsResponse.FromString,
+                _registered_method=True)
         self.ReserveStock = channel.unary_unary(
                 '/shop.product.v1.ProductService/ReserveStock',
                 request_serializer=shop_dot_product_dot_v1_dot_product__pb2.ReserveStockRequest.SerializeToString,
@@ -164,6 +174,20 @@ class ProductServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def BatchGetProductsWithReviews(self, request, context):
+        """Returns many products with their first reviews, in one query; unknown products are left out.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListProductsWithReviews(self, request, context):
+        """Returns a page of products with their first reviews, in one query; INVALID_ARGUMENT for an invalid page_token.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ReserveStock(self, request, context):
         """Takes stock for an order until it is confirmed or released; all lines or none.
         Idempotent by reservation_id. FAILED_PRECONDITION when a product has too little stock, NOT_FOUND when one is unknown.
@@ -244,6 +268,16 @@ def add_ProductServiceServicer_to_server(servicer, server):
                     servicer.BatchListReviews,
                     request_deserializer=shop_dot_product_dot_v1_dot_product__pb2.BatchListReviewsRequest.FromString,
                     response_serializer=shop_dot_product_dot_v1_dot_product__pb2.BatchListReviewsResponse.SerializeToString,
+            ),
+            'BatchGetProductsWithReviews': grpc.unary_unary_rpc_method_handler(
+                    servicer.BatchGetProductsWithReviews,
+                    request_deserializer=shop_dot_product_dot_v1_dot_product__pb2.BatchGetProductsWithReviewsRequest.FromString,
+                    response_serializer=shop_dot_product_dot_v1_dot_product__pb2.BatchGetProductsWithReviewsResponse.SerializeToString,
+            ),
+            'ListProductsWithReviews': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListProductsWithReviews,
+                    request_deserializer=shop_dot_product_dot_v1_dot_product__pb2.ListProductsWithReviewsRequest.FromString,
+                    response_serializer=shop_dot_product_dot_v1_dot_product__pb2.ListProductsWithReviewsResponse.SerializeToString,
             ),
             'ReserveStock': grpc.unary_unary_rpc_method_handler(
                     servicer.ReserveStock,
@@ -469,6 +503,60 @@ class ProductService:
             '/shop.product.v1.ProductService/BatchListReviews',
             shop_dot_product_dot_v1_dot_product__pb2.BatchListReviewsRequest.SerializeToString,
             shop_dot_product_dot_v1_dot_product__pb2.BatchListReviewsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def BatchGetProductsWithReviews(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/shop.product.v1.ProductService/BatchGetProductsWithReviews',
+            shop_dot_product_dot_v1_dot_product__pb2.BatchGetProductsWithReviewsRequest.SerializeToString,
+            shop_dot_product_dot_v1_dot_product__pb2.BatchGetProductsWithReviewsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListProductsWithReviews(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/shop.product.v1.ProductService/ListProductsWithReviews',
+            shop_dot_product_dot_v1_dot_product__pb2.ListProductsWithReviewsRequest.SerializeToString,
+            shop_dot_product_dot_v1_dot_product__pb2.ListProductsWithReviewsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -56,6 +56,10 @@ class ProductServiceStub:
     """
     BatchListReviews: _grpc.UnaryUnaryMultiCallable[_product_pb2.BatchListReviewsRequest, _product_pb2.BatchListReviewsResponse]
     """Returns the first reviews of many products in one query."""
+    BatchGetProductsWithReviews: _grpc.UnaryUnaryMultiCallable[_product_pb2.BatchGetProductsWithReviewsRequest, _product_pb2.BatchGetProductsWithReviewsResponse]
+    """Returns many products with their first reviews, in one query; unknown products are left out."""
+    ListProductsWithReviews: _grpc.UnaryUnaryMultiCallable[_product_pb2.ListProductsWithReviewsRequest, _product_pb2.ListProductsWithReviewsResponse]
+    """Returns a page of products with their first reviews, in one query; INVALID_ARGUMENT for an invalid page_token."""
     ReserveStock: _grpc.UnaryUnaryMultiCallable[_product_pb2.ReserveStockRequest, _product_pb2.Reservation]
     """Takes stock for an order until it is confirmed or released; all lines or none.
     Idempotent by reservation_id. FAILED_PRECONDITION when a product has too little stock, NOT_FOUND when one is unknown.
@@ -98,6 +102,10 @@ class ProductServiceAsyncStub(ProductServiceStub):
     """
     BatchListReviews: _aio.UnaryUnaryMultiCallable[_product_pb2.BatchListReviewsRequest, _product_pb2.BatchListReviewsResponse]  # type: ignore[assignment]
     """Returns the first reviews of many products in one query."""
+    BatchGetProductsWithReviews: _aio.UnaryUnaryMultiCallable[_product_pb2.BatchGetProductsWithReviewsRequest, _product_pb2.BatchGetProductsWithReviewsResponse]  # type: ignore[assignment]
+    """Returns many products with their first reviews, in one query; unknown products are left out."""
+    ListProductsWithReviews: _aio.UnaryUnaryMultiCallable[_product_pb2.ListProductsWithReviewsRequest, _product_pb2.ListProductsWithReviewsResponse]  # type: ignore[assignment]
+    """Returns a page of products with their first reviews, in one query; INVALID_ARGUMENT for an invalid page_token."""
     ReserveStock: _aio.UnaryUnaryMultiCallable[_product_pb2.ReserveStockRequest, _product_pb2.Reservation]  # type: ignore[assignment]
     """Takes stock for an order until it is confirmed or released; all lines or none.
     Idempotent by reservation_id. FAILED_PRECONDITION when a product has too little stock, NOT_FOUND when one is unknown.
@@ -179,6 +187,22 @@ class ProductServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_product_pb2.BatchListReviewsResponse, _abc.Awaitable[_product_pb2.BatchListReviewsResponse]]:
         """Returns the first reviews of many products in one query."""
+
+    @_abc_1.abstractmethod
+    def BatchGetProductsWithReviews(
+        self,
+        request: _product_pb2.BatchGetProductsWithReviewsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_product_pb2.BatchGetProductsWithReviewsResponse, _abc.Awaitable[_product_pb2.BatchGetProductsWithReviewsResponse]]:
+        """Returns many products with their first reviews, in one query; unknown products are left out."""
+
+    @_abc_1.abstractmethod
+    def ListProductsWithReviews(
+        self,
+        request: _product_pb2.ListProductsWithReviewsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_product_pb2.ListProductsWithReviewsResponse, _abc.Awaitable[_product_pb2.ListProductsWithReviewsResponse]]:
+        """Returns a page of products with their first reviews, in one query; INVALID_ARGUMENT for an invalid page_token."""
 
     @_abc_1.abstractmethod
     def ReserveStock(

@@ -71,7 +71,9 @@ class CallRule(_message.Message):
     - "GetOrder.user_id": NOT_FOUND unless the caller may read that order; the request names it.
     """
     rest: _builtins.str
-    """Method and path: "GET /v1/products/{product_id}". Several calls may share them. Empty if REST does not have the call."""
+    """Method and path: "GET /v1/products/{product_id}". Several calls may share them; a query such as "?include=reviews" then
+    chooses the call. Empty if REST does not have the call.
+    """
     def __init__(
         self,
         *,

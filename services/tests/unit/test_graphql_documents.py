@@ -1,0 +1,29 @@
+"""The documents of GraphQL clients, which are written from the ports, fit the services' schemas."""
+
+from __future__ import annotations
+
+import importlib
+
+import pytest
+from graphql import parse, validate
+
+from shop.clients.graphql.documents import Document
+from shop.clients.methods import Method, methods_of
+from shop.contract.calls import SERVICES, Service
+from shop.platform.graphql.internals import core_schema
+from shop.platform.graphql.limits import check_length, check_shape
+from shop.platform.graphql.schema import Schema
+
+
+@pytest.mark.parametrize(
+    ("service", "method"),
+    [pytest.param(service, method, id=method.name) for service in SERVICES for method in methods_of(service)],
+)
+def test_every_document_is_valid_for_the_schema_of_its_service(service: Service, method: Method) -> None:
+    served = importlib.import_module(f"shop.{service.name}.graphql")
+    schema = core_schema(Schema(served.Query, served.Mutation, getattr(served, "Subscription", None)))
+    text = Document(method).text
+    document = parse(text)
+    assert validate(schema, document) == []
+    check_length(text)
+    check_shape(document)
