@@ -9,7 +9,7 @@ from shop.values.user import Address as ShopAddress
 
 @strawberry.type(description="A postal address.")
 class Address:
-    """Has the attributes of `shop.clients.Address`, so that the services' own values are returned as they are."""
+    """Has the attributes of `shop.values.user.Address`, so resolvers return the services' values unchanged."""
 
     recipient: str
     street: str

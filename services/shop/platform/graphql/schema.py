@@ -173,7 +173,7 @@ class Schema(strawberry.Schema):
         return await stream(context_value)
 
     def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
-        """Leaves the log to `shop.platform.graphql.errors`, which knows the errors that clients are meant to see."""
+        """Leaves the log to `shop.platform.graphql.error_format`, which knows the errors that clients may see."""
 
 
 async def refusal(error: RequestError | ShopError) -> AsyncGenerator[StreamExecutionResult]:

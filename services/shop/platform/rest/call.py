@@ -43,12 +43,6 @@ def header(scope: Scope, name: bytes) -> str | None:
 class Call(Request):
     """A request whose headers are looked up in one step, and whose body is limited in size and time."""
 
-    @classmethod
-    def of(cls, request: Request) -> Call:
-        """Turns a request into a call; it adds methods only, and a second object would cost every request."""
-        request.__class__ = cls
-        return request  # type: ignore[return-value]
-
     def header(self, name: bytes) -> str | None:
         """Returns a header's value, as `header` does."""
         return header(self.scope, name)

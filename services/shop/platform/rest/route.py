@@ -57,7 +57,7 @@ def route_class(authenticator: Authenticator) -> type[APIRoute]:
             takes_key = any(field.alias == IDEMPOTENCY_KEY for field in self.dependant.header_params)
 
             async def answer(request: Request) -> Response:
-                call = Call.of(request)
+                call = Call(request.scope, request.receive)
                 authenticator.admit(access, call.header(b"authorization"), call.last_header(origin))
                 raw: bytes = call.scope["query_string"]
                 if raw:

@@ -44,7 +44,7 @@ def http_app(service: str, processor: Processor, incoming: Incoming) -> Starlett
     authenticator = incoming.authenticator
 
     async def answer(request: Request) -> Response:
-        received = HttpCall.of(request)
+        received = HttpCall(request.scope, request.receive)
         call = processor.call(JSON, await received.body())
         if isinstance(call, bytes):
             return _response(received, call)
