@@ -9,11 +9,10 @@ from types import GenericAlias
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 import msgspec
-from google.protobuf.descriptor import Descriptor, MethodDescriptor
-from google.protobuf.descriptor_pool import Default
 
 from shop.clients.ports import PORTS, Page
 from shop.contract.calls import Call, Service
+from shop.contract.wire import Codec, protobuf_codecs
 from shop.values.product import ProductReviews
 
 EXPECTED = "expected"
@@ -45,7 +44,7 @@ class Method:
     Args:
         function: The method of the port.
         contract: The call's row.
-        messages: The call's messages.
+        codec: The call's messages, and the places of arguments in them.
 
     Attributes:
         name: Name of the method: "get_product".
@@ -59,15 +58,15 @@ class Method:
         field: Field of the response's message that holds the answer; empty if the message itself is the answer.
     """
 
-    def __init__(self, function: Callable[..., Any], contract: Call, messages: MethodDescriptor) -> None:
+    def __init__(self, function: Callable[..., Any], contract: Call, codec: Codec) -> None:
         hints = get_type_hints(function)
         self.name = function.__name__
         self.contract = contract
         self.parameters = {
-            name: Parameter(_place(name, messages.input_type), kind, default)
+            name: Parameter(codec.moved.get(name, name), kind, default)
             for name, kind, default in _parameters(function, hints)
         }
-        self.masked = "update_mask" in messages.input_type.fields_by_name
+        self.masked = "update_mask" in codec.request_class.DESCRIPTOR.fields_by_name
         returned = hints["return"]
         self.lists = get_origin(returned) is AsyncIterator
         self.watches = get_origin(returned) is AsyncGenerator
@@ -80,7 +79,7 @@ class Method:
             self.answer = _REVIEWS
         else:
             self.answer = returned
-        fields = messages.output_type.fields
+        fields = codec.answer_class.DESCRIPTOR.fields
         self.field = "" if not fields or is_struct(self.answer) else fields[0].name
         self._sequences = [
             name for name, parameter in self.parameters.items() if get_origin(parameter.type) is Sequence
@@ -116,11 +115,11 @@ class Method:
 
 def methods_of(service: Service) -> Iterator[Method]:
     """Yields the methods of a service's port."""
-    messages = Default().FindServiceByName(service.full_name).methods_by_name
+    codecs = protobuf_codecs(service)
     for call in service.calls:
         # Not every call is a method: a document is streamed in sections over gRPC alone.
         if function := getattr(PORTS[service.name], call.port, None):
-            yield Method(function, call, messages[call.name])
+            yield Method(function, call, codecs[call.name])
 
 
 def bare(kind: Any) -> Any:
@@ -150,15 +149,3 @@ def _parameters(function: Callable[..., Any], hints: Mapping[str, Any]) -> Itera
                 yield name, kind, None
         else:
             yield parameter.name, hints[parameter.name], parameter.default
-
-
-def _place(name: str, request: Descriptor) -> str:
-    """Returns the place of a parameter in a request: its own field, or one of the resource that the request has."""
-    places = {field.name: field.name for field in request.fields}
-    for resource in request.fields:
-        if resource.message_type is not None:
-            for field in resource.message_type.fields:
-                places.setdefault(field.name, f"{resource.name}.{field.name}")
-    if name in places:
-        return places[name]
-    return places["id" if name.endswith("_id") else f"{name}_position"]
