@@ -40,7 +40,8 @@ OF_USER = f"""
     ORDER BY o.id DESC, l.line_number
 """
 MOVE = f"""
-    WITH o AS (UPDATE orders SET status = $3 WHERE id = $1 AND status = $2 RETURNING *){{told}}
+    WITH o AS (UPDATE orders SET status = $3 WHERE id = $1 AND status = $2 RETURNING *)
+    , told AS (INSERT INTO outbox (order_id, user_id, status, traceparent) SELECT id, user_id, status, $4 FROM o)
     SELECT {ORDER_COLUMNS}, {LINE_COLUMNS} FROM o JOIN order_line l ON l.order_id = o.id {IF_GONE}
     ORDER BY l.line_number
 """
@@ -64,7 +65,7 @@ class PostgresOrders:
 
     def __init__(self, database: Database, told: Telling = SILENCE) -> None:
         self._database = database
-        self._move = MOVE.format(told=told.part("o", 4))
+        self._move = told.statement(MOVE)
         self._told = told
 
     async def get(self, order_id: int) -> Order | None:

@@ -63,17 +63,19 @@ PLACE = f"""
         INSERT INTO order_line (order_id, line_number, product_id, quantity, unit_price_minor)
         SELECT placed.id, l.* FROM placed, unnest($5::int[], $6::bigint[], $7::int[], $8::bigint[]) AS l
         RETURNING id, line_number
-    ){{told}}
+    )
+    , told AS (INSERT INTO outbox (order_id, user_id, status, traceparent) SELECT id, user_id, status, $9 FROM placed)
     SELECT placed.*, lines.id AS line_id FROM placed, lines ORDER BY lines.line_number
 """
 COMPLETE = f"""
     WITH ended AS (
         UPDATE checkout SET state = 'COMPLETED', updated_at = now()
         WHERE {MINE} AND step = 'SETTLE' RETURNING order_id
-    ), confirmed AS (
+    ), moved AS (
         UPDATE orders SET status = 'CONFIRMED' FROM ended WHERE id = ended.order_id RETURNING id, user_id, status
-    ){{told}}
-    SELECT id FROM confirmed
+    )
+    , told AS (INSERT INTO outbox (order_id, user_id, status, traceparent) SELECT id, user_id, status, $3 FROM moved)
+    SELECT id FROM moved
 """
 START_UNDO = f"""
     UPDATE checkout SET state = 'UNDOING', step = $3, error_code = $4, error_message = $5, error_field = $6, {LEASE}
@@ -94,14 +96,15 @@ TAKE_STUCK = f"""
     RETURNING {CHECKOUT_COLUMNS}
 """
 BEGIN_CANCELLATION = f"""
-    WITH cancelled AS (
+    WITH moved AS (
         UPDATE orders SET status = 'CANCELLED' WHERE id = $1 AND status = 'CONFIRMED'
         RETURNING id, user_id, status, checkout_id
     ), begun AS (
         INSERT INTO cancellation (order_id, state, instance, boot, lease_until)
-        SELECT id, 'RUNNING', $2, $3, now() + interval '{LEASE_S} s' FROM cancelled
-    ){{told}}
-    SELECT id AS order_id, checkout_id, 1 AS epoch FROM cancelled
+        SELECT id, 'RUNNING', $2, $3, now() + interval '{LEASE_S} s' FROM moved
+    )
+    , told AS (INSERT INTO outbox (order_id, user_id, status, traceparent) SELECT id, user_id, status, $4 FROM moved)
+    SELECT id AS order_id, checkout_id, 1 AS epoch FROM moved
 """
 UNFINISHED_CANCELLATION = """
     SELECT c.order_id, o.checkout_id, c.epoch FROM cancellation c JOIN orders o ON o.id = c.order_id
@@ -150,8 +153,8 @@ class PostgresCheckouts:
     def __init__(self, database: Database, driver: Driver, told: Telling = SILENCE) -> None:
         self._database = database
         self._driver = driver
-        self._place = PLACE.format(told=told.part("placed", 9))
-        self._complete = COMPLETE.format(told=told.part("confirmed", 3))
+        self._place = told.statement(PLACE)
+        self._complete = told.statement(COMPLETE)
         self._told = told
 
     async def claim(self, checkout: Checkout) -> Checkout:
@@ -237,7 +240,7 @@ class PostgresCancellations:
     def __init__(self, database: Database, driver: Driver, told: Telling = SILENCE) -> None:
         self._database = database
         self._driver = driver
-        self._begin = BEGIN_CANCELLATION.format(told=told.part("cancelled", 4))
+        self._begin = told.statement(BEGIN_CANCELLATION)
         self._told = told
 
     async def begin(self, order_id: int) -> Cancellation | None:
