@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from graphql_gateway.schema import build_schema
-from shop.platform.graphql.documents import Documents, LruCache
+from shop.platform.graphql.documents import Documents
 from shop.platform.graphql.errors import PersistedQueryNotFound
 from shop.platform.graphql.internals import core_schema
 
@@ -98,13 +98,3 @@ async def test_the_store_is_bounded_and_a_flood_of_texts_leaves_persisted_querie
     with pytest.raises(PersistedQueryNotFound):
         await documents.find(None, sha256(texts[1]))
     assert await documents.find(None, sha256(texts[0])) is kept
-
-
-def test_the_latest_are_kept() -> None:
-    latest: LruCache[int] = LruCache(2)
-    for key in ("a", "b", "a", "c"):
-        if latest.get(key) is None:
-            latest.put(key, ord(key))
-
-    assert [latest.get(key) for key in "abc"] == [97, None, 99]
-    assert len(latest) == 2

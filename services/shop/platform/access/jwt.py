@@ -6,12 +6,12 @@ import hashlib
 import math
 import re
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
 import jwt
+from cachetools import LRUCache
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 
@@ -93,21 +93,14 @@ class TokenVerifier:
             raise ValueError("the public key that verifies tokens must be an Ed25519 key in PEM form")
         self._key = key
         self._clock = clock
-        self._capacity = capacity
-        self._known: OrderedDict[bytes, Principal] = OrderedDict()
+        self._known: LRUCache[bytes, Principal] = LRUCache(capacity)
 
     def verify(self, token: str) -> Principal:
         digest = hashlib.sha256(token.encode(errors="surrogatepass")).digest()
         known = self._known.get(digest)
-        if known is not None:
-            if self._clock() < known.expires:
-                self._known.move_to_end(digest)
-                return known
-            del self._known[digest]
-        principal = self._known[digest] = self._read(token)
-        if len(self._known) > self._capacity:
-            self._known.popitem(last=False)
-        return principal
+        if known is None or known.expires <= self._clock():
+            known = self._known[digest] = self._read(token)
+        return known
 
     def _read(self, token: str) -> Principal:
         try:

@@ -6,12 +6,12 @@ import asyncio
 import hashlib
 import hmac
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeAlias, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
+from cachetools import LRUCache
 from graphql import (
     DocumentNode,
     GraphQLSchema,
@@ -104,31 +104,6 @@ class Prepared:
         return operation
 
 
-class LruCache(Generic[V]):
-    """A cache of the values that were used last, of limited size."""
-
-    def __init__(self, capacity: int) -> None:
-        self._capacity = capacity
-        self._values: OrderedDict[str, V] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def get(self, key: str) -> V | None:
-        """Returns the value of a key, which counts as a use of it; None if it is not kept."""
-        value = self._values.get(key)
-        if value is not None:
-            self._values.move_to_end(key)
-        return value
-
-    def put(self, key: str, value: V) -> None:
-        """Keeps a value, in place of the one that was unused for longest."""
-        self._values[key] = value
-        self._values.move_to_end(key)
-        if len(self._values) > self._capacity:
-            self._values.popitem(last=False)
-
-
 class Documents:
     """Turns what clients send into documents that can be executed.
 
@@ -156,8 +131,8 @@ class Documents:
         self._turn = asyncio.Lock()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="documents")
         self._rests_until = 0.0
-        self._by_text: LruCache[Prepared] = LruCache(capacity)
-        self._by_hash: LruCache[Prepared] = LruCache(capacity)
+        self._by_text: LRUCache[str, Prepared] = LRUCache(capacity)
+        self._by_hash: LRUCache[str, Prepared] = LRUCache(capacity)
 
     async def find(self, text: str | None, sha256: str | None) -> Prepared:
         """Returns the document of a request.
@@ -188,7 +163,7 @@ class Documents:
             )
         if known is None:
             known = await self._of_text(text)
-            self._by_hash.put(sha256, known)
+            self._by_hash[sha256] = known
         return known
 
     async def _of_text(self, text: str) -> Prepared:
@@ -199,7 +174,7 @@ class Documents:
                 if known is None:
                     await asyncio.sleep(self._rests_until - time.monotonic())
                     known = await self._prepared(text)
-                    self._by_text.put(text, known)
+                    self._by_text[text] = known
         return known
 
     async def _prepared(self, text: str) -> Prepared:
