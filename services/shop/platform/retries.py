@@ -19,7 +19,7 @@ T = TypeVar("T")
 MOST_TOKENS, TOKENS_PER_ANSWER = 100, 0.1
 """A replica that dies fails all calls on their way to it; over a longer time, one of ten may be a repetition."""
 PAUSES_S = (0.05, 0.1)
-"""Pauses between the tries of a read: three tries, as in the gRPC channels, if the service is briefly away."""
+"""Pauses between the tries of a read when the service is briefly away; gRPC doubles the first one as well."""
 
 
 class Retries:

@@ -18,7 +18,7 @@ from shop.platform.grpc.errors import restore
 from shop.platform.grpc.tracing import GrpcCall, TracedMethod
 from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.process.unix_socket import grpc_target
-from shop.platform.retries import MOST_TOKENS, TOKENS_PER_ANSWER
+from shop.platform.retries import MOST_TOKENS, PAUSES_S, TOKENS_PER_ANSWER
 
 Q = TypeVar("Q")
 S = TypeVar("S")
@@ -120,8 +120,8 @@ class Peer:
 
 def _options(service: str, reads: Sequence[str], address: str = "") -> list[tuple[str, Any]]:
     retries = {
-        "maxAttempts": 3,
-        "initialBackoff": "0.05s",
+        "maxAttempts": 1 + len(PAUSES_S),
+        "initialBackoff": f"{PAUSES_S[0]}s",
         "maxBackoff": "0.4s",
         "backoffMultiplier": 2,
         "retryableStatusCodes": ["UNAVAILABLE"],
