@@ -24,20 +24,19 @@ PROTOBUF = SimpleNamespace(
     Address=address_pb2.Address,
     BatchGetPaymentsByOrderResponse=payment_pb2.BatchGetPaymentsByOrderResponse,
     BatchGetProductsResponse=product_pb2.BatchGetProductsResponse,
-    BatchListReviewsResponse=product_pb2.BatchListReviewsResponse,
     Document=product_pb2.Document,
     DocumentRecord=product_pb2.DocumentRecord,
     DocumentSection=product_pb2.DocumentSection,
     JoinedOrderLine=order_pb2.JoinedOrderLine,
     ListOrdersByUserResponse=order_pb2.ListOrdersByUserResponse,
-    ListProductsResponse=product_pb2.ListProductsResponse,
+    ListProductsWithReviewsResponse=product_pb2.ListProductsWithReviewsResponse,
     Money=money_pb2.Money,
     Order=order_pb2.Order,
     OrderLine=order_pb2.OrderLine,
     Payment=payment_pb2.Payment,
     Product=product_pb2.Product,
-    ProductReviews=product_pb2.ProductReviews,
     Review=product_pb2.Review,
+    ReviewedProduct=product_pb2.ReviewedProduct,
     StreamOrderLinesResponse=order_pb2.StreamOrderLinesResponse,
     Timestamp=timestamp_pb2.Timestamp,
     User=user_pb2.User,
@@ -46,7 +45,7 @@ PROTOBUF = SimpleNamespace(
 THRIFT = ttypes
 """Thrift's structs by their names."""
 PARTS = {
-    "browse": ("ListProductsResponse", "BatchListReviewsResponse"),
+    "browse": ("ListProductsWithReviewsResponse",),
     "product": ("Product",),
     "login": ("User",),
     "order_history": (
@@ -96,32 +95,29 @@ class Messages:
     def _build_browse(self, answer: values.Browse) -> list[Any]:
         kinds = self._kinds
         products = [
-            kinds.Product(id=product.id, title=product.title, price=self._money(product.price), stock=product.stock)
-            for product in answer.products
-        ]
-        reviews = [
-            kinds.ProductReviews(
-                product_id=product.id,
+            kinds.ReviewedProduct(
+                id=product.id,
+                title=product.title,
+                price=self._money(product.price),
+                stock=product.stock,
                 reviews=[
                     kinds.Review(id=review.id, rating=review.rating, title=review.title) for review in product.reviews
                 ],
             )
             for product in answer.products
         ]
-        return [kinds.ListProductsResponse(products=products), kinds.BatchListReviewsResponse(products=reviews)]
+        return [kinds.ListProductsWithReviewsResponse(products=products)]
 
     def _read_browse(self, messages: Sequence[Any]) -> values.Browse:
-        page, reviewed = messages
-        reviews = {
-            product.product_id: tuple(
-                values.Review(review.id, review.rating, review.title) for review in product.reviews
-            )
-            for product in reviewed.products
-        }
+        [page] = messages
         return values.Browse(
             tuple(
                 values.BrowsedProduct(
-                    product.id, product.title, _money_from(product.price), product.stock, reviews[product.id]
+                    product.id,
+                    product.title,
+                    _money_from(product.price),
+                    product.stock,
+                    tuple(values.Review(review.id, review.rating, review.title) for review in product.reviews),
                 )
                 for product in page.products
             )

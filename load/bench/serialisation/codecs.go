@@ -102,7 +102,7 @@ func a[T any]() any { return new(T) }
 // What the bodies of each journey's answer are.
 var (
 	messages = map[string][]func() any{
-		"browse":  {a[productv1.ListProductsResponse], a[productv1.BatchListReviewsResponse]},
+		"browse":  {a[productv1.ListProductsWithReviewsResponse]},
 		"product": {a[productv1.Product]},
 		"login":   {a[userv1.User]},
 		"order_history": {
@@ -115,7 +115,7 @@ var (
 		"document":       {a[productv1.Document]},
 	}
 	structs = map[string][]func() any{
-		"browse":  {a[shopthrift.ListProductsResponse], a[shopthrift.BatchListReviewsResponse]},
+		"browse":  {a[shopthrift.ListProductsWithReviewsResponse]},
 		"product": {a[shopthrift.Product]},
 		"login":   {a[shopthrift.User]},
 		"order_history": {

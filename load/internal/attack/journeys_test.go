@@ -270,10 +270,10 @@ func TestShapeOfPlans(t *testing.T) {
 		},
 		{target.RESTTranscoded, target.Best}: {journey.OrderStatus: {2, 1, 2}},
 		{target.GRPC, target.Best}: {
-			journey.Login: pair, journey.Browse: pair, journey.OrderHistory: {3, 2, 2}, journey.OrderStatus: {2, 1, 2},
+			journey.Login: pair, journey.OrderHistory: {3, 2, 2}, journey.OrderStatus: {2, 1, 2},
 		},
 		{target.GRPC, target.Streaming}: {
-			journey.Login: pair, journey.Browse: pair, journey.OrderHistory: {3, 2, 2}, journey.OrderStatus: {2, 1, 2},
+			journey.Login: pair, journey.OrderHistory: {3, 2, 2}, journey.OrderStatus: {2, 1, 2},
 		},
 		{target.GRPC, target.Naive}: {
 			journey.Login: pair, journey.Browse: {21, 21, 1}, journey.OrderHistory: {31, 31, 1}, journey.OrderStatus: pair,

@@ -139,9 +139,7 @@ func TestWrongMessages(t *testing.T) {
 		{"another product", journey.Product, func(m proto.Message) { m.(*productv1.Product).Id = 1 }, "the answer is product 1 instead of"},
 		{"a price missing", journey.Product, func(m proto.Message) { m.(*productv1.Product).Price = nil }, "no price.amount_minor"},
 		{"reviews of a product missing", journey.Browse, func(m proto.Message) {
-			if batch, ok := m.(*productv1.BatchListReviewsResponse); ok {
-				batch.Products = batch.Products[1:]
-			}
+			m.(*productv1.ListProductsWithReviewsResponse).Products[0].Reviews = nil
 		}, "has 0 reviews instead of 3"},
 		{"a product of the batch missing", journey.OrderHistory, func(m proto.Message) {
 			if batch, ok := m.(*productv1.BatchGetProductsResponse); ok {

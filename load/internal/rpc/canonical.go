@@ -54,6 +54,13 @@ func product(p *productv1.Product) shop.Product {
 	}
 }
 
+func reviewedProduct(p *productv1.ReviewedProduct) shop.Product {
+	return shop.Product{
+		ID: p.GetId(), Title: p.GetTitle(), Description: p.GetDescription(), Category: p.GetCategory(),
+		Price: money(p.GetPrice()), Stock: p.GetStock(), Reviews: mapped(p.GetReviews(), review),
+	}
+}
+
 func section(s *productv1.DocumentSection) shop.DocumentSection {
 	return shop.DocumentSection{Title: s.GetTitle(), Records: mapped(s.GetRecords(), record)}
 }

@@ -54,6 +54,14 @@ func product(p *stub.Product) shop.Product {
 	}
 }
 
+func reviewedProduct(p *stub.ReviewedProduct) shop.Product {
+	p = there(p)
+	return shop.Product{
+		ID: p.ID, Title: p.Title, Description: p.Description, Category: p.Category, Price: money(p.Price), Stock: p.Stock,
+		Reviews: mapped(p.Reviews, review),
+	}
+}
+
 func section(s *stub.DocumentSection) shop.DocumentSection {
 	return shop.DocumentSection{Title: s.Title, Records: mapped(s.Records, record)}
 }

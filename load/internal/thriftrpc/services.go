@@ -52,37 +52,19 @@ func (s Services) ListProducts(ctx context.Context, category string) ([]shop.Pro
 	return mapped(there(page).Products, product), err
 }
 
-// ListReviewedProducts: the reviews of the products are a batch of their own.
 func (s Services) ListReviewedProducts(ctx context.Context, category string) ([]shop.Product, error) {
-	products, err := s.ListProducts(ctx, category)
-	if err != nil {
-		return nil, err
-	}
-	if len(products) == 0 {
-		return nil, outcome.Wrong("the page has no products")
-	}
-	ids := mapped(products, func(p shop.Product) int64 { return p.ID })
-	reviews, err := s.reviews(ctx, &stub.BatchListReviewsRequest{ProductIds: ids, Limit: shopdata.ReviewsPerProduct})
-	for i, p := range products {
-		products[i].Reviews = reviews[p.ID]
-	}
-	return products, err
+	page, err := s.products.ListProductsWithReviews(ctx, beside(), &stub.ListProductsWithReviewsRequest{
+		PageSize: shopdata.BrowsePage, Category: category, ReviewLimit: shopdata.ReviewsPerProduct,
+	})
+	return mapped(there(page).Products, reviewedProduct), err
 }
 
 func (s Services) AddReviews(ctx context.Context, listed shop.Product) (shop.Product, error) {
-	reviews, err := s.reviews(ctx, &stub.BatchListReviewsRequest{ProductIds: []int64{listed.ID}})
-	listed.Reviews = reviews[listed.ID]
-	return listed, err
-}
-
-// reviews returns the reviews of each product.
-func (s Services) reviews(ctx context.Context, r *stub.BatchListReviewsRequest) (map[int64][]shop.Review, error) {
-	batch, err := s.products.BatchListReviews(ctx, beside(), r)
-	reviews := make(map[int64][]shop.Review, len(r.ProductIds))
+	batch, err := s.products.BatchListReviews(ctx, beside(), &stub.BatchListReviewsRequest{ProductIds: []int64{listed.ID}})
 	for _, p := range there(batch).Products {
-		reviews[p.ProductID] = mapped(p.Reviews, review)
+		listed.Reviews = mapped(p.Reviews, review)
 	}
-	return reviews, err
+	return listed, err
 }
 
 func (s Services) GetProduct(ctx context.Context, id int64) (shop.Product, error) {

@@ -84,12 +84,15 @@ func (rpcProduct) ListProducts(_ context.Context, r *productv1.ListProductsReque
 	return &productv1.ListProductsResponse{Products: mapped(productsOf(r.Category, int64(r.PageSize)), protoProduct)}, nil
 }
 
+func (rpcProduct) ListProductsWithReviews(
+	_ context.Context, r *productv1.ListProductsWithReviewsRequest,
+) (*productv1.ListProductsWithReviewsResponse, error) {
+	return &productv1.ListProductsWithReviewsResponse{Products: mapped(productsOf(r.Category, int64(r.PageSize)), protoReviewed)}, nil
+}
+
 func (rpcProduct) BatchListReviews(_ context.Context, r *productv1.BatchListReviewsRequest) (*productv1.BatchListReviewsResponse, error) {
 	return &productv1.BatchListReviewsResponse{Products: mapped(r.ProductIds, func(id int64) *productv1.ProductReviews {
-		ids := shopdata.ReviewIDs(id)
-		return &productv1.ProductReviews{ProductId: id, Reviews: mapped(ids[:], func(review int64) *productv1.Review {
-			return &productv1.Review{Id: review, ProductId: id, UserId: 1, Rating: int32(1 + review%5), Title: "Good", Body: "Very"}
-		})}
+		return &productv1.ProductReviews{ProductId: id, Reviews: protoReviewed(id).Reviews}
 	})}, nil
 }
 
@@ -196,6 +199,16 @@ func Product(id int64) *productv1.Product { return protoProduct(id) }
 func protoProduct(id int64) *productv1.Product {
 	return &productv1.Product{
 		Id: id, Title: titleOf(id), Description: "Described", Category: shopdata.CategoryOf(id), Price: protoMoney(priceOf(id)), Stock: 1000 + id,
+	}
+}
+
+func protoReviewed(id int64) *productv1.ReviewedProduct {
+	p, ids := protoProduct(id), shopdata.ReviewIDs(id)
+	return &productv1.ReviewedProduct{
+		Id: p.Id, Title: p.Title, Description: p.Description, Category: p.Category, Price: p.Price, Stock: p.Stock,
+		Reviews: mapped(ids[:], func(review int64) *productv1.Review {
+			return &productv1.Review{Id: review, ProductId: id, UserId: 1, Rating: int32(1 + review%5), Title: "Good", Body: "Very"}
+		}),
 	}
 }
 
