@@ -102,7 +102,7 @@ def fault_of(says: str) -> Fault:
     ("says", "said"),
     [
         ("it never ends", "did not end within 2 s of the signal"),
-        ("it speaks another version of the contract", "SHOP_CONTRACT is 1; valid: 2"),
+        ("it speaks another version of the contract", "SHOP_CONTRACT is '2'; valid: 1"),
         ("it leaves a process behind", "left a process behind: /bin/sleep 60"),
         ("each call leaves a thread behind", "threads: "),
         ("it dies after fifty calls", "died during a test, with exit code 7; it said: error: no more"),
