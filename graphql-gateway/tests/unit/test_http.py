@@ -20,12 +20,6 @@ TYPENAME = {"query": "{ __typename }"}
 RESPONSE_JSON = "application/graphql-response+json"
 
 
-async def test_health(gateway: Any) -> None:
-    response = await gateway.http.get("/healthz")
-
-    assert (response.status_code, response.text) == (200, "ok\n")
-
-
 async def test_unknown_paths(gateway: Any) -> None:
     response = await gateway.http.get("/nothing")
 
@@ -296,7 +290,6 @@ async def test_caches_share_a_get_only_if_all_its_fields_are_public(
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [
-        ("GET", "/healthz", b""),
         ("GET", "/nothing", b""),
         ("PUT", "/graphql", b""),
         ("POST", "/graphql", b"{"),

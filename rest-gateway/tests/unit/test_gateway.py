@@ -23,14 +23,6 @@ def fails_with(shop: MemoryShop, error: Exception) -> None:
     shop.record.on_call = fail
 
 
-async def test_health(api: httpx.AsyncClient, shop: MemoryShop) -> None:
-    answer = await api.get("/healthz")
-
-    assert answer.status_code == 200
-    assert answer.headers["cache-control"] == "no-store"
-    assert shop.record.calls == []
-
-
 @pytest.mark.parametrize("path", ["/", "/v1", "/v1/orders/1/lines", "/v1/products/", "/V1/products", "/v1/%00"])
 async def test_an_unknown_path_is_a_problem(api: httpx.AsyncClient, path: str) -> None:
     answer = await api.get(path)

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import aiohttp
 
 from shop.platform.config import is_ipv4, split_address
+from shop.platform.http import health
 
 CHECK_LIMIT_S, CHECK_PAUSE_S = 1.0, 0.25
 """Seconds that one check may take, and the pause between two."""
@@ -113,7 +114,7 @@ class Rotation:
         with contextlib.suppress(aiohttp.ClientError, OSError):  # a TimeoutError is an OSError
             async with (
                 asyncio.timeout(CHECK_LIMIT_S),
-                self._session.get(f"http://{address}/healthz") as response,
+                self._session.get(f"http://{address}{health.PATH}") as response,
             ):
                 return response.status == 200
         return False

@@ -287,7 +287,9 @@ async def test_health_checks_leave_none(name: str, addresses: dict[str, str], tr
             await health_pb2_grpc.HealthStub(channel).Check(asked, metadata=tuple(headers.items()), timeout=5)
     else:
         async with httpx.AsyncClient(trust_env=False) as http:
-            assert (await http.get(f"http://{addresses[name]}/healthz", headers=headers)).status_code == 200
+            answer = await http.get(f"http://{addresses[name]}/healthz", headers=headers)
+        assert (answer.status_code, answer.text) == (200, "ok\n")
+        assert answer.headers["cache-control"] == "no-store"
     await let_servers_end()
     assert traces.all() == []
 

@@ -1,4 +1,4 @@
-"""A GraphQL schema over HTTP, as an ASGI application: `/graphql`, `/graphql/stream` for subscriptions, and `/healthz`.
+"""A GraphQL schema over HTTP, as an ASGI application: `/graphql`, and `/graphql/stream` for subscriptions.
 
 Strawberry's own view has no place for persisted queries, nor for the statuses of application/graphql-response+json,
 so that nearly all of it would be overridden; what is done here ends where Strawberry's `Schema.execute` begins.
@@ -79,11 +79,8 @@ class Endpoint:
         if scope["type"] == "websocket":
             await self._sockets(scope, receive, send)
         elif scope["type"] == "http":
-            if scope["path"] == "/healthz":
-                await respond(send, 200, b"ok\n", b"text/plain; charset=utf-8")
-            else:
-                work = self._works.get(scope["path"], _nothing)
-                await self._incoming.answer(_Request(work, scope, receive, send))
+            work = self._works.get(scope["path"], _nothing)
+            await self._incoming.answer(_Request(work, scope, receive, send))
         elif scope["type"] == "lifespan":
             await _live(receive, send)
 

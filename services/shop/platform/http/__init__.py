@@ -1,1 +1,1 @@
-"""HTTP below REST and GraphQL: the server, the body of a request, the compression of an answer."""
+"""HTTP below REST and GraphQL: the server, its health checks, the body of a request, how an answer is compressed."""

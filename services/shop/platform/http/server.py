@@ -14,6 +14,7 @@ import uvicorn
 from shop.platform.config import socket_path, split_address
 from shop.platform.errors import StartError
 from shop.platform.http.body import MOST_BYTES
+from shop.platform.http.health import with_health
 from shop.platform.process.unix_socket import bind_unix, unlink
 
 KEEP_ALIVE_S = 75
@@ -71,7 +72,7 @@ class _Server(uvicorn.Server):
 
 @asynccontextmanager
 async def http_server(app: Any, listen: str, drain_s: float = 0, *, sockets: bool = False) -> AsyncIterator[str]:
-    """Serves an ASGI application for as long as the context lasts; at its end, requests under way get `GRACE_S`.
+    """Serves an ASGI application, and `/healthz`, until the context ends; requests under way then get `GRACE_S`.
 
     Args:
         app: The application.
@@ -88,7 +89,8 @@ async def http_server(app: Any, listen: str, drain_s: float = 0, *, sockets: boo
     listener, address = _bind(listen)
     server = _Server(
         uvicorn.Config(
-            app,
+            with_health(app),
+            interface="asgi3",
             loop="none",
             http="httptools",
             ws=METERED_SOCKET if sockets else "none",

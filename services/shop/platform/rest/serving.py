@@ -1,4 +1,4 @@
-"""What surrounds every request to resources: the sequence of `shop.platform.incoming`, HEAD, and health checks."""
+"""What surrounds every request to resources: the sequence of `shop.platform.incoming`, and HEAD."""
 
 from __future__ import annotations
 
@@ -6,16 +6,10 @@ from opentelemetry.trace import Span
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shop.errors import ShopError
-from shop.platform.http.caching import NO_STORE
 from shop.platform.http.request import HttpRequest
 from shop.platform.incoming import Incoming
-from shop.platform.rest.answers import Answer
 from shop.platform.rest.call import headers_of
 from shop.platform.rest.problems import IS_HEAD, problem_answer
-
-HEALTH_PATH = "/healthz"
-
-_HEALTHY: Answer[None] = Answer(200, b'{"status":"ok"}', [NO_STORE])
 
 
 class Serving:
@@ -34,8 +28,6 @@ class Serving:
         """Answers one request (ASGI)."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
-        elif scope["path"] == HEALTH_PATH:
-            await _HEALTHY(scope, receive, send)
         else:
             await self._incoming.answer(_Request(self._app, scope, receive, send))
 
