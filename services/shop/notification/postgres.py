@@ -10,6 +10,7 @@ import asyncpg
 
 from shop.errors import Conflict, no_such
 from shop.platform.database.pool import Database
+from shop.platform.database.statements import Statement
 from shop.platform.telemetry.events import NOT_TRACED, EventTraces
 from shop.values.notification import KEPT, Event, Notification
 from shop.values.order import OrderStatus
@@ -19,7 +20,9 @@ CHANNEL = "shop_notification"
 COLUMNS = "position, order_id, status, happened_at, read, traceparent, added_at"
 QUEUE = "shop_notification.notification"
 THERE = "user_id = $1 AND NOT EXISTS (SELECT FROM shop_shared.deleted_user WHERE id = $1)"
-ADD = f"""
+ADD = Statement(
+    "INSERT notification",
+    f"""
     WITH told AS (
         SELECT event.* FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::timestamptz[], $6::text[])
             AS event (id, order_id, user_id, status, happened_at, traceparent)
@@ -40,19 +43,26 @@ ADD = f"""
         WHERE old.user_id = counted.user_id AND old.position <= counted.last_position - {KEPT}
     )
     SELECT pg_notify('{CHANNEL}', user_id::text) FROM counted
-"""
-NEWEST = f"SELECT {COLUMNS} FROM notification WHERE {THERE} ORDER BY position DESC"
+""",
+)
+NEWEST = Statement("SELECT notification", f"SELECT {COLUMNS} FROM notification WHERE {THERE} ORDER BY position DESC")
 # At least one row, which says whether the account is gone.
-BEHIND = f"""
+BEHIND = Statement(
+    "SELECT notification",
+    f"""
     SELECT gone, {COLUMNS}
     FROM (SELECT EXISTS (SELECT FROM shop_shared.deleted_user WHERE id = $1) AS gone) AS account
     LEFT JOIN notification ON user_id = $1 AND position > $2
-    ORDER BY position LIMIT $3"""
-LAST_POSITION = f"SELECT last_position FROM mailbox WHERE {THERE}"
-MARK_READ = """
+    ORDER BY position LIMIT $3""",
+)
+LAST_POSITION = Statement("SELECT mailbox", f"SELECT last_position FROM mailbox WHERE {THERE}")
+MARK_READ = Statement(
+    "UPDATE notification",
+    """
     WITH marked AS (UPDATE notification SET read = true WHERE user_id = $1 AND position <= $2 AND NOT read)
     SELECT count(*) AS unread FROM notification WHERE user_id = $1 AND position > $2 AND NOT read
-"""
+""",
+)
 
 
 class PostgresNotifications:

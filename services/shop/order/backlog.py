@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from shop.errors import ShopError
 from shop.platform.database.pool import Database
+from shop.platform.database.statements import Statement
 from shop.platform.deadline import own_deadline
 
 if TYPE_CHECKING:
@@ -22,13 +23,16 @@ LIMIT_S = 2.0
 SAGAS = (("checkout", "RUNNING"), ("checkout", "UNDOING"), ("cancellation", "RUNNING"))
 OUTBOX = ("outbox", "")
 # The age of a saga counts from its last step; retries leave that time as it is.
-WAITING = """
+WAITING = Statement(
+    "SELECT checkout",
+    """
     SELECT 'checkout' AS queue, state, count(*) AS things, extract(epoch FROM now() - min(updated_at)) AS age_s
     FROM checkout WHERE state IN ('RUNNING', 'UNDOING') GROUP BY state
     UNION ALL SELECT 'cancellation', state, count(*), extract(epoch FROM now() - min(updated_at))
     FROM cancellation WHERE state = 'RUNNING' GROUP BY state
     UNION ALL SELECT 'outbox', '', count(*), coalesce(extract(epoch FROM now() - min(happened_at)), 0) FROM outbox
-"""
+""",
+)
 
 
 class Backlog:

@@ -5,18 +5,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from functools import partial
 from itertools import groupby
 
 import asyncpg
-from opentelemetry.trace import SpanKind
 
 from shop.fields import LARGEST_ID
 from shop.money import Money
 from shop.order.postgres_outbox import SILENCE, Telling
 from shop.platform.database.pool import Database
-from shop.platform.database.statement_tracing import statement_attributes
-from shop.platform.telemetry.tracing import child_span
+from shop.platform.database.statements import Statement
 from shop.values.order import JoinedOrderLine, Order, OrderLine, OrderStatus
 
 BUYER = "CASE WHEN gone.id IS NULL THEN o.user_id ELSE 0 END"
@@ -27,9 +24,11 @@ ORDER_COLUMNS = f"o.id, {BUYER} AS user_id, o.status, o.placed_at, o.total_minor
 LINE_COLUMNS = "l.id AS line_id, l.line_number, l.product_id, l.quantity, l.unit_price_minor"
 WITH_LINES = f"SELECT {ORDER_COLUMNS}, {LINE_COLUMNS} FROM orders o JOIN order_line l ON l.order_id = o.id {IF_GONE}"
 
-GET = f"{WITH_LINES} WHERE o.id = $1 ORDER BY l.line_number"
-GET_MANY = f"{WITH_LINES} WHERE o.id = ANY($1) ORDER BY o.id, l.line_number"
-OF_USER = f"""
+GET = Statement("SELECT orders", f"{WITH_LINES} WHERE o.id = $1 ORDER BY l.line_number")
+GET_MANY = Statement("SELECT orders", f"{WITH_LINES} WHERE o.id = ANY($1) ORDER BY o.id, l.line_number")
+OF_USER = Statement(
+    "SELECT orders",
+    f"""
     SELECT o.id, o.user_id, o.status, o.placed_at, o.total_minor, o.currency, {LINE_COLUMNS}
     FROM (
         SELECT * FROM orders
@@ -38,19 +37,26 @@ OF_USER = f"""
     ) o
     JOIN order_line l ON l.order_id = o.id
     ORDER BY o.id DESC, l.line_number
-"""
-MOVE = f"""
+""",
+)
+MOVE = Statement(
+    "UPDATE orders",
+    f"""
     WITH o AS (UPDATE orders SET status = $3 WHERE id = $1 AND status = $2 RETURNING *)
     , told AS (INSERT INTO outbox (order_id, user_id, status, traceparent) SELECT id, user_id, status, $4 FROM o)
     SELECT {ORDER_COLUMNS}, {LINE_COLUMNS} FROM o JOIN order_line l ON l.order_id = o.id {IF_GONE}
     ORDER BY l.line_number
-"""
+""",
+)
 # For partners only, to whom all buyers are known: as the order has it, without the look-up that others need.
-LINES = """
+LINES = Statement(
+    "SELECT order_line",
+    """
     SELECT l.id, l.order_id, o.user_id, o.status, o.placed_at, l.product_id, l.quantity, l.unit_price_minor, o.currency
     FROM order_line l JOIN orders o ON o.id = l.order_id
     WHERE l.id > $1 ORDER BY l.id LIMIT $2
-"""
+""",
+)
 ROWS_AT_ONCE = 5_000
 """Rows that a stream reads in one round trip, and holds in memory."""
 
@@ -88,13 +94,11 @@ class PostgresOrders:
                 yield [_joined(row) for row in rows[start : start + chunk]]
             return
         # Still one statement, but a cursor over it: so long an answer is neither held in memory nor asked for twice.
-        attributes = statement_attributes(LINES)
-        span = partial(child_span, attributes["db.query.summary"], kind=SpanKind.CLIENT, attributes=attributes)
         async with self._database.transaction() as connection:
-            with span():
-                cursor = await connection.cursor(LINES, after, limit)
+            with LINES.span():
+                cursor = await connection.cursor(LINES.sql, after, limit)
             while True:
-                with span():
+                with LINES.span():
                     rows = await cursor.fetch(chunk)
                 if not rows:
                     return

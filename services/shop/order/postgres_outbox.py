@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from shop.platform.database.pool import Database
+from shop.platform.database.statements import Statement
 from shop.platform.telemetry.tracing import sampled_traceparent
 from shop.values.notification import Event
 from shop.values.order import OrderStatus
@@ -17,7 +18,9 @@ from shop.values.order import OrderStatus
 CHANNEL = "shop_outbox"
 """Says in NOTIFY that there are new events: `PENDING` if they are all of orders that were placed."""
 # Who holds the oldest event of an order has the order: nobody else takes a later one, as long as that is there.
-TAKE = """
+TAKE = Statement(
+    "DELETE outbox",
+    """
     WITH mine AS (
         SELECT order_id FROM outbox event
         WHERE NOT EXISTS (SELECT FROM outbox earlier WHERE earlier.order_id = event.order_id AND earlier.id < event.id)
@@ -25,20 +28,17 @@ TAKE = """
     )
     DELETE FROM outbox USING mine WHERE outbox.order_id = mine.order_id
     RETURNING id, outbox.order_id, user_id, status, happened_at, traceparent
-"""
+""",
+)
 INSERT_EVENT = "INSERT INTO outbox"
 
 
 class Telling:
     """Has the statements that change orders insert events into the outbox."""
 
-    def statement(self, text: str) -> str:
-        """Returns a statement as this process runs it.
-
-        Args:
-            text: The statement, with the line that inserts the event.
-        """
-        return text
+    def statement(self, statement: Statement) -> Statement:
+        """Returns a statement, which has a line that inserts the event, as this process runs it."""
+        return statement
 
     def values(self) -> tuple[str | None, ...]:
         """Returns the values of that line's parameters: the trace context of the change."""
@@ -48,8 +48,9 @@ class Telling:
 class Silence(Telling):
     """Leaves out the events where nobody delivers them."""
 
-    def statement(self, text: str) -> str:
-        return "\n".join(line for line in text.splitlines() if INSERT_EVENT not in line)
+    def statement(self, statement: Statement) -> Statement:
+        lines = [line for line in statement.sql.splitlines() if INSERT_EVENT not in line]
+        return Statement(statement.name, "\n".join(lines))
 
     def values(self) -> tuple[str | None, ...]:
         return ()

@@ -25,6 +25,7 @@ from shop.order.postgres_outbox import SILENCE, Telling
 from shop.order.saga import UNCERTAIN, Checkout, Refusal, SagaState, Step
 from shop.order.sagas.retries import LEASE_S
 from shop.platform.database.pool import Database
+from shop.platform.database.statements import Statement
 from shop.values.order import Order, OrderLine, OrderStatus
 
 CHECKOUT_COLUMNS = (
@@ -34,7 +35,9 @@ LEASE = f"lease_until = now() + interval '{LEASE_S} s', updated_at = now()"
 MINE = "id = $1 AND epoch = $2 AND state IN ('RUNNING', 'UNDOING')"
 FREE = "(lease_until <= now() OR instance = $1 AND boot <> $2)"
 
-CLAIM = f"""
+CLAIM = Statement(
+    "INSERT checkout",
+    f"""
     INSERT INTO checkout (id, user_id, idempotency_key, request_hash, state, step, instance, boot, lease_until)
     VALUES ($1, $2, $3, $4, 'RUNNING', 'RESERVE', $5, $6, now() + interval '{LEASE_S} s')
     ON CONFLICT (user_id, idempotency_key) DO UPDATE
@@ -43,14 +46,22 @@ CLAIM = f"""
         error_code = NULL, error_message = NULL, error_field = NULL
     WHERE checkout.state = 'FAILED' AND checkout.error_code = ANY($7) AND checkout.request_hash = EXCLUDED.request_hash
     RETURNING epoch
-"""
+""",
+)
 # What a deleted account bought is no longer told to its token.
-FIRST = f"""
+FIRST = Statement(
+    "SELECT checkout",
+    f"""
     SELECT {CHECKOUT_COLUMNS} FROM checkout
     WHERE user_id = $1 AND idempotency_key = $2 AND NOT EXISTS (SELECT FROM shop_shared.deleted_user WHERE id = $1)
-"""
-ADVANCE = f"UPDATE checkout SET step = $3, {LEASE} WHERE {MINE} AND state = 'RUNNING' RETURNING id"
-PLACE = f"""
+""",
+)
+ADVANCE = Statement(
+    "UPDATE checkout", f"UPDATE checkout SET step = $3, {LEASE} WHERE {MINE} AND state = 'RUNNING' RETURNING id"
+)
+PLACE = Statement(
+    "UPDATE checkout",
+    f"""
     WITH moved AS (
         UPDATE checkout SET step = 'SETTLE', order_id = nextval('orders_id_seq'), {LEASE}
         WHERE {MINE} AND state = 'RUNNING' AND step = 'AUTHORIZE'
@@ -66,8 +77,11 @@ PLACE = f"""
     )
     , told AS (INSERT INTO outbox (order_id, user_id, status, traceparent) SELECT id, user_id, status, $9 FROM placed)
     SELECT placed.*, lines.id AS line_id FROM placed, lines ORDER BY lines.line_number
-"""
-COMPLETE = f"""
+""",
+)
+COMPLETE = Statement(
+    "UPDATE checkout",
+    f"""
     WITH ended AS (
         UPDATE checkout SET state = 'COMPLETED', updated_at = now()
         WHERE {MINE} AND step = 'SETTLE' RETURNING order_id
@@ -76,26 +90,40 @@ COMPLETE = f"""
     )
     , told AS (INSERT INTO outbox (order_id, user_id, status, traceparent) SELECT id, user_id, status, $3 FROM moved)
     SELECT id FROM moved
-"""
-START_UNDO = f"""
+""",
+)
+START_UNDO = Statement(
+    "UPDATE checkout",
+    f"""
     UPDATE checkout SET state = 'UNDOING', step = $3, error_code = $4, error_message = $5, error_field = $6, {LEASE}
     WHERE {MINE} AND step <> 'SETTLE' RETURNING id
-"""
-FAIL = f"""
+""",
+)
+FAIL = Statement(
+    "UPDATE checkout",
+    f"""
     UPDATE checkout SET state = 'FAILED', error_code = $3, error_message = $4, error_field = $5, updated_at = now()
     WHERE {MINE} AND step <> 'SETTLE' RETURNING id
-"""
-POSTPONE = f"UPDATE checkout SET lease_until = now() + make_interval(secs => $3) WHERE {MINE} RETURNING id"
+""",
+)
+POSTPONE = Statement(
+    "UPDATE checkout", f"UPDATE checkout SET lease_until = now() + make_interval(secs => $3) WHERE {MINE} RETURNING id"
+)
 """Leaves updated_at, so that the audit sees since when nothing has moved."""
-TAKE_STUCK = f"""
+TAKE_STUCK = Statement(
+    "UPDATE checkout",
+    f"""
     UPDATE checkout SET instance = $1, boot = $2, epoch = epoch + 1, lease_until = now() + interval '{LEASE_S} s'
     WHERE id IN (
         SELECT id FROM checkout WHERE state IN ('RUNNING', 'UNDOING') AND {FREE}
         ORDER BY lease_until LIMIT $3 FOR UPDATE SKIP LOCKED
     )
     RETURNING {CHECKOUT_COLUMNS}
-"""
-BEGIN_CANCELLATION = f"""
+""",
+)
+BEGIN_CANCELLATION = Statement(
+    "UPDATE orders",
+    f"""
     WITH moved AS (
         UPDATE orders SET status = 'CANCELLED' WHERE id = $1 AND status = 'CONFIRMED'
         RETURNING id, user_id, status, checkout_id
@@ -105,16 +133,27 @@ BEGIN_CANCELLATION = f"""
     )
     , told AS (INSERT INTO outbox (order_id, user_id, status, traceparent) SELECT id, user_id, status, $4 FROM moved)
     SELECT id AS order_id, checkout_id, 1 AS epoch FROM moved
-"""
-UNFINISHED_CANCELLATION = """
+""",
+)
+UNFINISHED_CANCELLATION = Statement(
+    "SELECT cancellation",
+    """
     SELECT c.order_id, o.checkout_id, c.epoch FROM cancellation c JOIN orders o ON o.id = c.order_id
     WHERE c.order_id = $1 AND c.state = 'RUNNING'
-"""
-COMPLETE_CANCELLATION = "UPDATE cancellation SET state = 'COMPLETED', updated_at = now() WHERE order_id = $1"
-POSTPONE_CANCELLATION = """
+""",
+)
+COMPLETE_CANCELLATION = Statement(
+    "UPDATE cancellation", "UPDATE cancellation SET state = 'COMPLETED', updated_at = now() WHERE order_id = $1"
+)
+POSTPONE_CANCELLATION = Statement(
+    "UPDATE cancellation",
+    """
     UPDATE cancellation SET lease_until = now() + make_interval(secs => $2) WHERE order_id = $1 AND state = 'RUNNING'
-"""
-TAKE_STUCK_CANCELLATIONS = f"""
+""",
+)
+TAKE_STUCK_CANCELLATIONS = Statement(
+    "UPDATE cancellation",
+    f"""
     WITH taken AS (
         UPDATE cancellation SET instance = $1, boot = $2, epoch = epoch + 1,
             lease_until = now() + interval '{LEASE_S} s'
@@ -125,7 +164,8 @@ TAKE_STUCK_CANCELLATIONS = f"""
         RETURNING order_id, epoch
     )
     SELECT taken.order_id, o.checkout_id, taken.epoch FROM taken JOIN orders o ON o.id = taken.order_id
-"""
+""",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +261,7 @@ class PostgresCheckouts:
         rows = await self._database.fetch(TAKE_STUCK, self._driver.instance, self._driver.boot, limit)
         return [checkout_of(row) for row in rows]
 
-    async def _change(self, statement: str, checkout: Checkout, *values: Any) -> list[asyncpg.Record]:
+    async def _change(self, statement: Statement, checkout: Checkout, *values: Any) -> list[asyncpg.Record]:
         rows = await self._database.fetch(statement, checkout.id, checkout.epoch, *values)
         if not rows:
             raise TakenOver("another process has taken this checkout over; repeat the call in a moment")

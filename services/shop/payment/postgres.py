@@ -11,6 +11,7 @@ import asyncpg
 from shop.money import Money
 from shop.payment.domain import NOTHING, StoredPayment
 from shop.platform.database.pool import Database
+from shop.platform.database.statements import Statement
 from shop.values.payment import Payment, PaymentStatus
 
 COLUMNS = "id, checkout_id, order_id, user_id, status, amount_minor, currency, decline_reason, placed_at"
@@ -20,28 +21,38 @@ READ = """
         p.amount_minor, p.currency, p.decline_reason, p.placed_at
     FROM payment p LEFT JOIN shop_shared.deleted_user gone ON gone.id = p.user_id
 """
-GET = f"{READ} WHERE p.id = $1"
-OF_ORDERS = f"{READ} WHERE p.order_id = ANY($1)"
+GET = Statement("SELECT payment", f"{READ} WHERE p.id = $1")
+OF_CHECKOUT = Statement("SELECT payment", f"SELECT {COLUMNS} FROM payment WHERE checkout_id = $1")
+OF_ORDERS = Statement("SELECT payment", f"{READ} WHERE p.order_id = ANY($1)")
 
 # The update changes nothing: it makes the statement return the row that was there first.
-ADD = f"""
+ADD = Statement(
+    "INSERT payment",
+    f"""
     INSERT INTO payment (checkout_id, user_id, status, amount_minor, currency, decline_reason, placed_at)
     VALUES ($1, $2, $3, $4, $5, $6, date_trunc('second', now()))
     ON CONFLICT (checkout_id) DO UPDATE SET checkout_id = EXCLUDED.checkout_id
     RETURNING {COLUMNS}
-"""
-CAPTURE = f"""
+""",
+)
+CAPTURE = Statement(
+    "UPDATE payment",
+    f"""
     UPDATE payment SET status = 'CAPTURED', order_id = $2
     WHERE checkout_id = $1 AND (status = 'AUTHORIZED' OR status = 'CAPTURED' AND order_id = $2)
     RETURNING {COLUMNS}
-"""
-VOID = f"""
+""",
+)
+VOID = Statement(
+    "INSERT payment",
+    f"""
     INSERT INTO payment (checkout_id, status, amount_minor, currency, placed_at)
     VALUES ($1, 'VOIDED', $2, $3, date_trunc('second', now()))
     ON CONFLICT (checkout_id) DO UPDATE
     SET status = CASE payment.status WHEN 'DECLINED' THEN 'DECLINED' ELSE 'VOIDED' END
     RETURNING {COLUMNS}
-"""
+""",
+)
 
 
 class PostgresPayments:
@@ -73,7 +84,7 @@ class PostgresPayments:
         return _present(row)
 
     async def of_checkout(self, checkout_id: str) -> StoredPayment | None:
-        row = await self._database.fetchrow(f"SELECT {COLUMNS} FROM payment WHERE checkout_id = $1", checkout_id)
+        row = await self._database.fetchrow(OF_CHECKOUT, checkout_id)
         return None if row is None else stored_of(row)
 
     async def get(self, payment_id: int) -> StoredPayment | None:

@@ -15,6 +15,7 @@ import asyncpg
 
 from shop.money import Money
 from shop.platform.database.pool import Connection, Database
+from shop.platform.database.statements import Statement
 from shop.product.domain import NewProduct, ProductChange
 from shop.values.product import (
     Document,
@@ -31,10 +32,12 @@ from shop.values.product import (
 
 _COLUMNS = "id, title, description, category, price_minor, currency, stock"
 
-GET = f"SELECT {_COLUMNS} FROM product WHERE id = $1"
-BATCH_GET = f"SELECT {_COLUMNS} FROM product WHERE id = ANY($1::bigint[])"
-PAGE = f"SELECT {_COLUMNS} FROM product WHERE id > $1 ORDER BY id LIMIT $2"
-PAGE_OF_CATEGORY = f"SELECT {_COLUMNS} FROM product WHERE category = $3 AND id > $1 ORDER BY id LIMIT $2"
+GET = Statement("SELECT product", f"SELECT {_COLUMNS} FROM product WHERE id = $1")
+BATCH_GET = Statement("SELECT product", f"SELECT {_COLUMNS} FROM product WHERE id = ANY($1::bigint[])")
+PAGE = Statement("SELECT product", f"SELECT {_COLUMNS} FROM product WHERE id > $1 ORDER BY id LIMIT $2")
+PAGE_OF_CATEGORY = Statement(
+    "SELECT product", f"SELECT {_COLUMNS} FROM product WHERE category = $3 AND id > $1 ORDER BY id LIMIT $2"
+)
 # A product has a row for each review, and a single row if there are no reviews.
 _WITH_REVIEWS = """
     SELECT product.*, review.id AS review_id, review.user_id, review.rating, review.title AS headline, review.body
@@ -42,15 +45,22 @@ _WITH_REVIEWS = """
         SELECT * FROM review WHERE review.product_id = product.id ORDER BY review.id LIMIT {limit}
     ) AS review ON true
     ORDER BY product.id, review.id"""
-BATCH_GET_WITH_REVIEWS = _WITH_REVIEWS.format(products=BATCH_GET, limit="$2")
-PAGE_WITH_REVIEWS = _WITH_REVIEWS.format(products=PAGE, limit="$3")
-PAGE_OF_CATEGORY_WITH_REVIEWS = _WITH_REVIEWS.format(products=PAGE_OF_CATEGORY, limit="$4")
-ADD = f"""
+BATCH_GET_WITH_REVIEWS = Statement("SELECT product", _WITH_REVIEWS.format(products=BATCH_GET.sql, limit="$2"))
+PAGE_WITH_REVIEWS = Statement("SELECT product", _WITH_REVIEWS.format(products=PAGE.sql, limit="$3"))
+PAGE_OF_CATEGORY_WITH_REVIEWS = Statement(
+    "SELECT product", _WITH_REVIEWS.format(products=PAGE_OF_CATEGORY.sql, limit="$4")
+)
+ADD = Statement(
+    "INSERT product",
+    f"""
     INSERT INTO product (title, description, category, price_minor, currency, stock, stocked)
     VALUES ($1, $2, $3, $4, $5, $6, $6)
-    RETURNING {_COLUMNS}"""
+    RETURNING {_COLUMNS}""",
+)
 # `stocked` grows by what the caller meant to put in, so that the audit sees a change that was made to other stock.
-CHANGE = f"""
+CHANGE = Statement(
+    "UPDATE product",
+    f"""
     UPDATE product
     SET title = coalesce($2, title), description = coalesce($3, description), category = coalesce($4, category),
         price_minor = coalesce($5, price_minor), currency = coalesce($6, currency), stock = coalesce($7, stock),
@@ -59,27 +69,42 @@ CHANGE = f"""
         $8::text IS NULL
         OR (title, description, category, price_minor, currency, stock) = ($8, $9, $10, $11, $12, $13::bigint)
     )
-    RETURNING {_COLUMNS}"""
-REVIEWS = """
+    RETURNING {_COLUMNS}""",
+)
+REVIEWS = Statement(
+    "SELECT review",
+    """
     SELECT first.id, first.product_id, first.user_id, first.rating, first.title, first.body
     FROM unnest($1::bigint[]) AS wanted (product_id)
     CROSS JOIN LATERAL (
         SELECT * FROM review WHERE review.product_id = wanted.product_id ORDER BY review.id LIMIT $2
     ) AS first
-    ORDER BY first.product_id, first.id"""
-ROWS = "SELECT id, title, price_minor, currency, stock FROM product WHERE id > $1 ORDER BY id LIMIT $2"
+    ORDER BY first.product_id, first.id""",
+)
+ROWS = Statement(
+    "SELECT product", "SELECT id, title, price_minor, currency, stock FROM product WHERE id > $1 ORDER BY id LIMIT $2"
+)
 RECORDS = "SELECT section, text, count, value, ok, at, price_minor, currency, document_id FROM document_record"
-DOCUMENT = f"{RECORDS} WHERE document_id = $1 ORDER BY number"
+DOCUMENT = Statement("SELECT document_record", f"{RECORDS} WHERE document_id = $1 ORDER BY number")
 
-CLAIM = "INSERT INTO reservation (id, state) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING RETURNING id"
-FIND_LOCKED = """
+CLAIM = Statement(
+    "INSERT reservation", "INSERT INTO reservation (id, state) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING RETURNING id"
+)
+FIND_LOCKED = Statement(
+    "SELECT reservation",
+    """
     SELECT reservation.state, line.product_id, line.quantity, line.unit_price_minor, line.currency
     FROM reservation LEFT JOIN reservation_line AS line ON line.reservation_id = reservation.id
     WHERE reservation.id = $1
     ORDER BY line.product_id
-    FOR UPDATE OF reservation"""
-PRODUCTS_LOCKED = f"SELECT {_COLUMNS} FROM product WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE"
-TAKE = """
+    FOR UPDATE OF reservation""",
+)
+PRODUCTS_LOCKED = Statement(
+    "SELECT product", f"SELECT {_COLUMNS} FROM product WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE"
+)
+TAKE = Statement(
+    "INSERT reservation_line",
+    """
     WITH line AS (
         SELECT * FROM unnest($2::bigint[], $3::int[], $4::bigint[], $5::text[])
             AS line (product_id, quantity, unit_price_minor, currency)
@@ -87,9 +112,12 @@ TAKE = """
         UPDATE product SET stock = stock - line.quantity FROM line WHERE product.id = line.product_id
     )
     INSERT INTO reservation_line (reservation_id, product_id, quantity, unit_price_minor, currency)
-    SELECT $1, product_id, quantity, unit_price_minor, currency FROM line"""
+    SELECT $1, product_id, quantity, unit_price_minor, currency FROM line""",
+)
 # One statement locks the products in the order of their ids and then changes them and the reservation.
-MOVE = """
+MOVE = Statement(
+    "UPDATE product",
+    """
     WITH moved AS (
         UPDATE reservation SET state = $2 WHERE id = $1
     ), locked AS MATERIALIZED (
@@ -98,12 +126,16 @@ MOVE = """
     UPDATE product
     SET stock = stock + line.quantity * $5, sold = sold + line.quantity * $6
     FROM locked JOIN unnest($3::bigint[], $4::bigint[]) AS line (product_id, quantity) ON line.product_id = locked.id
-    WHERE product.id = locked.id"""
-IS_HELD = """
+    WHERE product.id = locked.id""",
+)
+IS_HELD = Statement(
+    "SELECT reservation_line",
+    """
     SELECT EXISTS (
         SELECT FROM reservation_line AS line JOIN reservation ON reservation.id = line.reservation_id
-        WHERE line.product_id = $1 AND reservation.state = 'HELD')"""
-DELETE = "DELETE FROM product WHERE id = $1"
+        WHERE line.product_id = $1 AND reservation.state = 'HELD')""",
+)
+DELETE = Statement("DELETE product", "DELETE FROM product WHERE id = $1")
 
 
 class PostgresStockTransaction:

@@ -11,46 +11,61 @@ from collections.abc import Sequence
 import asyncpg
 
 from shop.platform.database.pool import Database
+from shop.platform.database.statements import Statement
 from shop.user.domain import Credentials, NewUser, UserChange
 from shop.values.user import Address, User
 
 COLUMNS = "id, email, name, recipient, street, city, postal_code, country_code"
 
-GET = f"SELECT {COLUMNS} FROM account WHERE id = $1"
-BATCH_GET = f"SELECT {COLUMNS} FROM account WHERE id = ANY($1::bigint[])"
-PAGE = f"SELECT {COLUMNS} FROM account WHERE id > $1 ORDER BY id LIMIT $2"
-ADD = f"""
+GET = Statement("SELECT account", f"SELECT {COLUMNS} FROM account WHERE id = $1")
+BATCH_GET = Statement("SELECT account", f"SELECT {COLUMNS} FROM account WHERE id = ANY($1::bigint[])")
+PAGE = Statement("SELECT account", f"SELECT {COLUMNS} FROM account WHERE id > $1 ORDER BY id LIMIT $2")
+ADD = Statement(
+    "INSERT account",
+    f"""
     INSERT INTO account (email, name, recipient, street, city, postal_code, country_code, password_hash)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
     ON CONFLICT (email) DO NOTHING
-    RETURNING {COLUMNS}"""
+    RETURNING {COLUMNS}""",
+)
 _AS_EXPECTED = """(
         ${0}::text IS NULL
         OR (email, name, recipient, street, city, postal_code, country_code)
             = (${0}, ${1}, ${2}, ${3}, ${4}, ${5}, ${6})
     )"""
-CHANGE = f"""
+CHANGE = Statement(
+    "UPDATE account",
+    f"""
     UPDATE account
     SET name = coalesce($2, name), recipient = coalesce($3, recipient), street = coalesce($4, street),
         city = coalesce($5, city), postal_code = coalesce($6, postal_code),
         country_code = coalesce($7, country_code)
     WHERE id = $1 AND {_AS_EXPECTED.format(*range(8, 15))}
-    RETURNING {COLUMNS}"""
+    RETURNING {COLUMNS}""",
+)
 # The tombstone, in the same statement: from here on the account's tokens reach neither orders nor payments. The
 # notification service hears of it, and ends the account's streams.
-DELETE = f"""
+DELETE = Statement(
+    "DELETE account",
+    f"""
     WITH gone AS (
         DELETE FROM account WHERE id = $1 AND {_AS_EXPECTED.format(*range(2, 9))} RETURNING id
     ), tombstone AS (
         INSERT INTO shop_shared.deleted_user SELECT id FROM gone ON CONFLICT DO NOTHING
     )
-    SELECT id, pg_notify('shop_notification', id::text) FROM gone"""
-CREDENTIALS = f"""
+    SELECT id, pg_notify('shop_notification', id::text) FROM gone""",
+)
+CREDENTIALS = Statement(
+    "SELECT account",
+    f"""
     SELECT {COLUMNS}, password_hash, failures
     FROM account RIGHT JOIN (VALUES (1)) AS always ON email = $1
-    LEFT JOIN failed_login ON address = $2 AND expires_at > now()"""
+    LEFT JOIN failed_login ON address = $2 AND expires_at > now()""",
+)
 # Forgets a few that have expired, so that the table stays small; a statement that has locked them does the same.
-NOTE_FAILURE = """
+NOTE_FAILURE = Statement(
+    "INSERT failed_login",
+    """
     WITH expired AS (
         DELETE FROM failed_login WHERE address IN (
             SELECT address FROM failed_login WHERE expires_at <= now() AND address <> $1 LIMIT 100
@@ -62,9 +77,11 @@ NOTE_FAILURE = """
     ON CONFLICT (address) DO UPDATE
     SET failures = CASE WHEN known.expires_at <= now() THEN 1 ELSE known.failures + 1 END,
         expires_at = CASE WHEN known.expires_at <= now() THEN EXCLUDED.expires_at ELSE known.expires_at END
-    RETURNING failures"""
-FORGET_FAILURES = (
-    "DELETE FROM failed_login WHERE address = $1 AND (failures < $2 OR expires_at <= now()) RETURNING address"
+    RETURNING failures""",
+)
+FORGET_FAILURES = Statement(
+    "DELETE failed_login",
+    "DELETE FROM failed_login WHERE address = $1 AND (failures < $2 OR expires_at <= now()) RETURNING address",
 )
 
 

@@ -11,7 +11,7 @@ import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
 from shop.instrument.meters import Meters
-from shop.platform.database.statement_tracing import T, TracedConnection, noted
+from shop.platform.database.statements import Statement, T, TracedConnection
 from shop.platform.telemetry.metering import metered, note_since
 
 _POOL, _STATE = "db.client.connection.pool.name", "db.client.connection.state"
@@ -22,8 +22,8 @@ def metered_connection(meters: Meters) -> type[TracedConnection]:
     timing = meters.statements
 
     class MeteredConnection(TracedConnection):
-        def _trace(self, query: str, call: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
-            return super()._trace(query, metered(timing, ("postgresql", noted(query)[0]), call))
+        def _trace(self, statement: Statement, call: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
+            return super()._trace(statement, metered(timing, ("postgresql", statement.name), call))
 
     return MeteredConnection
 

@@ -7,14 +7,14 @@ import logging
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
 from shop.errors import Conflict, DeadlineExceeded, Unavailable
 from shop.instrument.tracing import INTERNAL
-from shop.platform.database.statement_tracing import TracedConnection
+from shop.platform.database.statements import Statement, TracedConnection
 from shop.platform.deadline import passed, remaining
 from shop.platform.errors import StartError
 from shop.platform.telemetry.tracing import UNTRACED, Ending, begin
@@ -37,7 +37,9 @@ RESET_LIMIT_S = 3.0
 LATE_S = 0.1
 """How long a request whose time is over waits for that, in seconds."""
 
-Connection: TypeAlias = "PoolConnectionProxy[asyncpg.Record]"
+Connection: TypeAlias = TracedConnection
+Lent: TypeAlias = "PoolConnectionProxy[asyncpg.Record]"
+"""What a pool lends: it has the methods of its connections."""
 
 _PASSED = "the deadline of the request passed in the database"
 
@@ -66,13 +68,13 @@ class Database:
             with UNTRACED if span is None else Ending(span):
                 # A limit of the pool's own would start a task for each call.
                 async with asyncio.timeout(remaining() or ACQUIRE_LIMIT_S):
-                    connection = await self._pool.acquire()
+                    lent = await self._pool.acquire()
             try:
-                yield connection
+                yield cast(Connection, lent)
             except BaseException:
-                await self._give_back(connection)
+                await self._give_back(lent)
                 raise
-            await self._pool.release(connection)
+            await self._pool.release(lent)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
@@ -86,17 +88,17 @@ class Database:
         async with self.acquire() as connection, connection.transaction():
             yield connection
 
-    async def fetch(self, query: str, *args: Any) -> list[asyncpg.Record]:
-        """Runs one statement on a connection of its own; returns its rows."""
+    async def fetch(self, statement: Statement | str, *args: Any) -> list[asyncpg.Record]:
+        """Runs one statement on a separate connection; returns its rows."""
         async with self.acquire() as connection:
-            return await connection.fetch(query, *args)
+            return await connection.fetch(statement, *args)
 
-    async def fetchrow(self, query: str, *args: Any) -> asyncpg.Record | None:
-        """Runs one statement on a connection of its own; returns its first row."""
+    async def fetchrow(self, statement: Statement | str, *args: Any) -> asyncpg.Record | None:
+        """Runs one statement on a separate connection; returns its first row."""
         async with self.acquire() as connection:
-            return await connection.fetchrow(query, *args)
+            return await connection.fetchrow(statement, *args)
 
-    async def _give_back(self, connection: Connection) -> None:
+    async def _give_back(self, connection: Lent) -> None:
         """Returns a connection whose use ended early, so that a statement may still run on it.
 
         What the caller does next must not overtake that statement, so this waits for its end; but whoever is late
@@ -107,7 +109,7 @@ class Database:
         returned.add_done_callback(self._returned)
         await asyncio.wait([returned], timeout=LATE_S if passed() else None)
 
-    async def _rolled_back(self, connection: Connection) -> None:
+    async def _rolled_back(self, connection: Lent) -> None:
         """Ends the transaction of a request that was cut off in its own rollback, which asyncpg would call an error."""
         try:
             if connection.is_in_transaction():

@@ -18,18 +18,24 @@ import pytest
 from shop.clients.connect import connect
 from shop.clients.ports import Clients
 from shop.database.audit import Finding, audit
+from shop.order import postgres_orders, postgres_sagas
 from shop.order.background import Background
 from shop.order.postgres_orders import PostgresOrders
+from shop.order.postgres_outbox import SILENCE
 from shop.order.postgres_sagas import Driver, PostgresCancellations, PostgresCheckouts
 from shop.order.sagas.cancellation import CancellationSaga
 from shop.order.sagas.checkout import CheckoutSaga
 from shop.order.sagas.recovery import Recovery
 from shop.order.service import OrderService
 from shop.payment import bootstrap as payment_bootstrap
+from shop.payment import postgres as payment_postgres
 from shop.platform.config import ServiceConfig
 from shop.platform.database.pool import Database, connect_database
+from shop.platform.database.statements import Statement
 from shop.product import bootstrap as product_bootstrap
+from shop.product import postgres as product_postgres
 from shop.user import bootstrap as user_bootstrap
+from shop.user import postgres as user_postgres
 from shop.values.order import CheckoutLine, Order
 
 KEEP_FIRST_ORDERS = """
@@ -232,14 +238,15 @@ def buy(user: int) -> Callable[..., Any]:
 @pytest.fixture(scope="module")
 def counted_statements() -> Iterator[Counter[str]]:
     """The statements of calls that this module's shop has sent, by what their spans are called."""
-    from shop.platform.database.statement_tracing import statement_attributes
-
+    modules = (postgres_orders, postgres_sagas, payment_postgres, product_postgres, user_postgres)
+    named = [value for module in modules for value in vars(module).values() if isinstance(value, Statement)]
+    names = {statement.sql: statement.name for each in named for statement in (each, SILENCE.statement(each))}
     seen: Counter[str] = Counter()
 
     def count(record: Any) -> None:
         # Recovery looks once a second, and asyncpg asks each new connection once for the types that it meets.
         if "SKIP LOCKED" not in record.query and "pg_type" not in record.query and "jit" not in record.query:
-            seen[statement_attributes(record.query)["db.query.summary"]] += 1
+            seen[names.get(record.query, record.query)] += 1
 
     async def count_on(connection: Any) -> None:
         connection.add_query_logger(count)

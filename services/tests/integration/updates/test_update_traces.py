@@ -62,7 +62,7 @@ async def test_an_event_of_a_traced_call_is_followed(shop: Shop, traces: Any, us
     (deliver, spans, taken), (beside, others, _) = deliveries
     call = spans["shop.notification.v1.NotificationService/Notify", SpanKind.CLIENT]
     served = spans["shop.notification.v1.NotificationService/Notify", SpanKind.SERVER]
-    stored = spans["INSERT mailbox", SpanKind.CLIENT]
+    stored = spans["INSERT notification", SpanKind.CLIENT]
     assert [call.parent, served.parent, stored.parent] == [deliver.context, call.context, served.context]
     assert deliver.start_time <= served.start_time <= taken.start_time <= stored.end_time
     # One call for both, which is in the first one's trace.

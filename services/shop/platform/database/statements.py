@@ -1,0 +1,128 @@
+"""Statements with names, and connections that trace them: each is one CLIENT span, and keeps the caller's deadline.
+
+opentelemetry-instrumentation-asyncpg is not used: it builds its attributes for every statement of requests that are
+not traced too, knows the old attribute names (`db.system`, `db.statement`) only, names spans by their first word,
+and needs wrapt around methods that asyncpg lets a subclass override.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Coroutine
+from contextlib import AbstractContextManager
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import asyncpg
+from opentelemetry.trace import Span
+
+from shop.instrument.tracing import CLIENT, Parent, shared
+from shop.platform.deadline import remaining
+from shop.platform.telemetry.tracing import UNTRACED, Ending, begin, note, sampled_parent
+
+T = TypeVar("T")
+
+
+class Statement:
+    """A statement of SQL.
+
+    Args:
+        name: What it does, and the table: "SELECT product". Its spans and its part of a budget are called so.
+        sql: Its text, with placeholders.
+
+    Attributes:
+        name: The argument.
+        sql: The argument.
+        attributes: Attributes of its spans, without values.
+    """
+
+    __slots__ = ("attributes", "name", "sql")
+
+    def __init__(self, name: str, sql: str) -> None:
+        self.name = name
+        self.sql = sql
+        operation = name.partition(" ")[0]
+        self.attributes = shared(
+            {"db.system.name": "postgresql", "db.operation.name": operation, "db.query.summary": name}
+        )
+
+    def span(self) -> AbstractContextManager[Span]:
+        """Returns a span of this statement, for what runs it by parts."""
+        span = begin(self.name, CLIENT, None, self.attributes)
+        return UNTRACED if span is None else Ending(span)
+
+
+@lru_cache
+def unnamed(sql: str) -> Statement:
+    """Returns a statement that is named by its first word, as BEGIN is."""
+    return Statement(sql.split(maxsplit=1)[0].rstrip(";"), sql)
+
+
+ENDINGS = ("COMMIT", "ROLLBACK")
+END_LIMIT_S = 2.0
+
+
+class TracedConnection(asyncpg.Connection):
+    """A connection that traces its statements and limits each to the time that the caller still has.
+
+    Its methods return asyncpg's own coroutines where there is nothing to trace.
+    """
+
+    def _trace(self, statement: Statement, call: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
+        parent = sampled_parent()
+        return call if parent is None else _in_span(statement, parent, call)
+
+    def get_reset_query(self) -> str:
+        """Returns what undoes a caller's changes of the session: nothing, as no caller makes any."""
+        return ""
+
+    def execute(self, query: Statement | str, *args: Any, timeout: float | None = None) -> Coroutine[Any, Any, str]:
+        """Runs a statement; returns its status."""
+        statement = _statement(query)
+        # A transaction whose time is over must still be ended, or its connection is lost.
+        limit = END_LIMIT_S if timeout is None and statement.name in ENDINGS else _limit(timeout)
+        return self._trace(statement, super().execute(statement.sql, *args, timeout=limit))
+
+    def fetch(
+        self, query: Statement | str, *args: Any, timeout: float | None = None, record_class: Any = None
+    ) -> Coroutine[Any, Any, list[Any]]:
+        """Runs a statement; returns its rows."""
+        statement = _statement(query)
+        call = super().fetch(statement.sql, *args, timeout=_limit(timeout), record_class=record_class)
+        return self._trace(statement, call)
+
+    def fetchval(
+        self, query: Statement | str, *args: Any, column: int = 0, timeout: float | None = None
+    ) -> Coroutine[Any, Any, Any]:
+        """Runs a statement; returns one value of its first row, or None."""
+        statement = _statement(query)
+        call = super().fetchval(statement.sql, *args, column=column, timeout=_limit(timeout))
+        return self._trace(statement, call)
+
+    def fetchrow(
+        self, query: Statement | str, *args: Any, timeout: float | None = None, record_class: Any = None
+    ) -> Coroutine[Any, Any, Any | None]:
+        """Runs a statement; returns its first row, or None."""
+        statement = _statement(query)
+        call = super().fetchrow(statement.sql, *args, timeout=_limit(timeout), record_class=record_class)
+        return self._trace(statement, call)
+
+
+def _statement(query: Statement | str) -> Statement:
+    return unnamed(query) if isinstance(query, str) else query
+
+
+def _limit(timeout: float | None) -> float | None:
+    return remaining() if timeout is None else timeout
+
+
+async def _in_span(statement: Statement, parent: Parent, call: Coroutine[Any, Any, T]) -> T:
+    # Nothing else happens below the span of a statement, so it is never the current one.
+    start, failure = time.time_ns(), None
+    try:
+        return await call
+    except BaseException as error:
+        failure = error
+        raise
+    finally:
+        note(statement.name, CLIENT, parent, start, statement.attributes, failure)
