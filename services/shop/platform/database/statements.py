@@ -1,8 +1,8 @@
 """Statements with names, and connections that trace them: each is one CLIENT span, and keeps the caller's deadline.
 
-opentelemetry-instrumentation-asyncpg is not used: it builds its attributes for every statement of requests that are
-not traced too, knows the old attribute names (`db.system`, `db.statement`) only, names spans by their first word,
-and needs wrapt around methods that asyncpg lets a subclass override.
+opentelemetry-instrumentation-asyncpg is not used: it builds attributes for requests that are not traced too. It has the
+old attribute names (`db.system`, `db.statement`), names spans by the first word, and wraps methods that a subclass can
+override.
 """
 
 from __future__ import annotations
