@@ -56,6 +56,7 @@ def run(
     chosen: dict[str, Any],
     work: Callable[[Rig], None],
     *,
+    announcement: str,
     strict: str | None,
     as_json: bool,
 ) -> None:
@@ -66,11 +67,12 @@ def run(
         setup: What every system is made of.
         chosen: The user's choices.
         work: Measures every topology.
+        announcement: What the run will do, and how long it will take.
         strict: What the user gave for `strict`.
         as_json: Whether the document is printed as it is, instead.
     """
     look, is_strict = Preflight(), options.is_strict(strict)
-    look.end()
+    look.end([announcement])
     folder = ResultsFolder.new(RESULTS, kind)
     topologies = {topology.name: topology for topology in setup.topologies}
     seeds = {"tape": setup.seed, "data": DATA_SEED}
@@ -96,6 +98,7 @@ def end(
     measure: Callable[[ResultsFolder], Any],
     shown_of: Callable[[Any], tuple[Sequence[Element], Sequence[Doubt]]],
     *,
+    announcement: str,
     strict: str | None,
     as_json: bool,
 ) -> None:
@@ -105,11 +108,12 @@ def end(
         kind: Kind of the run.
         measure: Measures into a results folder, and returns the document.
         shown_of: Returns what a terminal shows of the document, and why its figures may not be trusted.
+        announcement: What the run will do, and how long it will take.
         strict: What the user gave for `strict`.
         as_json: Whether the document is printed as it is, instead.
     """
     look, is_strict = Preflight(), options.is_strict(strict)
-    look.end()
+    look.end([announcement])
     folder = ResultsFolder.new(RESULTS, kind)
     try:
         document = measure(folder)

@@ -72,6 +72,7 @@ def command(
             refuse_beside_resume(given)
             look.end()
             folder, plan = take_up(RESULTS, resume, KIND)
+            typer.echo(_announcement(plan), err=True)
         else:
             common = Common(KIND, blocks=blocks, profile=KIND, seed=seed, workload=workload, rate=rate)
             in_cluster = parse_switches(**switches).in_cluster
@@ -81,13 +82,8 @@ def command(
                 for kind, needed in lacking(in_cluster=in_cluster).items():
                     typer.echo(f"LEFT OUT: {kind}, which needs {needed}.", err=True)
             plan = with_long_loads(common.plan(KIND, arms_of_faults(topologies, faults, switches)))
-            look.end()
+            look.end([_announcement(plan)])
             folder = begin(plan, RESULTS)
-        typer.echo(
-            f"{plural(len(plan.trials()), 'fault')} of {', '.join(_topologies(plan))}, in random order, "
-            f"{minutes(expected_s(plan))}. Ctrl-C keeps what was measured.",
-            err=True,
-        )
         _carry_out(plan, folder, strict=is_strict, as_json=as_json)
 
 
@@ -123,6 +119,13 @@ def with_long_loads(plan: Plan) -> Plan:
         return replace(arm, load=OwnLoad(f"{sending.duration_s:g}-seconds", mix, sending))
 
     return replace(plan, arms=tuple(map(longer, plan.arms)))
+
+
+def _announcement(plan: Plan) -> str:
+    return (
+        f"{plural(len(plan.trials()), 'fault')} of {', '.join(_topologies(plan))}, in random order, "
+        f"{minutes(expected_s(plan))}. Ctrl-C keeps what was measured."
+    )
 
 
 def _carry_out(plan: Plan, folder: ResultsFolder, *, strict: bool, as_json: bool) -> None:

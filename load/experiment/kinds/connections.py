@@ -15,12 +15,13 @@ from experiment.commands import in_steps, options
 from experiment.generator.shopload import BINARY, Load, Shopload, Tape
 from experiment.generator.tapes import parity_tape
 from experiment.plan.arms_in_blocks import DATA_SEED
-from experiment.progress import Progress
+from experiment.progress import Progress, minutes
 from experiment.results.folder import ResultsFolder
 from experiment.results.manifest import manifest_of, now
 from experiment.trial.outcome import Clock
 from experiment.trial.resources import memory_mb
 from experiment.trial.run import ready
+from hops.conclusions.wording import plural
 from hops.kinds.connections.document import Document, Held
 from hops.run.documents import SCHEMA
 from mesh.components.shop_processes import Data
@@ -38,6 +39,8 @@ KIND = "connections"
 MOST_BLOCKS = 20
 WARM_RATE, WARM_S = 20.0, 5.0
 LOOK_S, STEADY_LOOKS, LIMIT_S = 1.0, 3, 20.0
+START_S, COUNT_S = 20.0, 7.0
+"""Seconds until a system is there and warm, and for each number of connections; for estimates."""
 STEADY_SHARE = 0.005
 """Memory is steady once this many looks in a row differ from the one before by less than this share; no wait is longer
 than the limit."""
@@ -72,10 +75,16 @@ def command(
         repeats = whole_number("blocks", blocks, 1, MOST_BLOCKS)
         most = str(max(counts[-1], 1))  # so that processes may open as many files
         setup = in_steps.setup_of(KIND, topologies, seed, "default", **switches, connections=most)
+        systems = repeats * len(setup.topologies)
+        said = (
+            f"{plural(systems, 'system')}, {', '.join(map(str, counts))} connections each; "
+            f"{minutes(systems * (START_S + len(counts) * COUNT_S))}."
+        )
         in_steps.end(
             KIND,
             lambda folder: hold(setup, counts, repeats, folder, Progress()),
             _shown,
+            announcement=said,
             strict=strict,
             as_json=as_json,
         )

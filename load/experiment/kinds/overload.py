@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Final
 
@@ -75,6 +75,15 @@ class Overload:
         searching = 0.0 if topology in self.capacity else self.searching.expected_search_s
         return SYSTEM_OVERHEAD_S + searching + loads
 
+    def announcement(self, topologies: Sequence[Topology]) -> str:
+        """What an overload of these topologies will do, and how long it will take."""
+        names = [topology.name for topology in topologies]
+        peaks = ", ".join(str(factor) for factor in self.factors)
+        return (
+            f"Overload of {', '.join(names)}: {peaks} times what each holds; "
+            f"{minutes(sum(map(self.expected_s, names)))}."
+        )
+
 
 @takes_switches(KIND, trace="0", admission="on")
 def command(
@@ -108,7 +117,15 @@ def command(
             objective_ms=1e3 * duration_s("objective", objective, "1ms", sweep.HIGHEST_OBJECTIVE),
             capacity=parse_capacity(capacity or "", [topology.name for topology in setup.topologies]),
         )
-        in_steps.run(KIND, setup, asdict(chosen), lambda rig: overload(chosen, rig), strict=strict, as_json=as_json)
+        in_steps.run(
+            KIND,
+            setup,
+            asdict(chosen),
+            lambda rig: overload(chosen, rig),
+            announcement=chosen.announcement(setup.topologies),
+            strict=strict,
+            as_json=as_json,
+        )
 
 
 def parse_capacity(given: str, measured: list[str]) -> Mapping[str, float]:
@@ -147,11 +164,7 @@ def overload(options: Overload, rig: Rig) -> None:
                 rig.say(f"{told(step)}; {left()}")
         return found
 
-    names = [topology.name for topology in rig.setup.topologies]
-    expected_s = [options.expected_s(name) for name in names]
-    peaks = ", ".join(f"{factor} times" for factor in options.factors)
-    rig.say(f"overload of {', '.join(names)}: {peaks} of what each holds; {minutes(sum(expected_s))}")
-    rig.each_topology(max(expected_s), measure)
+    rig.each_topology(max(options.expected_s(topology.name) for topology in rig.setup.topologies), measure)
 
 
 def _held(options: Overload, rig: Rig, system: Runtime, left: TimeLeft) -> SearchResult:

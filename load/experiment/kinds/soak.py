@@ -84,7 +84,10 @@ def command(
         def measure(folder: ResultsFolder) -> Document:
             return _all(setup, folder, length, asked, Progress())
 
-        in_steps.end(KIND, measure, _shown, strict=strict, as_json=as_json)
+        names = ", ".join(topology.name for topology in setup.topologies)
+        expected_s = len(setup.topologies) * (START_S + MINUTE_S * length)
+        said = f"Soak of {names}: {length:g} minutes of load on each; {in_words(expected_s)}."
+        in_steps.end(KIND, measure, _shown, announcement=said, strict=strict, as_json=as_json)
 
 
 def _shown(document: Document) -> tuple[list[Element], list[Doubt]]:
@@ -99,7 +102,6 @@ def _all(setup: Setup, folder: ResultsFolder, length_min: float, rate: float, sa
     manifest = manifest_of(KIND, folder.final.name, by_name, setup.switches, setup.workload, seeds)
     shopload, tapes, began = Shopload(BINARY), folder.path / "tapes", now()
     tapes.mkdir()
-    say(f"soak of {', '.join(by_name)}: {in_words(len(by_name) * (START_S + MINUTE_S * length_min))}")
 
     def load(name: str, seed: int, duration_s: float) -> Load:
         out, scale = tapes / f"{name}.jsonl", setup.switches.scale

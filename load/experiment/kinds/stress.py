@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated
 
@@ -75,6 +76,15 @@ class Stress:
         profile = self.profile
         return SYSTEM_OVERHEAD_S + profile.warmup_s + len(self.users) * (profile.step_s + STEP_OVERHEAD_S)
 
+    def announcement(self, topologies: Sequence[Topology]) -> str:
+        """What a stress test of these topologies will do, and how long it will take."""
+        names = ", ".join(topology.name for topology in topologies)
+        users = ", ".join(str(count) for count in self.users)
+        return (
+            f"Stress test of {names}: {users} users, think time {self.think_s:g} s; "
+            f"{minutes(len(topologies) * self.expected_s)}."
+        )
+
 
 @takes_switches("stress", trace="0")
 def command(
@@ -103,7 +113,15 @@ def command(
             think_s=duration_s("think", think, "0s", LONGEST_THINK),
             connections=setup.switches.connections if connections else 0,
         )
-        in_steps.run("stress", setup, asdict(chosen), lambda rig: stress(chosen, rig), strict=strict, as_json=as_json)
+        in_steps.run(
+            "stress",
+            setup,
+            asdict(chosen),
+            lambda rig: stress(chosen, rig),
+            announcement=chosen.announcement(setup.topologies),
+            strict=strict,
+            as_json=as_json,
+        )
 
 
 def parse_users(given: str) -> tuple[int, ...]:
@@ -164,14 +182,7 @@ def stress(options: Stress, rig: Rig) -> None:
                 rig.say(f"{told(step)}; {left()}")
         return NO_RESULT
 
-    names = ", ".join(topology.name for topology in rig.setup.topologies)
-    users = ", ".join(str(count) for count in options.users)
-    expected_s = options.expected_s
-    rig.say(
-        f"stress of {names}: {users} users, think time {options.think_s:g} s; "
-        f"{minutes(len(rig.setup.topologies) * expected_s)}"
-    )
-    rig.each_topology(expected_s, measure)
+    rig.each_topology(options.expected_s, measure)
 
 
 def told(step: Step) -> str:

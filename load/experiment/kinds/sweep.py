@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import count
 from math import ceil
@@ -118,6 +119,14 @@ class Sweep:
         confirmation = profile.confirm_s + STEP_OVERHEAD_S + SYSTEM_OVERHEAD_S + profile.warmup_s
         return self.expected_search_s + SYSTEM_OVERHEAD_S + 1.5 * confirmation
 
+    def announcement(self, topologies: Sequence[Topology]) -> str:
+        """What a sweep of these topologies will do, and how long it will take."""
+        names = ", ".join(topology.name for topology in topologies)
+        return (
+            f"Sweep of {names}: p99 below {self.objective_ms:g} ms, from {self.start:g} up to {self.highest:g} "
+            f"journeys a second; {minutes(len(topologies) * self.expected_s)}."
+        )
+
 
 @takes_switches("sweep", trace="0")
 def command(
@@ -150,7 +159,15 @@ def command(
             highest=last,
         )
         kept = {**asdict(chosen), "plan": asdict(chosen.plan), "failures_below": kind_of("failure_share").limit}
-        in_steps.run("sweep", setup, kept, lambda rig: sweep(chosen, rig), strict=strict, as_json=as_json)
+        in_steps.run(
+            "sweep",
+            setup,
+            kept,
+            lambda rig: sweep(chosen, rig),
+            announcement=chosen.announcement(setup.topologies),
+            strict=strict,
+            as_json=as_json,
+        )
 
 
 def rates(start: str | None, highest: str) -> tuple[float, float]:
@@ -242,13 +259,7 @@ def sweep(options: Sweep, rig: Rig) -> None:
             bracket = climb(lambda rate: replayed(options, rig, system, topology.name, rate, "search", left), plan)
         return confirm(confirmation, bracket, plan)
 
-    expected_s = options.expected_s
-    rig.say(
-        f"sweep of {', '.join(topology.name for topology in rig.setup.topologies)}: p99 under "
-        f"{options.objective_ms:g} ms, from {options.start:g} up to {options.highest:g} journeys a second; "
-        f"{minutes(len(rig.setup.topologies) * expected_s)}"
-    )
-    rig.each_topology(expected_s, measure)
+    rig.each_topology(options.expected_s, measure)
 
 
 def told(step: Step) -> str:

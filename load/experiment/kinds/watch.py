@@ -30,6 +30,7 @@ from experiment.trial.outcome import JOURNEYS, Clock
 from experiment.trial.resources import CLIENT, ResourceSampler, memory_mb
 from experiment.trial.run import ready
 from hops.budget.parts import budgets_of
+from hops.conclusions.wording import plural
 from hops.kinds.watch.document import Document, Waited
 from hops.run.documents import SCHEMA
 from hops.run.rows import read_journeys
@@ -107,7 +108,11 @@ def command(
             run = _Run(setup, folder, asked, length_s, interval_s, entering, Progress())
             return run.all(chosen, counts, repeats)
 
-        in_steps.end(KIND, measure, _shown, strict=strict, as_json=as_json)
+        systems, loads = repeats * len(setup.topologies) * len(chosen), 1 + len(counts)
+        step_s = length_s + 2 * SETTLE_S + (interval_s if "poll" in chosen else 0.0) / len(chosen)
+        took = minutes(systems * (START_S + loads * step_s))
+        said = f"{plural(systems, 'system')}, {plural(loads, 'load')} each; {took}."
+        in_steps.end(KIND, measure, _shown, announcement=said, strict=strict, as_json=as_json)
 
 
 def _shown(document: Document) -> tuple[list[Element], list[Doubt]]:
@@ -188,9 +193,6 @@ class _Run:
         waited: list[Waited] = []
         began, order = now(), random.Random(setup.seed)
         arms = [(topology, way) for topology in setup.topologies for way in ways]
-        step_s = self._length_s + 2 * SETTLE_S + (self._interval_s if "poll" in ways else 0.0) / len(ways)
-        expected_s = blocks * len(arms) * (START_S + len(loads) * step_s)
-        self._say(f"{blocks * len(arms)} systems, {len(loads)} loads each: {minutes(expected_s)}")
         for block in range(1, blocks + 1):
             for topology, way in order.sample(arms, len(arms)):
                 with self._say.within(f"block {block}/{blocks}, {topology.name}, {way}"):

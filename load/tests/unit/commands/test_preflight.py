@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Collection
 
 import pytest
 import typer
 
+from experiment.cli import app
 from experiment.commands import preflight
 from experiment.commands.preflight import Preflight
 from hops.run.documents.trial import Program
@@ -30,11 +32,15 @@ def _next_to_a_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CI", raising=False)
 
 
-@pytest.mark.parametrize(("answer", "begins"), [(True, True), (False, False)])
-def test_a_person_decides(monkeypatch: pytest.MonkeyPatch, answer: bool, begins: bool) -> None:
+def answer_with(answer: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     for stream in (sys.stdin, sys.stderr):
         monkeypatch.setattr(stream, "isatty", lambda: True)
     monkeypatch.setattr(typer, "confirm", lambda *_, **__: answer)
+
+
+@pytest.mark.parametrize(("answer", "begins"), [(True, True), (False, False)])
+def test_a_person_decides(monkeypatch: pytest.MonkeyPatch, answer: bool, begins: bool) -> None:
+    answer_with(answer, monkeypatch)
     if begins:
         Preflight().end()
     else:
@@ -58,3 +64,27 @@ def test_nothing_is_asked_in_ci(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     monkeypatch.setattr(typer, "confirm", lambda *_, **__: pytest.fail("nobody can answer"))
     Preflight().end(["One trial, about 30 s."])
     assert capsys.readouterr().err == "One trial, about 30 s.\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "length"),
+    [
+        ("sweep --topologies rest", "Sweep of rest: p99 below 100 ms"),
+        ("stress --topologies rest --users 100", "Stress test of rest: 100 users"),
+        ("overload --topologies rest --factors 2,5", "Overload of rest: 2, 5 times what each holds"),
+        ("watch --topologies rest --watchers 100 --blocks 1", "2 systems, 2 loads each"),
+        ("connections --topologies rest --blocks 2", "2 systems, 0, 10, 100, 1000 connections each"),
+        ("soak --topologies rest --minutes 30", "Soak of rest: 30 minutes of load on each"),
+        ("chaos --topologies rest --faults kill:order", "1 fault of rest, in random order"),
+    ],
+)
+def test_a_person_hears_how_long_a_run_takes_before_they_decide(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str, length: str
+) -> None:
+    answer_with(False, monkeypatch)
+    with pytest.raises(SystemExit):
+        app(command.split())
+    first, *_, last = capsys.readouterr().err.splitlines()
+    assert first.startswith(length)
+    assert re.search(r"about \d+ (s|min|h)\b", first)
+    assert last == "Nothing was started."

@@ -141,6 +141,20 @@ def test_wrong_times_show(run, which, changes):
     assert failing(held(changed(traces, which, **changes), latencies, log)) == ["edge_off_ms"]
 
 
+@pytest.mark.parametrize(("late", "found"), [(2, []), (3, ["edge_off_ms"])])
+def test_an_edge_that_was_suspended_in_few_traces_is_no_wrong_edge(run, late, found):
+    traces, latencies, log = run
+    ids = [f"{number:032x}" for number in range(10)]
+    ten = {one: [msgspec.structs.replace(span, trace_id=one) for span in traces[FIRST]] for one in ids}
+    logged = [
+        dataclasses.replace(line, trace_id=one, duration_ns=line.duration_ns - 5_000_000 * (one in ids[:late]))
+        for one in ids
+        for line in log
+        if line.trace_id == FIRST
+    ]
+    assert failing(held(ten, dict.fromkeys(ids, latencies[FIRST]), logged)) == found
+
+
 def test_an_answer_may_be_read_before_the_edge_notes_its_end_but_not_before_the_edge_had_it(run):
     traces, latencies, log = run
     late_ns = 3_000_000
