@@ -257,7 +257,10 @@ lint-host: $(ENVIRONMENT) .tools/bin/shopload
 SIDE_BY_SIDE := --numprocesses=4 --dist=loadfile --no-loadscope-reorder --timeout=300
 PYTEST_FLAGS ?=
 .PHONY: test
-test: setup test-go test-istio ## All tests except the end-to-end ones: unit, integration, Go
+test: setup test-go test-python ## All tests except the end-to-end ones: unit, integration, Go
+
+.PHONY: test-python
+test-python: setup test-istio
 	@$(VENV)/pytest -q $(SIDE_BY_SIDE) $(PYTEST_FLAGS) -m 'not e2e'
 
 .PHONY: test-unit
