@@ -7,6 +7,7 @@ import uuid
 import httpx
 import pytest
 
+from conforming import says
 from memory_shop import MemoryShop
 from shop.values.product import StockLine
 
@@ -134,5 +135,5 @@ async def test_all_that_is_wrong_is_named(api: httpx.AsyncClient, partner: dict[
 
     errors = {error["field"]: error["message"] for error in answer.json()["errors"]}
     assert set(errors) == {"title", "description", "category", "price", "stock"}
-    assert errors["price"] == "this field is required"
-    assert answer.json()["detail"].endswith("and 2 more")
+    assert says(errors["price"], "this field is required")
+    assert says(answer.json()["detail"], "and 2 more")

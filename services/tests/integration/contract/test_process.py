@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import signal
 import socket
 import subprocess
+import termios
 import threading
 import time
+from array import array
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import IO
 
 import grpc
 import psycopg
@@ -51,11 +55,15 @@ def test_waits_for_the_end_of_its_standard_input(
     if contracted.is_gateway:
         pytest.skip("a gateway is not told to wait: it has no database")
     with start(settings | {"SHOP_AWAIT_STDIN": "on"}, stdin=subprocess.PIPE) as program:
-        time.sleep(1.5)
-        assert program.process.poll() is None
+        stdin = program.process.stdin
+        assert stdin is not None
+        # A program that waits for the end reads what comes before it, also after the first byte.
+        for _ in range(2):
+            stdin.write(b"\n")
+            stdin.flush()
+            wait_until_read(program, stdin)
         assert not program.door.serves()
-        assert program.process.stdin is not None
-        program.process.stdin.close()
+        stdin.close()
         program.process.stdin = None
         program.wait_until_serving()
 
@@ -160,6 +168,17 @@ async def test_clients_are_told_to_connect_anew(start: Start, settings: dict[str
 async def assert_serves(channel: grpc.aio.Channel) -> None:
     answer = await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=LIMIT_S)
     assert answer.status == health_pb2.HealthCheckResponse.SERVING
+
+
+def wait_until_read(program: Running, pipe: IO[bytes]) -> None:
+    """Returns once a program has read all that is in a pipe; fails if it goes on without."""
+    until, unread = time.monotonic() + START_S, array("i", [1])
+    while unread[0]:
+        assert program.process.poll() is None, f"{program.component} ended before its standard input did"
+        assert not program.door.serves(), f"{program.component} serves before its standard input has ended"
+        assert time.monotonic() < until, f"{program.component} does not read its standard input"
+        time.sleep(0.02)
+        fcntl.ioctl(pipe, termios.FIONREAD, unread)
 
 
 def wait_until_leaving(program: Running, newcomer: Door) -> None:
