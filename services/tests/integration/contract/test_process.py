@@ -171,11 +171,11 @@ async def assert_serves(channel: grpc.aio.Channel) -> None:
 
 
 def wait_until_read(program: Running, pipe: IO[bytes]) -> None:
-    """Returns once a program has read all that is in a pipe; fails if it goes on without."""
+    """Returns once a program has read all that is in a pipe; fails if the program serves or ends instead."""
     until, unread = time.monotonic() + START_S, array("i", [1])
     while unread[0]:
         assert program.process.poll() is None, f"{program.component} ended before its standard input did"
-        assert not program.door.serves(), f"{program.component} serves before its standard input has ended"
+        assert not program.door.serves(), f"{program.component} serves before the end of its standard input"
         assert time.monotonic() < until, f"{program.component} does not read its standard input"
         time.sleep(0.02)
         fcntl.ioctl(pipe, termios.FIONREAD, unread)
@@ -206,4 +206,4 @@ def wait_until_one_waits(admin: psycopg.Connection, call: Future[Answer]) -> Non
         if call.done():
             raise AssertionError(f"a change of a locked row was answered: {call.result()}")
         pause.wait(0.05)
-    raise AssertionError(f"{waiting} statements wait for a lock in place of one")
+    raise AssertionError(f"{waiting} statements wait for a lock instead of one")
