@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +36,14 @@ OTHERS_IMAGES = {"jaeger", KONG}
 """Services whose images this project does not build."""
 
 
+@cache
 def read(text: str) -> Any:
     return yaml.load(text, Loader=yaml.CSafeLoader)
 
 
-def files_of(name: str) -> dict[Path, str]:
-    return compose_files(load_topology(name), Data(), ROOT)
+@cache
+def files_of(name: str, *, metrics: bool = False) -> dict[Path, str]:
+    return compose_files(load_topology(name), Data(), ROOT, metrics=metrics)
 
 
 @pytest.fixture(scope="module", params=names())
@@ -86,21 +89,21 @@ def test_components_by_other_programs_have_images_of_their_own(tmp_path: Path) -
     assert product["image"].endswith("/shop-go:${IMAGE_TAG:-compose}")
     assert (product["command"], product["build"]["target"]) == (["product"], "shop-go")
     assert product["environment"]["SHOP_CONTRACT"] == "1"
-    services = read(files_of(mine(tmp_path, "{image: registry.example/product:3}"))[FILE])["services"]
+    services = read(mine(tmp_path, "{image: registry.example/product:3}")[FILE])["services"]
     assert services["product"]["image"] == "registry.example/product:3"
     assert not {"command", "build", "healthcheck"} & set(services["product"])
     # Nobody could ask in there whether it is healthy.
     assert services[EDGE]["depends_on"]["product"] == {"condition": "service_started"}
     with pytest.raises(TopologyError, match="mine: product has no image, and a cluster and Compose take its image"):
-        files_of(mine(tmp_path, "{command: [./product]}"))
+        mine(tmp_path, "{command: [./product]}")
 
 
-def mine(folder: Path, program: str) -> str:
-    """Hybrid with a product by another program."""
+def mine(folder: Path, program: str) -> dict[Path, str]:
+    """The files of hybrid with a product by another program."""
     file = folder / "mine.yaml"
     text = (ROOT / "mesh" / "topologies" / "hybrid.yaml").read_text().replace("name: hybrid", "name: mine")
     file.write_text(f"{text}programs:\n  product: {program}\n")
-    return str(file)
+    return compose_files(load_topology(str(file)), Data(), ROOT)
 
 
 def test_sources_are_named_from_where_the_file_lies(tmp_path: Path) -> None:
@@ -115,7 +118,7 @@ def test_it_is_valid(name: str) -> None:
 
 
 def test_with_metrics_prometheus_asks_every_service_and_grafana_shows_it(name: str, tmp_path: Path) -> None:
-    files = compose_files(load_topology(name), Data(), ROOT, metrics=True)
+    files = files_of(name, metrics=True)
     document = read(files[FILE])
     Draft7Validator(get_builtin_schema("vendor.compose-spec")).validate(document)
     services, config = document["services"], read(files[FOLDER / "prometheus.yaml"])
@@ -181,7 +184,7 @@ def members(services: Mapping[str, Mapping[str, Any]]) -> list[set[str]]:
 
 def test_a_process_shares_a_network_with_every_host_that_it_calls(name: str) -> None:
     for metrics in (False, True):
-        files = compose_files(load_topology(name), Data(), ROOT, metrics=metrics)
+        files = files_of(name, metrics=metrics)
         document = read(files[FILE])
         services = document["services"]
         called = {caller: hosts_of_settings(service) for caller, service in services.items()}
@@ -200,7 +203,7 @@ def test_a_process_shares_a_network_with_every_host_that_it_calls(name: str) -> 
 
 
 def test_only_what_uses_the_database_shares_a_network_with_it(name: str) -> None:
-    services = read(compose_files(load_topology(name), Data(), ROOT, metrics=True)[FILE])["services"]
+    services = read(files_of(name, metrics=True)[FILE])["services"]
     (network,) = [network for network in members(services) if "postgres" in network]
     assert network == {"postgres", "database", "stores", *load_topology(name).services}
 

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -68,8 +67,8 @@ OWN_GROUPS = ("istio.io", "gateway.networking.k8s.io", "monitoring.coreos.com")
 
 
 @cache
-def made(topology: str, switches: str, options: ClusterOptions = OPTIONS) -> Manifests:
-    return manifests(load_topology(topology), SWITCHES[switches], options)
+def made(topology: str, switches: str, **options: Any) -> Manifests:
+    return manifests(load_topology(topology), SWITCHES[switches], replace(OPTIONS, **options))
 
 
 def everything(topology: str, switches: str) -> list[dict[str, Any]]:
@@ -77,13 +76,18 @@ def everything(topology: str, switches: str) -> list[dict[str, Any]]:
     return [each for path, inside in files.items() if not path.endswith(KUSTOMIZATION) for each in inside]
 
 
-def every_variant() -> Iterator[dict[str, Any]]:
-    """Each resource of all variants once."""
-    seen: dict[str, dict[str, Any]] = {}
-    for variant in VARIANTS:
-        for each in everything(*variant):
-            seen.setdefault(json.dumps(each, sort_keys=True), each)
-    yield from seen.values()
+@cache
+def every_variant() -> dict[str, dict[str, Any]]:
+    """Each resource of all variants once, by its JSON."""
+    return {json.dumps(each, sort_keys=True): each for variant in VARIANTS for each in everything(*variant)}
+
+
+@cache
+def every_shape() -> list[dict[str, Any]]:
+    """One of each shape: what differs in numbers, in names of components and in variables' values is of one schema."""
+    free = re.compile(rf'[0-9]+|(?<="value": )"[^"]*"|{"|".join((*GATEWAYS, *SERVICES))}')
+    shapes = {free.sub("0", text): each for text, each in every_variant().items()}
+    return [each for each in shapes.values() if not any(group in each["apiVersion"] for group in OWN_GROUPS)]
 
 
 def pod_of(resource: dict[str, Any]) -> dict[str, Any] | None:
@@ -94,6 +98,10 @@ def pod_of(resource: dict[str, Any]) -> dict[str, Any] | None:
 def containers_of(resource: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     pod = pod_of(resource) or {}
     return [(kind, each) for kind in CONTAINERS for each in pod.get(kind, [])]
+
+
+def read(text: str) -> Any:
+    return yaml.load(text, Loader=yaml.CSafeLoader)
 
 
 def name_of(resource: dict[str, Any]) -> str:
@@ -116,18 +124,14 @@ def test_every_resource_is_valid_for_the_oldest_and_the_newest_api(
 ) -> None:
     # Megabytes of JSON, which would be read anew for each resource.
     monkeypatch.setattr(kubernetes_validate.utils, "schema_contents", cache(kubernetes_validate.utils.schema_contents))
-    # One of each shape: what differs in numbers, in names of components and in variables' values only is of one schema.
-    free = re.compile(rf'[0-9]+|(?<="value": )"[^"]*"|{"|".join((*GATEWAYS, *SERVICES))}')
-    shapes = {free.sub("0", json.dumps(each, sort_keys=True)): each for each in every_variant()}
-    checked = [each for each in shapes.values() if not any(group in each["apiVersion"] for group in OWN_GROUPS)]
-    for each in checked:
+    for each in every_shape():
         kubernetes_validate.validate(each, ".".join(version.split(".")[:2]), strict=True)
-    assert checked
+    assert every_shape()
 
 
 def test_no_pod_runs_as_root_with_a_writable_root_or_without_limits_or_probes() -> None:
     wrong = []
-    for resource in every_variant():
+    for resource in every_variant().values():
         pod = pod_of(resource)
         if pod is None:
             continue
@@ -203,7 +207,7 @@ def test_each_service_leads_to_a_port_of_the_pods_that_it_selects(variant: tuple
 
 
 def test_nothing_is_there_for_people_who_try_the_shop_out() -> None:
-    everywhere = json.dumps(list(every_variant()))
+    everywhere = "".join(every_variant())
     assert [
         word for word in ("SHOP_GRAPHIQL", "SHOP_REFLECTION", "ServerReflection", "<html") if word in everywhere
     ] == []
@@ -410,7 +414,7 @@ def test_kong_is_told_where_it_is_and_what_to_do() -> None:
     resources = everything("hybrid", "kong-mtls")
     (container,) = one(resources, "Deployment", "edge")["spec"]["template"]["spec"]["containers"]
     env = {variable["name"]: variable["value"] for variable in container["env"]}
-    config = yaml.safe_load(one(resources, "ConfigMap", "edge")["data"]["kong.yaml"])
+    config = read(one(resources, "ConfigMap", "edge")["data"]["kong.yaml"])
     assert container["image"] == OPTIONS.kong_image
     assert env["KONG_PROXY_LISTEN"].startswith("0.0.0.0:18000 ")
     assert env["KONG_DECLARATIVE_CONFIG"] == "/etc/hopwise/edge/kong.yaml"
@@ -463,13 +467,13 @@ def test_without_sidecars_callers_choose_among_the_pods_themselves(switches: str
 
 
 def test_an_edge_without_a_sidecar_shares_its_requests_out_among_the_pods() -> None:
-    envoy = yaml.safe_load(one(everything("hybrid", "plain"), "ConfigMap", "edge")["data"]["envoy.yaml"])
+    envoy = read(one(everything("hybrid", "plain"), "ConfigMap", "edge")["data"]["envoy.yaml"])
     clusters = {each["name"]: each for each in envoy["static_resources"]["clusters"]}
     for name in ("graphql-gateway", "rest-gateway"):
         assert clusters[name]["type"] == "STRICT_DNS"
         assert clusters[name]["health_checks"]
         assert clusters[name]["ignore_health_on_host_removal"] is True
-    kong = yaml.safe_load(one(everything("hybrid", "kong"), "ConfigMap", "edge")["data"]["kong.yaml"])
+    kong = read(one(everything("hybrid", "kong"), "ConfigMap", "edge")["data"]["kong.yaml"])
     assert {each["host"] for each in kong["services"]} == {"graphql-gateway.upstream", "rest-gateway.upstream"}
     assert [each["targets"] for each in kong["upstreams"]] == [
         [{"target": "graphql-gateway:18010"}],
@@ -581,8 +585,7 @@ def test_the_edge_refuses_early_if_it_is_told_to() -> None:
 
 
 def in_production(topology: str, switches: str, **options: Any) -> list[dict[str, Any]]:
-    files = manifests(load_topology(topology), SWITCHES[switches], replace(OPTIONS, **options))
-    return documents(files, PRODUCTION)
+    return documents(made(topology, switches, **options), PRODUCTION)
 
 
 @pytest.mark.parametrize("switches", ["plain", "istio-mtls", "kong", "kong-metrics"])
@@ -602,9 +605,9 @@ def test_in_production_the_edge_logs_to_its_standard_output_and_traces_a_share(s
         assert [share in text for share, text in zip(sampled, texts, strict=True)] == [True, True]
     else:
         shares = [
-            yaml.safe_load(one(resources, "ConfigMap", "edge")["data"]["envoy.yaml"])["static_resources"]["listeners"][
-                0
-            ]["filter_chains"][0]["filters"][0]["typed_config"]["tracing"].get("random_sampling")
+            read(one(resources, "ConfigMap", "edge")["data"]["envoy.yaml"])["static_resources"]["listeners"][0][
+                "filter_chains"
+            ][0]["filters"][0]["typed_config"]["tracing"].get("random_sampling")
             for resources in (bench, production)
         ]
         assert shares == [None, {"value": 5.0}]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -7,7 +9,7 @@ import pytest
 from mesh.description.ports import load_ports
 from mesh.description.streams import LASTING, MOST_STREAMS
 from mesh.description.switches import parse_switches
-from mesh.description.topology import EDGE, Protocol, load_topology, names
+from mesh.description.topology import EDGE, GATEWAYS, SERVICES, Protocol, load_topology, names
 from mesh.edge.envoy import render
 from mesh.edge.plan import edge_plan
 from mesh.paths import RunFolder
@@ -89,15 +91,15 @@ def test_what_leads_to_streams_holds_as_many_as_there_may_be(topology: str, fold
 @pytest.mark.integration
 @pytest.mark.parametrize("given", [{}, {"mtls": "on", "canary": "10", "delay": "order:2ms", "abort": "payment:1%"}])
 def test_envoy_accepts_the_configuration_of_every_sidecar(given: dict[str, str], folder: RunFolder) -> None:
-    import subprocess
-
+    # One of each shape: what differs in numbers and in names of components only is alike to Envoy.
+    free = re.compile(rf"[0-9]+|{'|'.join((EDGE, *GATEWAYS, *SERVICES))}")
     accepted = set()
     for topology in names():
         for component in static(topology, folder, **given).components(folder):
-            text = (folder.config / f"{component.name}.yaml").read_text(encoding="utf-8")
-            if text in accepted:
+            shape = free.sub("0", (folder.config / f"{component.name}.yaml").read_text(encoding="utf-8"))
+            if shape in accepted:
                 continue
-            accepted.add(text)
+            accepted.add(shape)
             argv = [*component.argv(), "--mode", "validate"]
             done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
             assert done.returncode == 0, f"{topology}, {component.name}: {done.stderr}"
