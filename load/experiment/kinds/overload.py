@@ -182,9 +182,9 @@ def told(step: Step) -> str:
     """A peak in one line."""
     p99 = step["latency_ms"]["p99"]
     latency = "none ok" if p99 is None else f"p99 {p99:.0f} ms"
-    after = "not over when the load ended" if step["recovery_s"] is None else f"over after {step['recovery_s']:g} s"
+    recovery = "none when the load ended" if step["recovery_s"] is None else f"after {step['recovery_s']:g} s"
     limited = ", GENERATOR AT ITS LIMIT" if generator_limits(step) else ""
     return (
         f"{step['rate']:g}/s for {PEAK_PARTS * step['duration_s'] / len(STAIRS):g} s: "
-        f"{step['throughput_per_s']:.0f}/s ok, {latency}, {after}{limited}"
+        f"{step['throughput_per_s']:.0f}/s ok, {latency}, recovery {recovery}{limited}"
     )

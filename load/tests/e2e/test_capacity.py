@@ -35,7 +35,7 @@ def swept(terminal) -> Path:
     done = terminal.make("topologies=hybrid", "profile=smoke", "objective=2s", "start=10", "max=20", "sweep")
     assert done.returncode in (0, terminal.make_failed), done.stderr
     assert "Traceback" not in done.stderr
-    assert "Highest rate held with p99 under 2000 ms" in done.stdout
+    assert "Highest rate held with p99 below 2000 ms" in done.stdout
     assert terminal.latest() == before  # a sweep has no traces to look at
     return folder_of(terminal, done.stdout)
 

@@ -23,12 +23,12 @@ from hops.kinds.capacity.document import (
 )
 
 ABOVE = {
-    "shop": "{failed:g} a second were too many",
-    "generator": "at {failed:g} the generator could not keep up, so the shop's limit may be higher",
-    "max_rate": "no higher rate was allowed",
-    "unknown": "the search ended before a rate failed",
+    "shop": "It did not hold {failed:g} a second.",
+    "generator": "At {failed:g} a second the load generator could not keep up, so the shop may hold more.",
+    "max_rate": "No higher rate was allowed (max=).",
+    "unknown": "The search ended before a rate failed.",
 }
-"""What stands above the rate that was confirmed, by the limit."""
+"""What is known of higher rates than the confirmed one, by the limit."""
 
 
 def sentences(document: Document) -> list[str]:
@@ -53,9 +53,8 @@ def _capacity(document: Document, name: str) -> str:
     at_least = "" if result["limit"] == "shop" else "at least "
     p99 = numbers.figure(step["latency_ms"]["p99"] or 0.0, step["latency_ci95"]["p99"], "ms")
     return (
-        f"{name} holds {at_least}{result['rate']:g} journeys a second with p99 under {objective:g} ms: p99 was {p99} "
-        f"over {step['generator']['journeys']:,} journeys; "
-        f"{ABOVE[result['limit']].format(failed=result['failed'])}."
+        f"{name} holds {at_least}{result['rate']:g} journeys a second with p99 below {objective:g} ms: p99 was {p99} "
+        f"over {step['generator']['journeys']:,} journeys. {ABOVE[result['limit']].format(failed=result['failed'])}"
     )
 
 
@@ -71,11 +70,13 @@ def _most(document: Document, name: str) -> str:
         None,
     )
     fails = (
-        "no step had 0.1 % failures or more" if first is None else f"failures reach 0.1 % at {first['users']:,} users"
+        "In every step, fewer than 0.1 % of the journeys failed."
+        if first is None
+        else f"From {first['users']:,} users on, 0.1 % of the journeys or more fail."
     )
     return (
-        f"{name} answers at most {numbers.plain(best['throughput_per_s'])} journeys a second, at {best['users']:,} "
-        f"users; {fails}."
+        f"{name} completes at most {numbers.plain(best['throughput_per_s'])} journeys a second, with {best['users']:,} "
+        f"users. {fails}"
     )
 
 
@@ -84,21 +85,22 @@ def _peak(document: Document, name: str) -> str:
     if held is None or not steps:
         objective = document["options"]["objective_ms"]
         return (
-            f"{name} holds no rate with p99 under {objective:g} ms, so there is nothing to multiply; give a higher "
+            f"{name} holds no rate with p99 below {objective:g} ms, so there is nothing to multiply. Give a higher "
             f"objective=, or capacity={name}:RATE."
         )
     highest, latest = steps[-1], max(steps, key=lambda step: step["recovery_s"] or math.inf)
     goodput, p99 = 100 * highest["throughput_per_s"] / held, highest["latency_ms"]["p99"]
-    waited = "none of them" if p99 is None else f"p99 of these {numbers.plain(p99)} ms"
-    over = "not over when the load ended"
+    waited = "" if p99 is None else f", with p99 at {numbers.plain(p99)} ms"
+    recovery = "It had not recovered from a peak when the load ended."
     if latest["recovery_s"] is not None:
-        over = f"over within {latest['recovery_s']:g} s of each peak" if latest["recovery_s"] else "over with each peak"
-    said, of = f"{name} holds {held:g} journeys a second", "what it holds"
+        within = f"within {latest['recovery_s']:g} s" if latest["recovery_s"] else "at once"
+        recovery = f"It recovers {within} after each peak."
+    rate = f"{name} holds {held:g} journeys a second"
     if name in document["options"].get("capacity", {}):
-        said, of = f"{held:g} journeys a second were given for {name}", "what was given"
+        rate = f"capacity= says that {name} holds {held:g} journeys a second"
     return (
-        f"{said}{_not_held(document, name)}; at {(highest['rate'] or 0.0) / held:g} times as many, {goodput:.0f} % of "
-        f"{of} end ok, {waited}; {over}."
+        f"{rate}{_not_held(document, name)}. At {(highest['rate'] or 0.0) / held:g} times that rate, it completes "
+        f"{numbers.plain(highest['throughput_per_s'])} a second, {goodput:.0f} % of the {held:g}{waited}. {recovery}"
     )
 
 
@@ -113,7 +115,7 @@ def _not_held(document: Document, name: str) -> str:
     if p99 is not None and p99 < objective and failed < kind_of("failure_share").limit * sent:
         return ""
     latency = "none ended ok" if p99 is None else f"p99 was {numbers.plain(p99)} ms"
-    return f", which it did not hold here ({latency}, {failed:,} failed)"
+    return f", but it did not hold that rate in this run ({latency}, {failed:,} failed)"
 
 
 SENTENCES: Mapping[Kind, Callable[[Document, str], str]] = {"sweep": _capacity, "stress": _most, "overload": _peak}
@@ -136,5 +138,7 @@ def generator_sentence(document: Document) -> str:
     if not limited:
         return ""
     gates = sorted({gate_name(gate) for step in limited for gate in generator_limits(step)})
-    told = f"GENERATOR: in {plural(len(limited), 'step')} the generator could not keep up ({'; '.join(gates)})."
-    return f"{told} That makes no figure less trustworthy; see docs/experiments/capacity.md."
+    return (
+        f"GENERATOR: it could not keep up in {plural(len(limited), 'step')} ({'; '.join(gates)}). The figures are "
+        "valid; the shop may hold more. See docs/experiments/capacity.md."
+    )

@@ -22,7 +22,7 @@ from hops.run.switches import switches_text
 QUESTIONS = {
     "sweep": "How many journeys a second does each topology hold?",
     "stress": "What still works as the number of users grows, and what fails?",
-    "overload": "What still works at several times what a topology holds, and how soon is it over?",
+    "overload": "What still works at several times the rate that a topology holds, and how soon does it recover?",
 }
 ONE_MACHINE = (
     "One machine carries the generator, the shop, its database and its telemetry: the figures compare topologies on "
@@ -71,7 +71,7 @@ def load_facts(document: Document) -> list[tuple[str, str]]:
     manifest, options = document["manifest"], document["options"]
     shown = {name: value for name, value in manifest["switches"].items() if name != "connections"}  # a step has its own
     if document["kind"] == "sweep":
-        load = f"open loop, at rates that rise until p99 is no longer under {options['objective_ms']:g} ms"
+        load = f"open loop, at rates that rise until p99 is no longer below {options['objective_ms']:g} ms"
     elif document["kind"] == "overload":
         load = f"open loop, in peaks of {listed([str(factor) for factor in options['factors']])} times what each holds"
     else:

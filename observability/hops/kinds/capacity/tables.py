@@ -79,21 +79,21 @@ def _results_table(document: Document) -> Table:
             ]
         )
     objective = document["options"]["objective_ms"]
-    caption = f"Highest rate held with p99 under {objective:g} ms and failures under 0.1 %, with that step's figures"
+    caption = f"Highest rate held with p99 below {objective:g} ms and failures below 0.1 %, with that step's figures"
     return Table("capacity", caption, columns, rows)
 
 
 def _peaks_table(document: Document) -> Table:
     columns = [
         Column("topology", numeric=False),
-        Column("peak", "of what it holds"),
+        Column("peak", "times what it holds"),
         Column("offered", "journeys/s"),
         Column("ended ok", "1/s"),
         Column("goodput", "% of what it holds"),
         Column("p50", "ms"),
         Column("p99", "ms", interval=True),
         Column("failed"),
-        Column("over after", "s"),
+        Column("recovers after", "s"),
     ]
     rows: list[list[Cell]] = []
     for index, name in enumerate(topologies(document)):
@@ -114,8 +114,8 @@ def _peaks_table(document: Document) -> Table:
                 ]
             )
     caption = (
-        "Each peak: journeys that ended ok while it lasted, their latencies, how many others failed, and after how "
-        "many seconds 90 % of each second's journeys ended ok within the objective again, at half of what it holds"
+        "Each peak: journeys that ended ok while it lasted, their latencies, and how many failed. A topology has "
+        "recovered once 90 % of each second's journeys end ok within the objective, at half of what it holds"
     )
     return Table("peaks", caption, columns, rows, heads=2)
 

@@ -47,7 +47,7 @@ def test_the_table_marks_the_generator(swept: Document) -> None:
     assert text.count("misses; GENERATOR") == 1  # in the table
     assert text.count("misses, GENERATOR") == 1  # in the curve
     assert "VALID: the figures may be trusted." in text
-    assert "GENERATOR: in 3 steps the generator could not keep up (CPU of the load generator)." in text
+    assert "GENERATOR: it could not keep up in 3 steps (CPU of the load generator)." in text
     assert "Gates of the experiment, each by its worst step" in text
 
 
@@ -81,7 +81,7 @@ def test_the_report_says_what_the_terminal_says(swept: Document, tmp_path: Path)
     report_of(swept, tmp_path)
     html, text = (tmp_path / "report.html").read_text(), (tmp_path / "report.md").read_text()
     for written in (html, text):
-        assert "hybrid holds 40 journeys a second with p99 under 100 ms" in written
+        assert "hybrid holds 40 journeys a second with p99 below 100 ms" in written
         assert "rest holds at least 40 journeys a second" in written
         assert "VALID:" in written
     assert html.count("<svg role") >= 5
@@ -93,9 +93,10 @@ def test_a_stress_test_shows_what_failed_and_how(tmp_path: Path) -> None:
     stressed = synthetic_document("stress")
     report_of(stressed, tmp_path)
     text = (tmp_path / "report.md").read_text()
-    for said in ("failures reach 0.1 % at 1,000 users", "timeout: it took 5 s", "closed loop of more and more users"):
+    fails = "From 1,000 users on, 0.1 % of the journeys or more fail."
+    for said in (fails, "timeout: it took 5 s", "closed loop of more and more users"):
         assert said in text
-    assert "failures reach 0.1 % at 1,000 users" in " ".join(shown(stressed).split())
+    assert fails in " ".join(shown(stressed).split())
 
 
 def test_an_overload_shows_what_of_it_ended_ok_and_how_soon_it_was_over(tmp_path: Path) -> None:
@@ -103,24 +104,24 @@ def test_an_overload_shows_what_of_it_ended_ok_and_how_soon_it_was_over(tmp_path
     assert report_of(overloaded, tmp_path) == (tmp_path / "report.html", VALID)
     text = (tmp_path / "report.md").read_text()
     for said in (
-        "hybrid holds 40 journeys a second; at 5 times as many, 95 % of what it holds end ok, p99 of these 450 ms; "
-        "over within 5 s of each peak.",
-        "rest holds 40 journeys a second; at 5 times as many, 25 % of what it holds end ok, p99 of these 450 ms; "
-        "not over when the load ended.",
+        "hybrid holds 40 journeys a second. At 5 times that rate, it completes 38.0 a second, 95 % of the 40, with "
+        "p99 at 450 ms. It recovers within 5 s after each peak.",
+        "rest holds 40 journeys a second. At 5 times that rate, it completes 10.0 a second, 25 % of the 40, with "
+        "p99 at 450 ms. It had not recovered from a peak when the load ended.",
         "in peaks of 1 and 5 times what each holds",
     ):
         assert said in text
     rows = (tmp_path / "csv" / "peaks.csv").read_text().splitlines()
     assert len(rows) == 5
-    assert "at 5 times as many, 25 %" in " ".join(shown(overloaded).split())
+    assert "it completes 10.0 a second, 25 %" in " ".join(shown(overloaded).split())
 
 
 @pytest.mark.parametrize(
     ("p99", "failures", "said"),
     [
-        (60.0, 0, "40 journeys a second were given for rest; at 5 times as many, 25 % of what was given end ok"),
-        (130.0, 0, "were given for rest, which it did not hold here (p99 was 130 ms, 0 failed); at 5 times"),
-        (60.0, 9, "were given for rest, which it did not hold here (p99 was 60.0 ms, 9 failed); at 5 times"),
+        (60.0, 0, "capacity= says that rest holds 40 journeys a second. At 5 times"),
+        (130.0, 0, "a second, but it did not hold that rate in this run (p99 was 130 ms, 0 failed). At 5"),
+        (60.0, 9, "a second, but it did not hold that rate in this run (p99 was 60.0 ms, 9 failed). At 5"),
     ],
 )
 def test_a_capacity_that_was_given_is_not_said_to_be_held(p99: float, failures: int, said: str) -> None:
@@ -135,7 +136,7 @@ def test_an_overload_of_nothing_says_what_to_give(tmp_path: Path) -> None:
     overloaded = synthetic_document("overload")
     overloaded["results"]["rest"]["rate"] = None
     report_of(overloaded, tmp_path)
-    said = "rest holds no rate with p99 under 100 ms, so there is nothing to multiply; give a higher objective=, or"
+    said = "rest holds no rate with p99 below 100 ms, so there is nothing to multiply. Give a higher objective=, or"
     assert said in (tmp_path / "report.md").read_text()
 
 
