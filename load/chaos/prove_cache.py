@@ -14,7 +14,7 @@ import typer
 from chaos.races import FROZEN_S, PRODUCT, READERS, READERS_AFTER, Outcome, run_races
 from chaos.shop import Shop
 from mesh.components.cache_accounts import cache_counts
-from mesh.description.options import Json
+from mesh.description.options import Json, takes_settings
 from mesh.description.ports import Ports, load_ports
 from mesh.paths import RunFolder
 from mesh.supervisor.reporting import reported
@@ -30,10 +30,12 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 @app.command()
+@takes_settings("prove-cache")
 def prove(
-    races: Annotated[int, typer.Option(help="Number of changes that race readers.", min=1)] = 10_000,
-    kills: Annotated[int, typer.Option(help="Number of times that the cache is killed, and frozen.", min=0)] = 20,
-    seed: Annotated[int, typer.Option(help="Seed of who reads when, an integer ≥ 0.", min=0)] = 1,
+    *,
+    races: Annotated[int, typer.Option(min=1)],
+    kills: Annotated[int, typer.Option(min=0)],
+    seed: Annotated[int, typer.Option(min=0)],
     as_json: Json = False,
 ) -> None:
     """Let writers race readers of a cached product while its cache is killed. Exit code 1 if a read was too old."""

@@ -32,9 +32,9 @@ from chaos.attacks import (
     warm_up,
 )
 from mesh.components.keys import key_pair
-from mesh.description.options import Given, Json, TopologyName, takes_switches
+from mesh.description.options import Given, Json, takes_settings
 from mesh.description.ports import load_ports
-from mesh.description.switches import PROVE_FAIRNESS, parse_switches
+from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
 from mesh.errors import InputError
 from mesh.native.system import System
@@ -129,13 +129,13 @@ class Outcome:
 
 
 @app.command()
-@takes_switches(PROVE_FAIRNESS)
+@takes_settings("prove-fairness")
 def prove(
     *,
-    topology: TopologyName = "hybrid",
-    attacks: Annotated[str, typer.Option(help=f"Attacks, comma-separated: {', '.join(ATTACKS)}.")] = ",".join(ATTACKS),
-    seconds: Annotated[int, typer.Option(help="Length of a window, in seconds.", min=2, max=600)] = 10,
-    rounds: Annotated[int, typer.Option(help="Windows of each kind for each attack.", min=1, max=100)] = 3,
+    topology: str,
+    attacks: str,
+    seconds: Annotated[int, typer.Option(min=2, max=600)],
+    rounds: Annotated[int, typer.Option(min=1, max=100)],
     switches: Given,
     as_json: Json = False,
 ) -> None:

@@ -13,9 +13,9 @@ import typer
 
 from chaos.kills import Outcome, run_kills
 from chaos.shop import TOPOLOGY, Shop
-from mesh.description.options import Given, Json, takes_switches
+from mesh.description.options import Given, Json, takes_settings
 from mesh.description.ports import load_ports
-from mesh.description.switches import PROVE_SAGAS, parse_switches
+from mesh.description.switches import parse_switches
 from mesh.errors import SwitchError
 from mesh.paths import RunFolder
 from mesh.supervisor.reporting import reported
@@ -25,13 +25,13 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 @app.command()
-@takes_switches(PROVE_SAGAS)
+@takes_settings("prove-sagas")
 def kill(
     *,
-    kills: Annotated[int, typer.Option(help="Number of kills; 200 take about 4 minutes.", min=1)] = 200,
+    kills: Annotated[int, typer.Option(min=1)],
     switches: Given,
-    customers: Annotated[int, typer.Option(help="Number of customers who check out at the same time.", min=1)] = 8,
-    seed: Annotated[int, typer.Option(help="Seed of the kill times and the purchases, an integer ≥ 0.", min=0)] = 1,
+    customers: Annotated[int, typer.Option(min=1)],
+    seed: Annotated[int, typer.Option(min=0)],
     as_json: Json = False,
 ) -> None:
     """Kill order and notification at random moments of checkouts, then audit. Exit code 1 if that fails."""

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -15,7 +15,7 @@ from experiment.arguments import checked_seed, number
 from fuzz.inputs import read_kept
 from fuzz.judge import CLASSES
 from fuzz.run import PLACES, SURFACES, Budget, Outcome, fuzz, opened
-from mesh.description.options import Json
+from mesh.description.options import Json, takes_settings
 from mesh.description.ports import Ports, load_ports
 from mesh.errors import InputError
 from mesh.paths import ROOT, RunFolder
@@ -27,14 +27,13 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 @app.command()
+@takes_settings("fuzz")
 def command(
-    minutes: Annotated[
-        str,
-        typer.Option(help=f"Minutes to send, starts of topologies included, {SHORTEST_MIN:g} to {LONGEST_MIN:g}."),
-    ] = "10",
-    surfaces: Annotated[str, typer.Option(help="What to send to, comma-separated.")] = ",".join(SURFACES),
-    seed: Annotated[str, typer.Option(help="Seed of all inputs, an integer ≥ 0.")] = "1",
-    again: Annotated[str, typer.Option(help="File of an input that failed, to send nothing but it once more.")] = "",
+    *,
+    minutes: str,
+    surfaces: str,
+    seed: str,
+    again: str,
     as_json: Json = False,
 ) -> None:
     """Send bad inputs to the shop and to the harness, and look at what comes of them. Exit code 1 if one failed."""

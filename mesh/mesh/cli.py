@@ -20,7 +20,7 @@ from mesh.components.shop_processes import Data
 from mesh.components.trial import as_it_runs, require_fit
 from mesh.compose import FILE as COMPOSE_FILE
 from mesh.compose import compose_files
-from mesh.description.options import Given, Json, TopologyName, takes_switches
+from mesh.description.options import Given, Json, takes_settings
 from mesh.description.ports import load_ports
 from mesh.description.switches import aborts_in_words, delays_in_words, parse_switches
 from mesh.description.topology import load_topology, names
@@ -28,7 +28,7 @@ from mesh.errors import InputError, SwitchError
 from mesh.kubernetes.manifests.bundle import BENCH, PRODUCTION
 from mesh.kubernetes.manifests.bundle import manifests as cluster_manifests
 from mesh.kubernetes.manifests.files import make_secrets, write
-from mesh.kubernetes.options import NAMESPACE, SAMPLING, cluster_options
+from mesh.kubernetes.options import cluster_options
 from mesh.native.system import System
 from mesh.paths import ROOT, RUNS, RunFolder, jaeger, jaeger_has_pages, jaeger_pages, prometheus
 from mesh.supervisor.detached import start_detached
@@ -46,18 +46,16 @@ WATCH_S = 0.5
 
 
 @app.command()
-@takes_switches("up")
+@takes_settings("up")
 def up(
     *,
-    topology: TopologyName = "hybrid",
+    topology: str,
     switches: Given,
-    seed: Annotated[int, typer.Option(help="Seed of the generated data, an integer ≥ 0.", min=0)] = 1,
+    seed: Annotated[int, typer.Option(min=0)],
     detach: Annotated[
         bool, typer.Option("--detach", help="Leave the topology running and return once it is ready.")
     ] = False,
-    monitor: Annotated[
-        str, typer.Option(help="Whether Prometheus, which must be installed, runs too, with alerts: off or on.")
-    ] = "off",
+    monitor: str,
     as_json: Json = False,
 ) -> None:
     """Start a topology and keep it running until Ctrl-C."""
@@ -162,29 +160,21 @@ def status(as_json: Json = False) -> None:
 
 
 @app.command()
-@takes_switches("manifests")
+@takes_settings("manifests")
 def manifests(
     *,
-    topology: TopologyName = "hybrid",
+    topology: str,
     switches: Given,
-    namespace: Annotated[str, typer.Option(help="Namespace of everything.")] = NAMESPACE,
-    storage: Annotated[
-        str | None, typer.Option(help="Size of PostgreSQL's volume, such as 10Gi; by default, data go with the pod.")
-    ] = None,
+    namespace: str,
+    storage: str | None,
     cni: Annotated[
         bool, typer.Option("--cni", help="Istio's CNI plugin redirects traffic, so that no pod needs a privilege.")
     ] = False,
-    host: Annotated[
-        str | None, typer.Option(help="Name by which clients reach production over TLS; by default, no TLS.")
-    ] = None,
-    collector: Annotated[
-        str | None, typer.Option(help="Host of an OTLP collector that takes the spans; by default, a Jaeger is made.")
-    ] = None,
-    sampling: Annotated[
-        float, typer.Option(help="Percent of requests that production traces.", min=0, max=100)
-    ] = SAMPLING,
-    seed: Annotated[int, typer.Option(help="Seed of the generated data, an integer ≥ 0.", min=0)] = 1,
-    out: Annotated[Path | None, typer.Option(help="Folder to write into; by default, one in .run/manifests/.")] = None,
+    host: str | None,
+    collector: str | None,
+    sampling: Annotated[float, typer.Option(min=0, max=100)],
+    seed: Annotated[int, typer.Option(min=0)],
+    out: Path | None,
 ) -> None:
     """Write the Kubernetes manifests of a topology: a Kustomize base, and the overlays bench and production."""
     with reported():
@@ -210,15 +200,13 @@ def manifests(
 
 
 @app.command()
-@takes_switches("compose")
+@takes_settings("compose")
 def compose(
     *,
-    topology: TopologyName = "hybrid",
+    topology: str,
     switches: Given,
-    seed: Annotated[int, typer.Option(help="Seed of the generated data, an integer ≥ 0.", min=0)] = 1,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder to write into; by default, the checkout for hybrid, else .run/compose/.")
-    ] = None,
+    seed: Annotated[int, typer.Option(min=0)],
+    out: Path | None,
     check: Annotated[bool, typer.Option("--check", help="Write nothing, and fail if the files are not these.")] = False,
 ) -> None:
     """Write the Compose file of a topology, and the configuration that its containers mount."""

@@ -8,7 +8,7 @@ JAEGER_BIN ?=
 JAEGER ?=
 
 # Istio takes minutes to build, and only mesh=istio needs it, on this machine: a cluster has its own.
-ISTIO_IF_ASKED := $(if $(filter istio,$(mesh)),$(if $(filter kubernetes,$(runtime)),,.tools/istio.stamp))
+ISTIO_IF_ASKED := $(if $(filter mesh=istio,$(MAKEOVERRIDES)),$(if $(filter runtime=kubernetes,$(MAKEOVERRIDES)),,.tools/istio.stamp))
 
 ##@ Set up
 

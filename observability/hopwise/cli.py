@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from hopwise.table import COMMANDS, GROUPS, extra_of
+from hopwise.table import COMMANDS, GROUPS, Command
 
 WIDTH = 100
 BAD_INPUT = 2
@@ -28,7 +28,7 @@ class OnDemand(TyperGroup):
         if name not in COMMANDS:
             return name, stub, rest
         try:
-            return name, imported(name), rest
+            return name, imported(COMMANDS[name]), rest
         except ModuleNotFoundError as error:
             if ctx.resilient_parsing:  # of completion, which says nothing
                 return name, stub, rest
@@ -47,9 +47,8 @@ class OnDemand(TyperGroup):
         formatter.write_text("See where a request's time goes, hop by hop: traces in, budgets that add up out.")
         for group in GROUPS.values():
             with formatter.section(group.title):
-                told = [(name, does) for name, (_, does) in group.commands.items() if does]
-                if told:
-                    formatter.write_dl(told)
+                if group is GROUPS["traces"]:
+                    formatter.write_dl([(name, command.does) for name, command in group.commands.items()])
                 else:
                     self._write_names(formatter, list(group.commands))
         with formatter.section("Help"):
@@ -69,11 +68,11 @@ class OnDemand(TyperGroup):
         formatter.write("".join(f"{indent}{line}\n" for line in lines))
 
 
-def imported(name: str) -> Any:
+def imported(row: Command) -> Any:
     """Imports a command.
 
     Args:
-        name: Name of a command of the table.
+        row: Its row in the table.
 
     Returns:
         It, as a command of Typer's.
@@ -81,15 +80,16 @@ def imported(name: str) -> Any:
     Raises:
         ModuleNotFoundError: It needs a module that is not installed.
     """
-    where, help_text = COMMANDS[name]
-    module, _, attribute = where.partition(":")
+    module, _, attribute = row.where.partition(":")
     command = getattr(import_module(module), attribute)
     if not isinstance(command, typer.Typer):
         alone = typer.Typer(add_completion=False)
-        alone.command(name, help=command.__doc__ or help_text)(command)
+        alone.command(row.name, help=command.__doc__ if row.in_wheel else row.help)(command)
         return typer.main.get_command(alone)
     built: Any = typer.main.get_command(command)
-    return built.resolve_command(typer.Context(built), [name])[1] if isinstance(built, TyperGroup) else built
+    if not isinstance(built, TyperGroup):
+        return built
+    return built.commands.get(row.name, built)
 
 
 def _not_installed(name: str, error: ModuleNotFoundError) -> Exception:
@@ -103,10 +103,11 @@ def _not_installed(name: str, error: ModuleNotFoundError) -> Exception:
 
 def _needs(name: str, missing: str) -> str:
     """What a command needs whose module `missing` is not installed."""
-    if extra_of(name) == "shop" and find_spec(CHECKOUT) is None:
+    extra = COMMANDS[name].extra
+    if extra == "shop" and find_spec(CHECKOUT) is None:
         return "runs in a checkout of the project, after make setup"
     # By a path: on PyPI, the name is another project's.
-    install = f"pip install 'PATH[{extra_of(name)}]'"
+    install = f"pip install 'PATH[{extra}]'"
     return f"needs {missing}, which is not installed: {install}, with the path of the wheel or of the checkout"
 
 
@@ -117,8 +118,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"max_content_width": WIDTH},
 )
-for _name, (_, _help) in COMMANDS.items():
-    app.command(_name, help=_help)(lambda: None)
+for _name, _command in COMMANDS.items():
+    app.command(_name, help=_command.does)(lambda: None)
 
 
 def _version(asked: bool) -> None:
@@ -154,7 +155,7 @@ def help_command(
 def _does(name: str) -> str:
     """What a command does, or what it needs to be imported."""
     try:
-        command = imported(name)
+        command = imported(COMMANDS[name])
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         if find_spec(missing) is not None:

@@ -1,81 +1,146 @@
-"""Where each command of `hopwise` is: the one table of them."""
+"""The one table of commands, `commands.toml`: make, `hopwise` and the programs' command lines read it.
+
+make reads it before anything is installed, so this needs the standard library alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+FILE = Path(__file__).with_name("commands.toml")
+ALL_SWITCHES = "*"
 
 
-@dataclass(frozen=True, slots=True)
+class Setting(NamedTuple):
+    """A setting of a command: `make name=value`, and the option `--name` of its program.
+
+    Attributes:
+        name: Its name.
+        default: Its value if none is given; empty where the help says what happens then.
+        help: What it does.
+    """
+
+    name: str
+    default: str
+    help: str
+
+
+class SwitchSetting(NamedTuple):
+    """A switch as a setting; its entry in `mesh.description.switches` has the help.
+
+    Attributes:
+        name: Its name, or `ALL_SWITCHES`.
+        default: The command's default; None for the switch's own.
+    """
+
+    name: str
+    default: str | None
+
+
+@dataclass(frozen=True)
+class Command:
+    """A row of the table.
+
+    Attributes:
+        name: Its name.
+        heading: Heading of its group in `make help`.
+        does: What it does, in one line.
+        where: Module and name of its function, or of a `Typer` that has a command of this name.
+        ends: Its exit codes.
+        settings: Its settings, in the order of their help.
+        runs: What `python -m` runs for make, one program after the other.
+        needs: What make makes first. `TARGET if NAME=VALUE` is made only where that setting has that value, one of
+            several with commas between them, and with `or nothing` also where it is not given.
+        by: Who has a command of this name: `make`, `hopwise` or `both`.
+        extra: Extra of the package that has what the command imports.
+    """
+
+    name: str
+    heading: str
+    does: str
+    where: str
+    ends: str = ""
+    settings: tuple[Setting | SwitchSetting, ...] = ()
+    runs: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ("setup",)
+    by: str = "both"
+    extra: str = "shop"
+
+    @property
+    def in_wheel(self) -> bool:
+        """Whether it is installed without a checkout."""
+        return self.where.startswith("hops.")
+
+    @property
+    def help(self) -> str:
+        """What the command does and how it ends."""
+        return f"{self.does}. {self.ends}".strip()
+
+
+def read_table(text: str) -> list[Command]:
+    """Reads the rows of the table, in the order of their help."""
+    document = tomllib.loads(text)
+    shared = {name: Setting(*setting) for name, setting in document.pop("settings").items()}
+    return [_command(name, heading, shared, row) for heading, rows in document.items() for name, row in rows.items()]
+
+
+def _command(name: str, heading: str, shared: Mapping[str, Setting], row: dict[str, Any]) -> Command:
+    program = row["where"].partition(".")[0]
+    row |= {
+        "settings": tuple(_settings(row.get("settings", ()), shared)),
+        "runs": tuple(row.get("runs", (f"{program} {name}",))),
+        "needs": tuple(row.get("needs", Command.needs)),
+    }
+    return Command(name, heading, **row)
+
+
+def _settings(row: list[Any], shared: Mapping[str, Setting]) -> Iterator[Setting | SwitchSetting]:
+    """Reads a row's settings: a shared one, `NAME` or `NAME=default`; switches, `tls trace=0`; or one of the row's."""
+    for entry in row:
+        if not isinstance(entry, str):
+            yield Setting(*entry)
+        elif entry.partition("=")[0] in shared:
+            name, has_default, default = entry.partition("=")
+            yield shared[name]._replace(default=default) if has_default else shared[name]
+        else:
+            for switch in entry.split():
+                name, has_default, default = switch.partition("=")
+                yield SwitchSetting(name, default if has_default else None)
+
+
+ROWS = read_table(FILE.read_text(encoding="utf-8"))
+TARGETS = {row.name: row for row in ROWS if row.by != "hopwise"}
+"""The commands of make."""
+COMMANDS = {row.name: row for row in ROWS if row.by != "make"}
+"""The commands of `hopwise`."""
+
+
+@dataclass(frozen=True)
 class Group:
-    """Commands that belong together.
+    """Commands that `hopwise` shows together.
 
     Attributes:
         title: Title in the help.
-        commands: By name, where each command is: a function, or a `Typer` that has a command of this name; and what it
-            does, if the help of all commands says so.
+        headings: Their headings in the table.
     """
 
     title: str
-    commands: Mapping[str, tuple[str, str]]
+    headings: tuple[str, ...]
 
-
-def _of(app: str, names: str) -> dict[str, tuple[str, str]]:
-    return dict.fromkeys(names.split(), (app, ""))
+    @property
+    def commands(self) -> Mapping[str, Command]:
+        """The commands, by name."""
+        return {name: command for name, command in COMMANDS.items() if command.heading in self.headings}
 
 
 GROUPS = {
-    "traces": Group(
-        "Traces of any services",
-        {
-            "budget": ("hops.commands.budget:budget", "Print the hop budget of each trace: its tree, and its parts"),
-            "compare-traces": (
-                "hops.commands.compare_traces:compare_traces",
-                "Say which operations of two sets of traces differ, and in which part",
-            ),
-            "check": ("hops.commands.check:check", "Hold traces against limits of operations and parts; for CI"),
-            "what-if": (
-                "hops.commands.what_if:what_if",
-                "Predict p50 and p99 if a part took longer, less, or was gone",
-            ),
-            "rows": ("hops.commands.budget:rows", "Write the hop budgets of a large file of traces as Parquet"),
-            "report": ("hops.commands.report:report_command", "Rebuild the report of a results folder"),
-        },
-    ),
-    "measure": Group(
-        "Measure a shop, or with load a target of your own",
-        _of(
-            "experiment.cli:app",
-            "bench compare load ladder rtt rates isolate studies sweep stress overload connections watch chaos soak "
-            "compare-runs decide trace parity audit",
-        ),
-    ),
-    "run": Group("Run it", _of("mesh.cli:app", "up status down topologies manifests compose")),
-    "prove": Group(
-        "Prove figures",
-        {
-            **_of("experiment.cli:app", "prove conformance"),
-            **_of("chaos.prove_sagas:app", "prove-sagas"),
-            **_of("chaos.prove_cache:app", "prove-cache"),
-            **_of("chaos.prove_fairness:app", "prove-fairness"),
-            **_of("fuzz.__main__:app", "fuzz"),
-            **_of("hops.commands.benchmark:benchmark", "benchmark"),
-            **_of("hops.commands.benchmark:benchmark_budgets_command", "benchmark-budgets"),
-        },
-    ),
+    "traces": Group("Traces of any services", ("Traces",)),
+    "measure": Group("Measure a shop, or with load a target of your own", ("Measure",)),
+    "run": Group("Run it", ("Run", "Kubernetes", "Compose")),
+    "prove": Group("Prove figures", ("Prove",)),
 }
 """The groups of commands, by name."""
-
-COMMANDS = {name: command for group in GROUPS.values() for name, command in group.commands.items()}
-"""All of them."""
-
-
-OF_SETS = frozenset({"compare-traces", "check", "what-if"})
-"""Commands for sets of traces, whose figures take less than those of runs."""
-
-
-def extra_of(name: str) -> str:
-    """The extra of the package that has what a command imports beside what the trace tools do."""
-    if name in OF_SETS:
-        return "sets"
-    return "analysis" if COMMANDS[name][0].startswith("hops.") else "shop"

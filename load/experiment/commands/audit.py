@@ -5,9 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from experiment.blocks import trial_name
 from experiment.commands.options import reported_errors
@@ -18,21 +15,20 @@ from experiment.trial.outcome import JOURNEYS
 from hops.gates.trial import NOT_AUDITED
 from hops.run.files import TRIALS, Trials, read_document, trial_folder
 from mesh.components.shop_processes import TRIAL_DATABASE
-from mesh.description.options import Json
+from mesh.description.options import Json, takes_settings
 from mesh.description.ports import load_ports
 from mesh.native.database_run import open_database
 from mesh.paths import RunFolder
 from mesh.supervisor.running_state import read_state
 
 
+@takes_settings("audit")
 def audit_command(
-    run: Annotated[
-        str,
-        typer.Option(help="Run to audit: latest, a name or a path (default: the topology that is up, else latest)."),
-    ] = "",
+    *,
+    run: str,
     as_json: Json = False,
 ) -> None:
-    """The command `audit`; `experiment.cli` has its help."""
+    """The command `audit`; `commands.toml` has its help."""
     with reported_errors():
         ports = load_ports(os.environ)
         state = None if run else read_state(RunFolder.of(ports.base))

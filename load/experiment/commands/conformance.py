@@ -7,7 +7,6 @@ import shlex
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated
 
 import typer
 
@@ -17,7 +16,7 @@ from experiment.parity.conformance import CONTRACT, FAILS, PROTOCOLS, SET_UP, SU
 from hops.elements.table import Column, Table, table_of, whole, words
 from hops.terminal.render import rendered
 from mesh.components.shop_processes import argv_of
-from mesh.description.options import Json
+from mesh.description.options import Json, takes_settings
 from mesh.description.switch_values import implementations
 from mesh.description.topology import BUILT_IN, PYTHON, Program
 
@@ -25,20 +24,16 @@ SHOWN = 2
 """Failed cases of a test that the table has."""
 
 
+@takes_settings("conformance")
 def conformance_command(
-    component: Annotated[str, typer.Option(help=f"Component that is tested: {' or '.join(SUITES)}.")] = "product",
-    command: Annotated[
-        str, typer.Option(help="Command that runs it, such as './product --verbose'; by default, the project's own.")
-    ] = "",
-    implementation: Annotated[
-        str, typer.Option(help="In place of a command, a component of the project in another language: product:go.")
-    ] = "",
-    protocols: Annotated[
-        str, typer.Option(help=f"Protocols that it is tested over, of {', '.join(PROTOCOLS)}.")
-    ] = "grpc",
+    *,
+    component: str,
+    command: str,
+    implementation: str,
+    protocols: str,
     as_json: Json = False,
 ) -> None:
-    """The command `conformance`; `experiment.cli` has its help."""
+    """The command `conformance`; `commands.toml` has its help."""
     with reported_errors():
         name, argv = program_of(component, command, implementation)
         asked = tuple(dict.fromkeys(map(str.strip, protocols.split(","))))

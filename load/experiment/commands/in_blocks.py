@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -20,7 +18,7 @@ from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import MOST_BLOCKS, Arm, Plan
 from experiment.plan.closed_loop import ClosedLoop
 from experiment.plan.precision import Foreseen, foresee, parse_precision, percent
-from experiment.plan.profiles import PROFILES, profile_named
+from experiment.plan.profiles import profile_named
 from experiment.plan.resume import take_up
 from experiment.plan.workload import workload_file
 from experiment.progress import minutes
@@ -32,27 +30,15 @@ from hops.run.documents.summary import Summary
 from hops.run.files import MANIFEST, SUMMARY, read_document
 from hops.run.switches import is_of_the_shop
 from hops.statistics.over_blocks import LEAST_BLOCKS
-from mesh.description.options import Json, takes_switches
+from mesh.description.options import Given, Json, takes_settings
 from mesh.description.ports import load_ports
 
 MAX_RETRIES = 5
 #: Exit code of a run that ended well, without the precision that it was asked for.
 TOO_WIDE = 4
+_COMMON = ("blocks", "profile", "seed", "workload", "rate", "precision")
 #: What may stand beside `resume`: everything else is as the experiment began.
 _BESIDE_RESUME = ("resume", "retry", "strict", "verbose", "as_json")
-
-Blocks = Annotated[str, typer.Option(help=f"Number of blocks, 1 to {MOST_BLOCKS}; each runs every arm once.")]
-Precision = Annotated[
-    str | None,
-    typer.Option(
-        help="Run as many blocks as it takes until the 95 % interval of the ratio of any two topologies' p50, over all "
-        "journeys, reaches no farther than this from the ratio, such as 5%; the first `blocks` decide how many. Exit "
-        "code 4 if that is more than can be run."
-    ),
-]
-Profile = Annotated[str, typer.Option(help=f"Profile that sets a trial's duration and rate: {', '.join(PROFILES)}.")]
-Resume = Annotated[str, typer.Option(help="Interrupted experiment to resume: latest, or its name.")]
-Retry = Annotated[str, typer.Option(help=f"Times to repeat a trial in which a gate fails, 0 to {MAX_RETRIES}.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,47 +85,24 @@ class Common:
         )
 
 
-def experiment(
-    kind: str, *, blocks: str, profile: str = "compare", some: Sequence[str] = ("rate",), brief: bool = False
-) -> Callable[[Callable[..., Plan]], Callable[..., None]]:
+def experiment(kind: str) -> Callable[[Callable[..., Plan]], Callable[..., None]]:
     """Makes the command of a kind of experiment from the function that makes its plan.
 
-    The options that all have stand in place of its parameter `common`, switches in that of `switches`, and those on
-    resuming at the end. The command begins an experiment or resumes one, shows what it found, and ends the program.
-
-    Args:
-        kind: Kind of the experiment.
-        blocks: Number of blocks unless the user gives one.
-        profile: Profile unless the user gives one.
-        some: Which it has of the options that only some have: `rate`, `precision`.
-        brief: Whether it shows the main figures only, unless `verbose` is on.
+    The settings of its row go to the function's parameters of their names, those that most kinds have together to
+    `common`, and switches to `switches`. The command begins an experiment or resumes one, shows what it found, and ends
+    the program. A kind that has `verbose` shows the main figures only, unless that is on.
     """
-    every = {
-        "blocks": (Blocks, blocks),
-        "precision": (Precision, None),
-        "profile": (Profile, profile),
-        "rate": (options.Rate, None),
-        "seed": (options.Seed, "1"),
-        "workload": (options.Workload, "default"),
-    }
-    common = {name: of for name, of in every.items() if name not in ("precision", "rate") or name in some}
-    brief_option = {"verbose": (options.Verbose, "off")} if brief else {}
-    last = {
-        "resume": (Resume, ""),
-        "retry": (Retry, "0"),
-        "strict": (options.Strict, None),
-        **brief_option,
-        "as_json": (Json, False),
-    }
 
     def decorate(plan_of: Callable[..., Plan]) -> Callable[..., None]:
-        @wraps(plan_of)
+        @takes_settings(kind)
         def command(
+            *,
             given: typer.Context,
             resume: str,
             retry: str,
             strict: str | None,
-            as_json: bool,
+            switches: Given,
+            as_json: Json = False,
             verbose: str = "on",
             **chosen: Any,
         ) -> None:
@@ -153,26 +116,15 @@ def experiment(
                     for text in announcement(plan):
                         typer.echo(text, err=True)
                 else:
-                    plan = plan_of(common=Common(kind, **{name: chosen.pop(name) for name in common}), **chosen)
+                    common = {name: chosen.pop(name) for name in _COMMON if name in chosen}
+                    plan = plan_of(common=Common(kind, **common), switches=switches, **chosen)
                     look.end(announcement(plan))
                     folder = begin(plan, RESULTS)
                 _carry_out(plan, folder, retry=repeats, strict=is_strict, as_json=as_json, brief=in_brief)
 
-        own = inspect.signature(plan_of, eval_str=True).parameters.values()
-        parameters = [inspect.Parameter("given", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
-        for parameter in own:
-            parameters += _parameters(common) if parameter.name == "common" else [parameter]
-        command.__signature__ = inspect.Signature([*parameters, *_parameters(last)])  # type: ignore[attr-defined]
-        return takes_switches(kind)(command)
+        return command
 
     return decorate
-
-
-def _parameters(of: dict[str, tuple[Any, Any]]) -> list[inspect.Parameter]:
-    return [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-        for name, (annotation, default) in of.items()
-    ]
 
 
 def _carry_out(plan: Plan, folder: ResultsFolder, *, retry: int, strict: bool, as_json: bool, brief: bool) -> None:

@@ -1,4 +1,4 @@
-"""What the commands of `python -m experiment` share: their options, how errors read, and how a run ends."""
+"""What the commands of `python -m experiment` share: how errors read, and how a run ends."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -17,7 +16,6 @@ from rich.text import Text
 from experiment.errors import UsageError
 from experiment.progress import shown
 from hops.errors import HopsError
-from hops.kinds.ladder.arms import ARMS
 from hops.run.documents.gate import NOISY, WRONG, Verdict
 from hops.terminal.console import terminal
 from mesh.supervisor.reporting import reported
@@ -25,31 +23,6 @@ from mesh.supervisor.reporting import reported
 #: Exit code of a run that ended well but is WRONG, or NOISY with `strict=on`.
 DOUBTFUL = 3
 WIDTH_OF_A_PIPE = 110
-COMPARED = "rest,graphql,grpc,hybrid"
-
-#: Options that several commands have.
-Topologies = Annotated[str, typer.Option(help="Topologies, comma-separated names or paths.")]
-Edges = Annotated[
-    str | None,
-    typer.Option(help="Edges to compare, comma-separated: envoy, kong, none; each topology runs with each of them."),
-]
-Rate = Annotated[str | None, typer.Option(help="Journeys per second of an open loop (default: the profile's rate).")]
-Seed = Annotated[str, typer.Option(help="Seed of the tape and of everything else random, an integer ≥ 0.")]
-Objective = Annotated[str, typer.Option(help="Latency objective that p99 must stay under, 1ms to 5s.")]
-Workload = Annotated[str, typer.Option(help="Workload: a name in load/workloads/, or the path of a YAML file.")]
-Vus = Annotated[
-    str | None, typer.Option(help="Run a closed loop with this many virtual users instead of an open loop at a rate.")
-]
-Think = Annotated[str | None, typer.Option(help="Think time between journeys, such as 100ms or 2s; needs vus.")]
-Steps = Annotated[
-    str, typer.Option(help=f"Arms to run, comma-separated: {', '.join(ARMS)}; by default, all that need no cluster.")
-]
-Strict = Annotated[
-    str | None,
-    typer.Option(help="Whether exit code 3 is for NOISY runs as well: on, off (default: off, and on where CI=true)."),
-]
-Verbose = Annotated[str, typer.Option(help="Whether to print every table of the report and each phase: on, off.")]
-RunName = Annotated[str, typer.Option(help="Run: latest, the name of a folder in results/, or a path.")]
 
 
 @contextmanager
@@ -125,6 +98,17 @@ def is_on(name: str, given: str) -> bool:
     if given not in ("on", "off"):
         raise UsageError(f"{name}={given} is unknown; valid: on, off")
     return given == "on"
+
+
+def is_yes(name: str, given: str) -> bool:
+    """Whether a question is answered with yes.
+
+    Raises:
+        UsageError: The answer is neither yes nor no.
+    """
+    if given not in ("yes", "no"):
+        raise UsageError(f"{name}={given} is not valid: give yes or no")
+    return given == "yes"
 
 
 def is_doubtful(verdict: Verdict, *, strict: bool) -> bool:

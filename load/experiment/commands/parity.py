@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from experiment.arguments import checked_seed, topologies_of
-from experiment.commands.options import Seed, Workload, console, reported_errors
+from experiment.commands.options import console, reported_errors
 from experiment.generator.shopload import BINARY, Shopload
 from experiment.generator.tapes import parity_tape
 from experiment.parity.across import check_topologies, parity_table
@@ -19,29 +19,24 @@ from experiment.plan.workload import require_fitting, workload_file
 from experiment.progress import Progress
 from hops.terminal.render import rendered
 from mesh.components.trial import as_it_runs, require_fit
-from mesh.description.options import Given, Json, takes_switches
+from mesh.description.options import Given, Json, takes_settings
 from mesh.description.ports import load_ports
 from mesh.description.switches import Switches, parse_switches
 from mesh.description.topology import Topology, load_topology, names
 from mesh.errors import SwitchError
 
 
-@takes_switches("parity")
+@takes_settings("parity")
 def parity_command(
     *,
-    topologies: Annotated[
-        str,
-        typer.Option(
-            help="Topologies to check, comma-separated names or paths (default: all in Python that the edge serves)."
-        ),
-    ] = "",
-    samples: Annotated[int, typer.Option(help="Samples per journey and channel.", min=1, max=1000)] = 50,
-    seed: Seed = "1",
-    workload: Workload = "default",
+    topologies: str,
+    samples: Annotated[int, typer.Option(min=1, max=1000)],
+    seed: str,
+    workload: str,
     switches: Given,
     as_json: Json = False,
 ) -> None:
-    """The command `parity`; `experiment.cli` has its help."""
+    """The command `parity`; `commands.toml` has its help."""
     with reported_errors():
         shopload, file = Shopload(BINARY), workload_file(workload)
         given = parse_switches(**switches, trace=0)

@@ -13,7 +13,7 @@ import typer
 
 from experiment.arguments import checked_seed, whole_number
 from experiment.blocks import expected_s
-from experiment.commands.options import RunName, Topologies, console, reported_errors
+from experiment.commands.options import console, reported_errors
 from experiment.commands.prove_conformance import prove_conformance_command
 from experiment.generator.shopload import BINARY, Shopload
 from experiment.plan.arms_in_blocks import MOST_BLOCKS, Plan
@@ -25,22 +25,22 @@ from experiment.proofs import delays as delay_proof
 from experiment.proofs import queues as queue_proof
 from experiment.proofs import resume as resume_proof
 from experiment.proofs import what_if as what_if_proof
-from experiment.proofs.account import LEAST_PAIRS, MOST_PAIRS, SLOT_S, AccountCost
+from experiment.proofs.account import LEAST_PAIRS, MOST_PAIRS, AccountCost
 from experiment.proofs.delays import JOURNEYS, FoundDelay
 from experiment.proofs.queues import FoundQueue
 from experiment.proofs.resume import Proof
 from experiment.proofs.what_if import Foretold
 from experiment.results.folder import RESULTS, ResultsFolder, find_run, read_json, write_json
 from experiment.runner import begin, run_trials
-from hops.commands.prove import Seed, give, observer_view, with_progress
 from hops.commands.prove import app as simulations
+from hops.commands.prove import give, observer_view, with_progress
 from hops.conclusions.wording import plural
 from hops.elements.element import Element, Points, Text
 from hops.elements.table import Cell, Column, Table, estimate, table_of, whole, words
 from hops.gates.verdict import failing_gates, verdict_of, worst_verdict
 from hops.proofs.observer import prove_observer
 from hops.run.files import SUMMARY, TRIALS, read_run
-from mesh.description.options import Json
+from mesh.description.options import Json, takes_settings
 from mesh.description.ports import load_ports
 from mesh.description.topology import load_topology
 from mesh.paths import RunFolder
@@ -57,7 +57,7 @@ Sizes = Annotated[str, typer.Option(help="Delays to inject, comma-separated, suc
 TrialSeed = Annotated[str, typer.Option(help="Seed of the tape and of the trial order.")]
 Resume = Annotated[str, typer.Option(help="Interrupted proof to resume: latest, or its name.")]
 
-app = typer.Typer(no_args_is_help=True, help=__doc__)
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="Check the instrument where the truth is known.")
 app.add_typer(simulations)
 app.command("conformance")(prove_conformance_command)
 
@@ -71,12 +71,14 @@ def _begun(resume: str, planned: Callable[[], Plan]) -> tuple[ResultsFolder, Pla
 
 
 @app.command()
+@takes_settings("prove-delays")
 def delays(
-    hops: Slowed = "payment,product,user",
-    sizes: Sizes = "500us,1ms,2ms,5ms",
-    blocks: Annotated[str, typer.Option(help="Number of blocks, at least 3; each runs every delay once.")] = "4",
-    seed: TrialSeed = "1",
-    resume: Resume = "",
+    *,
+    hops: str,
+    sizes: str,
+    blocks: str,
+    seed: str,
+    resume: str,
     as_json: Json = False,
 ) -> None:
     """Inject known delays and check that the hop budgets show them; fails unless every one is found."""
@@ -110,12 +112,14 @@ def delays(
 
 
 @app.command("what-if")
+@takes_settings("prove-what-if")
 def what_if(
-    hops: Slowed = "payment,product,user,order",
-    sizes: Sizes = "1ms,2ms,5ms",
-    blocks: Annotated[str, typer.Option(help="Number of blocks; each runs every delay once.")] = "3",
-    seed: TrialSeed = "1",
-    resume: Resume = "",
+    *,
+    hops: str,
+    sizes: str,
+    blocks: str,
+    seed: str,
+    resume: str,
     as_json: Json = False,
 ) -> None:
     """Predict what delays do, then inject them; fails unless 90 % of the figures are in their predicted intervals."""
@@ -142,10 +146,12 @@ def what_if(
 
 
 @app.command()
+@takes_settings("prove-queues")
 def queues(
-    blocks: Annotated[str, typer.Option(help="Number of blocks; each runs every hold once.")] = "2",
-    seed: TrialSeed = "1",
-    resume: Resume = "",
+    *,
+    blocks: str,
+    seed: str,
+    resume: str,
     as_json: Json = False,
 ) -> None:
     """Hold event loops for known times and check that hop budgets show who waited; fails unless every hold is found."""
@@ -171,10 +177,12 @@ def queues(
 
 
 @app.command()
+@takes_settings("prove-observer")
 def observer(
-    run: RunName = "latest",
-    draws: Annotated[int, typer.Option(min=1, help="Number of draws.")] = 500,
-    seed: Seed = 1,
+    *,
+    run: str,
+    draws: Annotated[int, typer.Option(min=1)],
+    seed: int,
     as_json: Json = False,
 ) -> None:
     """Call some of a run's untraced journeys sampled, and count how often the observer effect's interval leaves out 0.
@@ -188,12 +196,12 @@ def observer(
 
 
 @app.command()
+@takes_settings("prove-account")
 def account(
-    topologies: Topologies = "rest,hybrid",
-    pairs: Annotated[
-        str, typer.Option(help=f"Pairs of slots of {SLOT_S:g} s, {LEAST_PAIRS} to {MOST_PAIRS}.")
-    ] = "2000",
-    seed: Annotated[str, typer.Option(help="Seed of the tape and of the order in each pair.")] = "1",
+    *,
+    topologies: str,
+    pairs: str,
+    seed: str,
     as_json: Json = False,
 ) -> None:
     """Turn the event loops' account on and off in a running shop; fails unless it is shown to cost p50 at most 1 %."""
@@ -218,10 +226,12 @@ def account(
 
 
 @app.command("resume")
+@takes_settings("prove-resume")
 def resume_command(
-    kills: Annotated[str, typer.Option(help=f"Number of kills, 1 to {MOST_KILLS}.")] = "10",
-    blocks: Annotated[str, typer.Option(help=f"Number of blocks, 1 to {MOST_KILLED_BLOCKS}.")] = "3",
-    seed: Annotated[str, typer.Option(help="Seed of the kill times, the tape and the trial order.")] = "1",
+    *,
+    kills: str,
+    blocks: str,
+    seed: str,
     as_json: Json = False,
 ) -> None:
     """Kill an experiment at random moments, resume it, and check that nothing was lost."""

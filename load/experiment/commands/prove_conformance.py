@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated
 
 import typer
 
@@ -12,11 +11,13 @@ from experiment.commands.options import console, reported_errors
 from experiment.proofs.conformance import NO_FAULT, Tried, faults_of, prove_conformance
 from hops.commands.prove import give
 from hops.elements.table import Column, Table, table_of, words
-from mesh.description.options import Json
+from mesh.description.options import Json, takes_settings
 
 
+@takes_settings("prove-conformance")
 def prove_conformance_command(
-    component: Annotated[str, typer.Option(help="Component whose faults are seeded; by default, all.")] = "",
+    *,
+    component: str,
     as_json: Json = False,
 ) -> None:
     """Run our programs with one seeded fault each; fails unless conformance fails for every fault."""

@@ -9,12 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.console import Console, RenderableType
 
-from experiment.commands.options import RunName, console, reported_errors
+from experiment.commands.options import console, is_yes, reported_errors
 from experiment.errors import UsageError
 from experiment.results.folder import RESULTS, find_run
 from experiment.trial import exemplars
@@ -33,6 +31,7 @@ from hops.terminal.trace import Uncut, trace_tree
 from hops.traces.otlp import read_file
 from hops.traces.span import by_trace
 from hops.traces.tree import Tree, grow
+from mesh.description.options import takes_settings
 from mesh.description.ports import Ports, load_ports
 from mesh.native.trace_store import open_trace_store
 from mesh.paths import RunFolder
@@ -118,19 +117,17 @@ def print_exemplars(loaded: Loaded, query_url: str, console: Console, *, journey
         console.print(part, soft_wrap=isinstance(part, str | Uncut))
 
 
+@takes_settings("trace")
 def trace_command(
-    run: RunName = "latest",
-    journey: Annotated[
-        str, typer.Option(help="Journey whose exemplars to print as trees (default: list all exemplars).")
-    ] = "",
-    topology: Annotated[
-        str,
-        typer.Option(help="Topology whose exemplars to print, for a comparison (default: the first that it names)."),
-    ] = "",
-    wait: Annotated[bool, typer.Option(help="Keep Jaeger running until Ctrl-C.")] = True,
+    *,
+    run: str,
+    journey: str,
+    topology: str,
+    wait: str,
 ) -> None:
-    """The command `trace`; `experiment.cli` has its help."""
+    """The command `trace`; `commands.toml` has its help."""
     with reported_errors():
+        stays = is_yes("wait", wait)
         folder = find_run(RESULTS, run)
         shown = _by_topology(folder)
         topology = topology or next(iter(shown))
@@ -148,7 +145,7 @@ def trace_command(
                 out.print(f"Topology {topology}. For {' or '.join(others)}: make trace topology={others[0]}")
             print_exemplars(shown[topology], ports.url("jaeger-query-http"), out, journey=journey)
             out.print(f"All of them{' side by side' if others else ''}: {page}", soft_wrap=True)
-            if started and wait:
+            if started and stays:
                 print("Jaeger runs until Ctrl-C.", file=sys.stderr)
                 while True:
                     time.sleep(WATCH_S)

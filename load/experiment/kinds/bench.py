@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from experiment.arguments import checked_seed, number
 from experiment.commands import options
@@ -14,34 +11,32 @@ from experiment.commands.preflight import Preflight
 from experiment.plan.arms_in_blocks import Plan, arms_of
 from experiment.plan.closed_loop import parse_closed_loop
 from experiment.plan.networks import channel_networks
-from experiment.plan.profiles import PROFILES, profile_named
+from experiment.plan.profiles import profile_named
 from experiment.plan.workload import workload_file
 from experiment.results.folder import RESULTS
 from hops.run.documents.summary import Summary
-from mesh.description.options import Given, Json, TopologyName, takes_switches
+from mesh.description.options import Given, Json, takes_settings
 from mesh.description.ports import load_ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
 
 
-@takes_switches("bench")
+@takes_settings("bench")
 def command(
     *,
-    topology: TopologyName = "hybrid",
-    profile: Annotated[
-        str, typer.Option(help=f"Profile that sets duration and rate: {', '.join(PROFILES)}.")
-    ] = "quick",
-    rate: options.Rate = None,
-    seed: options.Seed = "1",
-    workload: options.Workload = "default",
+    topology: str,
+    profile: str,
+    rate: str | None,
+    seed: str,
+    workload: str,
     switches: Given,
-    vus: options.Vus = None,
-    think: options.Think = None,
-    strict: options.Strict = None,
-    verbose: options.Verbose = "off",
+    vus: str | None,
+    think: str | None,
+    strict: str | None,
+    verbose: str,
     as_json: Json = False,
 ) -> None:
-    """The command `bench`; `experiment.cli` has its help."""
+    """The command `bench`; `commands.toml` has its help."""
     with options.reported_errors():
         is_verbose = options.is_on("verbose", verbose)
         look, is_strict, file = Preflight(), options.is_strict(strict), workload_file(workload)

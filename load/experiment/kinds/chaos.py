@@ -6,17 +6,17 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Any, cast
 
 import typer
 
 from experiment.arguments import topologies_of
 from experiment.blocks import expected_s
-from experiment.commands import in_blocks, options
+from experiment.commands import options
 from experiment.commands.in_blocks import Common, refuse_beside_resume
 from experiment.commands.preflight import Preflight
 from experiment.errors import UsageError
-from experiment.faults.faults import FAULTS, Chosen, chosen, kinds, lacking
+from experiment.faults.faults import FAULTS, Chosen, chosen, lacking
 from experiment.plan.arms_in_blocks import DATA_SEED, PLAN, Arm, Plan, in_comparison
 from experiment.plan.own_load import OwnLoad
 from experiment.plan.resume import take_up
@@ -29,7 +29,7 @@ from experiment.trial.files import RECORD
 from hops.conclusions.wording import plural
 from hops.kinds.chaos.document import Document, Struck
 from hops.run.documents import SCHEMA
-from mesh.description.options import Given, Json, takes_switches
+from mesh.description.options import Given, Json, takes_settings
 from mesh.description.ports import load_ports
 from mesh.description.switches import parse_switches
 
@@ -40,29 +40,22 @@ FAILED = 1
 """Exit code if something was lost, doubled or left half done."""
 
 
-@takes_switches(KIND, trace="0")
+@takes_settings(KIND)
 def command(
     *,
     given: typer.Context,
-    topologies: options.Topologies = options.COMPARED,
-    faults: Annotated[
-        str | None,
-        typer.Option(
-            help="Faults, comma-separated: all, kinds, or kinds at a target, such as kill:order or cut:order-payment; "
-            f"kinds: {', '.join(kinds(in_cluster=False))}; in a cluster {', '.join(kinds(in_cluster=True))} "
-            f"(default: {USUAL}; in a cluster {USUAL_IN_CLUSTER})."
-        ),
-    ] = None,
-    blocks: in_blocks.Blocks = "1",
-    rate: options.Rate = None,
-    seed: options.Seed = "1",
-    workload: options.Workload = "chaos",
+    topologies: str,
+    faults: str | None,
+    blocks: str,
+    rate: str | None,
+    seed: str,
+    workload: str,
     switches: Given,
-    resume: in_blocks.Resume = "",
-    strict: options.Strict = None,
+    resume: str,
+    strict: str | None,
     as_json: Json = False,
 ) -> None:
-    """The command `chaos`; `experiment.cli` has its help."""
+    """The command `chaos`; `commands.toml` has its help."""
     with options.reported_errors():
         look, is_strict = Preflight(), options.is_strict(strict)
         elsewhere = [name for name in ("DATABASE_URL", "CACHE_URL") if os.environ.get(name)]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import typer
 
 from experiment.arguments import topologies_of
-from experiment.commands import in_blocks, options
+from experiment.commands import in_blocks
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import Arm, Plan, arm_of, arms_of
 from experiment.plan.closed_loop import parse_closed_loop
@@ -22,17 +22,17 @@ KIND = "compare"
 NO_EDGE = "none"
 
 
-@in_blocks.experiment(KIND, blocks="12", some=("precision", "rate"), brief=True)
+@in_blocks.experiment(KIND)
 def command(
     *,
-    topologies: options.Topologies = options.COMPARED,
+    topologies: str,
     common: in_blocks.Common,
     switches: Given,
-    edges: options.Edges = None,
-    vus: options.Vus = None,
-    think: options.Think = None,
+    edges: str | None,
+    vus: str | None,
+    think: str | None,
 ) -> Plan:
-    """The command `compare`; `experiment.cli` has its help."""
+    """The command `compare`; `commands.toml` has its help."""
     compared = topologies_of(topologies, updates=switches["updates"] or "off")
     networks = channel_networks(common.file)
     arms = (

@@ -5,9 +5,7 @@ from __future__ import annotations
 import random
 import time
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Annotated, TypedDict
-
-import typer
+from typing import TYPE_CHECKING, TypedDict
 
 from experiment.arguments import ascending, whole_number
 from experiment.capacity.rig import PARITY_SAMPLES, Setup
@@ -25,7 +23,7 @@ from hops.conclusions.wording import plural
 from hops.kinds.connections.document import Document, Held
 from hops.run.documents import SCHEMA
 from mesh.components.shop_processes import Data
-from mesh.description.options import Given, Json, takes_switches
+from mesh.description.options import Given, Json, takes_settings
 from mesh.description.switches import MOST_CONNECTIONS
 from mesh.description.topology import Topology
 from mesh.native.system import System
@@ -54,22 +52,18 @@ class _Memory(TypedDict):
     steady: bool
 
 
-@takes_switches(KIND)
+@takes_settings(KIND)
 def command(
     *,
-    topologies: options.Topologies = options.COMPARED,
-    connections: Annotated[
-        str, typer.Option(help=f"Numbers of connections to hold, ascending, comma-separated, 0 to {MOST_CONNECTIONS}.")
-    ] = "0,10,100,1000",
-    blocks: Annotated[
-        str, typer.Option(help=f"Number of blocks, 1 to {MOST_BLOCKS}; each starts every system once.")
-    ] = "3",
-    seed: options.Seed = "1",
+    topologies: str,
+    connections: str,
+    blocks: str,
+    seed: str,
     switches: Given,
-    strict: options.Strict = None,
+    strict: str | None,
     as_json: Json = False,
 ) -> None:
-    """The command `connections`; `experiment.cli` has its help."""
+    """The command `connections`; `commands.toml` has its help."""
     with options.reported_errors():
         counts = ascending("connections", connections, 0, MOST_CONNECTIONS)
         repeats = whole_number("blocks", blocks, 1, MOST_BLOCKS)

@@ -6,13 +6,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, cast
+from typing import cast
 
 import typer
 
 from experiment.arguments import duration_s, number, whole_number
 from experiment.blocks import WORKLOAD
-from experiment.commands.options import RunName, Strict, console, end, is_strict, reported_errors
+from experiment.commands.options import console, end, is_strict, reported_errors
 from experiment.errors import UsageError
 from experiment.plan.networks import channel_networks
 from experiment.plan.workload import mix_of, workload_file
@@ -34,7 +34,7 @@ from hops.run.network import CHANNELS, LOOPBACK, NAMED, networks_of
 from hops.run.network import Network as CustomersNetwork
 from hops.terminal.render import rendered
 from mesh.description.network import Network as ChannelNetwork
-from mesh.description.options import Given, Json, takes_switches
+from mesh.description.options import Given, Json, takes_settings
 from mesh.description.switches import parse_switches
 
 #: The kind of run that can be decided by; one over rates is so at one of its rates.
@@ -43,31 +43,19 @@ WATCHED = "watch.json"
 SOONEST, LATEST = "1ms", "60m"
 
 
-@takes_switches("decide")
+@takes_settings("decide")
 def command(
     *,
-    run: RunName = "latest",
-    workload: Annotated[
-        str,
-        typer.Option(help="Workload whose mix and networks to decide for: a name or a path (default: the run's own)."),
-    ] = "",
-    rate: Annotated[
-        str, typer.Option(help="Of a run over rates: the journeys a second to decide at, one of its rates.")
-    ] = "",
-    watchers: Annotated[
-        str,
-        typer.Option(
-            help="Decide which way to wait for news of orders, for so many customers: by a run of `make watch`."
-        ),
-    ] = "",
-    lateness: Annotated[
-        str, typer.Option(help=f"With watchers=: how late news may be, {SOONEST} to {LATEST} (default: 1s).")
-    ] = "",
+    run: str,
+    workload: str,
+    rate: str,
+    watchers: str,
+    lateness: str,
     switches: Given,
-    strict: Strict = None,
+    strict: str | None,
     as_json: Json = False,
 ) -> None:
-    """The command `decide`; `experiment.cli` has its help."""
+    """The command `decide`; `commands.toml` has its help."""
     with reported_errors():
         ends_noisy = is_strict(strict)
         if watchers:

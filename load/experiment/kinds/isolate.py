@@ -15,21 +15,21 @@ from experiment.plan.arms_in_blocks import Arm, Plan, arm_of
 from experiment.plan.networks import refuse_networks
 from experiment.plan.workload import mix_of
 from hops.kinds.isolate.arms import APART, AS_IS, KIND, WITHOUT, label_of
-from mesh.description.options import Given, TopologyName
+from mesh.description.options import Given
 from mesh.description.topology import Topology, load_topology
 
 Journey = Annotated[str, typer.Option(help="Kind of journey to take away from beside the others.")]
 
 
-@in_blocks.experiment(KIND, blocks="6")
+@in_blocks.experiment(KIND)
 def command(
     *,
-    topology: TopologyName = "hybrid",
-    journey: Journey = "bulk_lines",
+    topology: str,
+    journey: str,
     common: in_blocks.Common,
     switches: Given,
 ) -> Plan:
-    """The command `isolate`; `experiment.cli` has its help."""
+    """The command `isolate`; `commands.toml` has its help."""
     isolated = load_topology(topology)
     refuse_networks(common.file, KIND)
     require_others(common.file, journey)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from experiment.commands import in_blocks, options
+from experiment.commands import in_blocks
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import Arm, Plan, arm_of
 from experiment.plan.networks import refuse_networks
 from hops.kinds.ladder import arms as ladder
-from mesh.description.options import Given, TopologyName
+from mesh.description.options import Given
 from mesh.description.topology import Topology, load_topology
 
 SWITCHES: Mapping[str, Mapping[str, str]] = {
@@ -32,15 +32,15 @@ OVER_THE_EDGE_ONLY = ("2", "3")
 """Versions of HTTP that gateways do not speak themselves."""
 
 
-@in_blocks.experiment(ladder.KIND, blocks="8")
+@in_blocks.experiment(ladder.KIND)
 def command(
     *,
-    topology: TopologyName = "hybrid",
-    steps: options.Steps = "",
+    topology: str,
+    steps: str,
     common: in_blocks.Common,
     switches: Given,
 ) -> Plan:
-    """The command `ladder`; `experiment.cli` has its help."""
+    """The command `ladder`; `commands.toml` has its help."""
     climbed = load_topology(topology, updates="on" if ladder.UPDATES in steps else "off")
     refuse_networks(common.file, ladder.KIND)
     return common.plan(f"{ladder.KIND}-{climbed.name}", ladder_arms(climbed, steps, **switches))

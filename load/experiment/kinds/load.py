@@ -23,7 +23,7 @@ from experiment.plan.profiles import Profile
 from experiment.plan.resume import take_up
 from experiment.results.folder import RESULTS, ResultsFolder, write_json
 from experiment.results.manifest import now
-from mesh.description.options import Json
+from mesh.description.options import Json, takes_settings
 from mesh.description.ports import load_ports
 from mesh.description.switches import Switches
 from mesh.description.topology import Topology
@@ -34,33 +34,30 @@ HIGHEST_RATE = 10_000.0
 SHORTEST, LONGEST = "1s", "60m"
 
 
+@takes_settings(KIND)
 def command(
+    *,
     given: typer.Context,
     file: Annotated[str, typer.Argument(metavar="[TARGET.YAML]", help="Target file.")] = "",
-    rate: Annotated[str, typer.Option(help=f"Journeys a second, above 0 and at most {HIGHEST_RATE:,.0f}.")] = "20",
-    duration: Annotated[str, typer.Option(help=f"Length of the counted load, {SHORTEST} to {LONGEST}.")] = "20s",
-    warmup: Annotated[str, typer.Option(help=f"Length of the load before it, {SHORTEST} to {LONGEST}.")] = "4s",
-    blocks: Annotated[
-        str, typer.Option(help=f"Number of blocks, 1 to {MOST_BLOCKS}; each loads every target once.")
-    ] = "1",
-    seed: options.Seed = "1",
-    trace: Annotated[str, typer.Option(help="Share of journeys to trace, 0 to 1; needs otlp in the file.")] = "0",
+    rate: str,
+    duration: str,
+    warmup: str,
+    blocks: str,
+    seed: str,
+    trace: str,
     target_is_mine: Annotated[
         list[str] | None, typer.Option(help="Host on another machine that you may load; once for each.")
     ] = None,
-    from_har: Annotated[
-        str, typer.Option(help="Recording of a browser, of which a target file is written; nothing is sent.")
-    ] = "",
-    from_openapi: Annotated[str, typer.Option(help="OpenAPI 3 document, likewise.")] = "",
-    resume: in_blocks.Resume = "",
-    retry: in_blocks.Retry = "0",
-    strict: options.Strict = None,
+    from_har: str,
+    resume: str,
+    retry: str,
+    strict: str | None,
     as_json: Json = False,
 ) -> None:
-    """The command `load`; `experiment.cli` has its help."""
+    """The command `load`; `commands.toml` has its help."""
     with options.reported_errors():
-        if from_har or from_openapi:
-            _begin_file(from_har, from_openapi, Path(file or "target.yaml"))
+        if from_har:
+            _begin_file(Path(from_har), Path(file or "target.yaml"))
             return
         look = Preflight()
         repeats, is_strict = whole_number("retry", retry, 0, in_blocks.MAX_RETRIES), options.is_strict(strict)
@@ -98,15 +95,12 @@ def command(
         _carry_out(plan, folder, retry=repeats, strict=is_strict, as_json=as_json)
 
 
-def _begin_file(har: str, openapi: str, out: Path) -> None:
+def _begin_file(har: Path, out: Path) -> None:
     """Writes a target file to edit."""
     from experiment.own_target.starting_points.document import write_start
     from experiment.own_target.starting_points.har import from_har
-    from experiment.own_target.starting_points.openapi import from_openapi
 
-    if har and openapi:
-        raise UsageError("from-har and from-openapi contradict each other: give one of them")
-    for note in write_start(Path(har or openapi), from_har if har else from_openapi, out):
+    for note in write_start(har, from_har, out):
         typer.echo(f"{out}: {note}.", err=True)
     typer.echo(f"Written: {out}")
 

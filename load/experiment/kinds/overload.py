@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Annotated, Final
-
-import typer
+from typing import Final
 
 from experiment.arguments import ascending, duration_s, profile_of
 from experiment.capacity.rig import Rig, TimeLeft
@@ -18,7 +16,7 @@ from experiment.errors import UsageError
 from experiment.kinds import sweep
 from experiment.progress import minutes
 from hops.kinds.capacity.document import PEAK_PARTS, STAIRS, Step, generator_limits
-from mesh.description.options import Given, Json, takes_switches
+from mesh.description.options import Given, Json, takes_settings
 from mesh.description.topology import Topology
 from mesh.runtime import Runtime
 
@@ -85,30 +83,21 @@ class Overload:
         )
 
 
-@takes_switches(KIND, trace="0", admission="on")
+@takes_settings(KIND)
 def command(
     *,
-    topologies: options.Topologies = options.COMPARED,
-    factors: Annotated[
-        str, typer.Option(help=f"Peaks, in units of what a topology holds, ascending, 1 to {MOST_FACTOR}.")
-    ] = "1,2,5,10",
-    capacity: Annotated[
-        str | None,
-        typer.Option(
-            help="Journeys per second that topologies hold, such as rest:90,grpc:120 (default: searched first)."
-        ),
-    ] = None,
-    objective: options.Objective = "100ms",
-    profile: Annotated[
-        str, typer.Option(help=f"Profile that sets the duration of the loads: {', '.join(PROFILES)}.")
-    ] = "quick",
-    seed: options.Seed = "1",
-    workload: options.Workload = "default",
+    topologies: str,
+    factors: str,
+    capacity: str | None,
+    objective: str,
+    profile: str,
+    seed: str,
+    workload: str,
     switches: Given,
-    strict: options.Strict = None,
+    strict: str | None,
     as_json: Json = False,
 ) -> None:
-    """The command `overload`; `experiment.cli` has its help."""
+    """The command `overload`; `commands.toml` has its help."""
     with options.reported_errors():
         setup = in_steps.setup_of(KIND, topologies, seed, workload, **switches)
         chosen = Overload(

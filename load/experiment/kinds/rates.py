@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from experiment.arguments import topologies_of
-from experiment.commands import in_blocks, options
+from experiment.commands import in_blocks
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import MOST_ARMS, Arm, Plan, arm_of
 from experiment.plan.networks import channel_networks
@@ -35,15 +35,15 @@ Rates = Annotated[
 ]
 
 
-@in_blocks.experiment(KIND, blocks="4", profile="rtt", some=())
+@in_blocks.experiment(KIND)
 def command(
     *,
-    topologies: options.Topologies = options.COMPARED,
-    rates: Rates = DEFAULT_RATES,
+    topologies: str,
+    rates: str,
     common: in_blocks.Common,
     switches: Given,
 ) -> Plan:
-    """The command `rates`; `experiment.cli` has its help."""
+    """The command `rates`; `commands.toml` has its help."""
     return common.plan(KIND, rate_arms(topologies_of(topologies), rates, switches, common.file))
 
 

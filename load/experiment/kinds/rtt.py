@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from experiment.arguments import topologies_of
-from experiment.commands import in_blocks, options
+from experiment.commands import in_blocks
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import MOST_ARMS, Arm, Plan, arm_of
 from hops.kinds.rtt.arms import KIND, label_of
@@ -24,15 +24,15 @@ Rtts = Annotated[
 ]
 
 
-@in_blocks.experiment(KIND, blocks="5", profile="rtt")
+@in_blocks.experiment(KIND)
 def command(
     *,
-    topologies: options.Topologies = options.COMPARED,
-    rtts: Rtts = DEFAULT_RTTS,
+    topologies: str,
+    rtts: str,
     common: in_blocks.Common,
     switches: Given,
 ) -> Plan:
-    """The command `rtt`; `experiment.cli` has its help."""
+    """The command `rtt`; `commands.toml` has its help."""
     return common.plan(KIND, rtt_arms(topologies_of(topologies), rtts, switches))
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import time
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 import psutil
 import psycopg
-import typer
 
 from experiment.arguments import number
 from experiment.capacity.rig import PARITY_SAMPLES, Setup
@@ -35,7 +34,7 @@ from hops.run.documents import SCHEMA
 from hops.units import NS_PER_MS
 from mesh.components.shop_processes import TRIAL_DATABASE, Data
 from mesh.components.trial import as_it_runs
-from mesh.description.options import Given, Json, takes_switches
+from mesh.description.options import Given, Json, takes_settings
 from mesh.description.topology import Topology
 from mesh.native.system import System
 from mesh.runtime import Runtime
@@ -58,21 +57,19 @@ START_S = 20.0
 """How long it takes until a system is there and warm."""
 
 
-@takes_switches(KIND, trace="0", updates="on")
+@takes_settings(KIND)
 def command(
     *,
-    topologies: options.Topologies = "hybrid",
-    minutes: Annotated[
-        str, typer.Option(help=f"Minutes of load on each topology, {SHORTEST_MIN:g} to {LONGEST_MIN:g}.")
-    ] = "60",
-    rate: options.Rate = "20",
-    seed: options.Seed = "1",
-    workload: options.Workload = "default",
+    topologies: str,
+    minutes: str,
+    rate: str | None,
+    seed: str,
+    workload: str,
     switches: Given,
-    strict: options.Strict = None,
+    strict: str | None,
     as_json: Json = False,
 ) -> None:
-    """The command `soak`; `experiment.cli` has its help."""
+    """The command `soak`; `commands.toml` has its help."""
     with options.reported_errors():
         setup = in_steps.setup_of(KIND, topologies, seed, workload, **switches)
         length, asked = number("minutes", minutes), number("rate", rate)

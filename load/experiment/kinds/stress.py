@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Annotated
-
-import typer
 
 from experiment.arguments import duration_s, profile_of
 from experiment.capacity.rig import Rig, TimeLeft
@@ -17,7 +14,7 @@ from experiment.errors import UsageError
 from experiment.plan.closed_loop import LONGEST_THINK, MOST_VUS, ClosedLoop
 from experiment.progress import minutes
 from hops.kinds.capacity.document import Step, generator_limits
-from mesh.description.options import Given, Json, takes_switches
+from mesh.description.options import Given, Json, takes_settings
 from mesh.description.topology import Topology
 
 DEFAULT_USERS = "100,300,1000,3000,10000"
@@ -86,25 +83,21 @@ class Stress:
         )
 
 
-@takes_switches("stress", trace="0")
+@takes_settings("stress")
 def command(
     *,
-    topologies: options.Topologies = options.COMPARED,
-    users: Annotated[str, typer.Option(help="Number of virtual users at each step, ascending.")] = DEFAULT_USERS,
-    think: Annotated[str, typer.Option(help="Think time between a user's journeys, such as 500ms or 10s.")] = "10s",
-    profile: Annotated[
-        str, typer.Option(help=f"Profile that sets the duration of the steps: {', '.join(PROFILES)}.")
-    ] = "quick",
-    seed: options.Seed = "1",
-    workload: options.Workload = "default",
+    topologies: str,
+    users: str,
+    think: str,
+    profile: str,
+    seed: str,
+    workload: str,
     switches: Given,
-    connections: Annotated[
-        str | None, typer.Option(help="Client connections in total, 1 to 1000 (default: one per 100 users).")
-    ] = None,
-    strict: options.Strict = None,
+    connections: str | None,
+    strict: str | None,
     as_json: Json = False,
 ) -> None:
-    """The command `stress`; `experiment.cli` has its help."""
+    """The command `stress`; `commands.toml` has its help."""
     with options.reported_errors():
         setup = in_steps.setup_of("stress", topologies, seed, workload, **switches, connections=connections)
         chosen = Stress(

@@ -6,9 +6,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import count
 from math import ceil
-from typing import Annotated
-
-import typer
 
 from experiment.arguments import duration_s, number, profile_of
 from experiment.capacity.rig import Rig, TimeLeft
@@ -19,7 +16,7 @@ from experiment.errors import UsageError
 from experiment.progress import minutes
 from hops.gates.limits import gate_failure, kind_of
 from hops.kinds.capacity.document import Phase, Step, gate_value, generator_limits
-from mesh.description.options import Given, Json, takes_switches
+from mesh.description.options import Given, Json, takes_settings
 from mesh.description.topology import Topology
 from mesh.runtime import Runtime
 
@@ -128,29 +125,23 @@ class Sweep:
         )
 
 
-@takes_switches("sweep", trace="0")
+@takes_settings("sweep")
 def command(
     *,
-    topologies: options.Topologies = options.COMPARED,
-    objective: options.Objective = "100ms",
-    profile: Annotated[
-        str, typer.Option(help=f"Profile that sets the duration of the steps: {', '.join(PROFILES)}.")
-    ] = "quick",
-    start: Annotated[
-        str | None, typer.Option(help="Rate to start at, journeys per second (default: 20, or max if that is lower).")
-    ] = None,
-    highest: Annotated[
-        str, typer.Option("--max", help="Highest rate to try, journeys per second.")
-    ] = f"{DEFAULT_HIGHEST:g}",
-    seed: options.Seed = "1",
-    workload: options.Workload = "default",
+    topologies: str,
+    objective: str,
+    profile: str,
+    start: str | None,
+    max: str,  # noqa: A002 - as users give it
+    seed: str,
+    workload: str,
     switches: Given,
-    strict: options.Strict = None,
+    strict: str | None,
     as_json: Json = False,
 ) -> None:
-    """The command `sweep`; `experiment.cli` has its help."""
+    """The command `sweep`; `commands.toml` has its help."""
     with options.reported_errors():
-        first, last = rates(start, highest)
+        first, last = rates(start, max)
         setup = in_steps.setup_of("sweep", topologies, seed, workload, **switches)
         chosen = Sweep(
             profile=profile_of(PROFILES, profile),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from experiment.commands.options import DOUBTFUL, Strict, console, is_doubtful, is_strict, reported_errors
+from experiment.commands.options import DOUBTFUL, console, is_doubtful, is_strict, is_yes, reported_errors
 from experiment.errors import UsageError
 from experiment.results.folder import RESULTS, find_run
 from hops.conclusions.wording import mark_lines
@@ -26,7 +25,7 @@ from hops.kinds.two_runs.tables import runs_sections
 from hops.kinds.two_runs.terminal import runs_view
 from hops.run.files import MANIFEST, SUMMARY, read_run
 from hops.run.rows import write_whole
-from mesh.description.options import Json
+from mesh.description.options import Json, takes_settings
 
 #: Exit code of a comparison that shows a figure beyond the threshold.
 SLOWER = 4
@@ -34,26 +33,24 @@ SLOWER = 4
 UNCHECKED = 1
 
 
+@takes_settings("compare-runs")
 def command(
-    a: Annotated[str, typer.Option(help="Baseline run: the name of a folder in results/, or a path.")],
-    b: Annotated[str, typer.Option(help="Run to compare with the baseline: latest, a name or a path.")] = "latest",
-    threshold: Annotated[
-        str | None, typer.Option(help="Exit with code 4 if b is slower than a by more than this, such as 10%.")
-    ] = None,
-    metrics: Annotated[
-        str | None, typer.Option(help=f"Metrics that the threshold applies to (default: {','.join(WATCHED)}).")
-    ] = None,
-    allow_wrong: Annotated[
-        str, typer.Option(help="Whether to compare runs that are WRONG, or NOISY with strict=on: yes or no.")
-    ] = "no",
-    out: Annotated[str | None, typer.Option(help="File to write the comparison to, as Markdown.")] = None,
-    strict: Strict = None,
+    *,
+    a: str,
+    b: str,
+    threshold: str | None,
+    metrics: str | None,
+    allow_wrong: str,
+    out: str | None,
+    strict: str | None,
     as_json: Json = False,
 ) -> None:
-    """The command `compare-runs`; `experiment.cli` has its help."""
+    """The command `compare-runs`; `commands.toml` has its help."""
     with reported_errors():
+        if not a:
+            raise UsageError("give the baseline run, such as a=20260102T030405Z-compare")
         limit = checked_threshold(threshold, metrics)
-        allowed, ends_noisy = _yes_or_no("allow-wrong", allow_wrong), is_strict(strict)
+        allowed, ends_noisy = is_yes("allow-wrong", allow_wrong), is_strict(strict)
         folders = [find_run(RESULTS, run, name, (MANIFEST, SUMMARY)) for name, run in (("a", a), ("b", b))]
         if folders[0] == folders[1]:
             raise UsageError(f"a and b are both the run {folders[0].name}: give two different runs")
@@ -114,9 +111,3 @@ def checked_threshold(given: str | None, metrics: str | None) -> Threshold | Non
     if unknown:
         raise UsageError(f"metrics={','.join(unknown)} is not known: choose from {', '.join(KNOWN_METRICS)}")
     return Threshold(share, names)
-
-
-def _yes_or_no(name: str, given: str) -> bool:
-    if given not in ("yes", "no"):
-        raise UsageError(f"{name}={given} is not valid: give yes or no")
-    return given == "yes"

@@ -9,11 +9,10 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import psycopg
-import typer
 
 from experiment.arguments import ascending, checked_seed, duration_s, number, topologies_of, whole_number
 from experiment.capacity.rig import PARITY_SAMPLES, Setup
@@ -37,7 +36,7 @@ from hops.run.rows import read_journeys
 from hops.traces.jaeger import read_traces
 from hops.units import NS_PER_MS
 from mesh.components.shop_processes import TRIAL_DATABASE, Data
-from mesh.description.options import Given, Json, takes_switches
+from mesh.description.options import Given, Json, takes_settings
 from mesh.description.ports import load_ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import Channel
@@ -65,31 +64,23 @@ WATCHERS = "watchers"
 POSITIONS = "SELECT user_id, last_position FROM shop_notification.mailbox"
 
 
-@takes_switches(KIND)
+@takes_settings(KIND)
 def command(
     *,
-    topologies: options.Topologies = "rest,graphql,grpc,hybrid",
-    ways: Annotated[str, typer.Option(help=f"Ways to wait, comma-separated: {', '.join(WAYS)}.")] = ",".join(WAYS),
-    watchers: Annotated[
-        str, typer.Option(help=f"Numbers of watchers, ascending, comma-separated, 1 to {MOST_WATCHERS}.")
-    ] = "100,1000,5000",
-    channel: Annotated[
-        str, typer.Option(help=f"Whose customers wait, by what that channel speaks: {', '.join(Channel)}.")
-    ] = Channel.WEB.value,
-    interval: Annotated[str, typer.Option(help="Time between two polls of a customer, such as 5s; 1s to 60s.")] = "5s",
-    duration: Annotated[
-        str, typer.Option(help=f"Length of the load with each number of watchers, {SHORTEST} to {LONGEST}.")
-    ] = "30s",
-    rate: options.Rate = "20",
-    blocks: Annotated[
-        str, typer.Option(help=f"Number of blocks, 1 to {MOST_BLOCKS}; each starts every system once for each way.")
-    ] = "3",
-    seed: options.Seed = "1",
+    topologies: str,
+    ways: str,
+    watchers: str,
+    channel: str,
+    interval: str,
+    duration: str,
+    rate: str | None,
+    blocks: str,
+    seed: str,
     switches: Given,
-    strict: options.Strict = None,
+    strict: str | None,
     as_json: Json = False,
 ) -> None:
-    """The command `watch`; `experiment.cli` has its help."""
+    """The command `watch`; `commands.toml` has its help."""
     with options.reported_errors():
         counts, chosen = ascending("watchers", watchers, 1, MOST_WATCHERS), parse_ways(ways)
         repeats = whole_number("blocks", blocks, 1, MOST_BLOCKS)

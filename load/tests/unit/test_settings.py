@@ -1,75 +1,94 @@
-"""A switch is declared once: an entry more, and every command, make, the docs and the results know it."""
+"""A command is a row of the table, and a switch an entry: make, programs, docs and results take them from there."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
+from typer.core import TyperGroup
 
-from experiment.settings import MAKE, PAGE
+from experiment.make import PAGE, page, read_overrides
+from hopwise.table import FILE, TARGETS
+from mesh.description.switches import settings_of
 from mesh.paths import ROOT
 
 SWITCHES = Path("mesh/mesh/description/switches.py")
 LAST = "    networks: Mapping[str, Network] ="
 ENTRY = """\
     sparkle: str = entry(
-        "no", choice("Whether answers sparkle", "no", "yes"), layer="clients", commands=(UP,), needs=AN_EDGE
+        "no", choice("Whether answers sparkle", "no", "yes"), layer="clients", needs=AN_EDGE
     )
+"""
+ROW = """
+[Measure.shades]
+does = "Compare shades of a shop"
+where = "experiment.kinds.shades:command"
+settings = [["shades", "light,dark", "Shades, comma-separated."], "SEED", "sparkle=yes"]
+needs = []
 """
 RECORD = (
     "import sys; from mesh.description.switches import parse_switches; print(parse_switches(sparkle='yes').as_dict())"
 )
+ECHO = "import json, sys; print(json.dumps(sys.argv[1:]))"
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a copy of `mesh` that has one more switch."""
+    """A checkout with one more switch and one more kind, in which programs print their arguments."""
     folder = tmp_path_factory.mktemp("copy")
-    shutil.copytree(ROOT / "mesh", folder / "mesh", ignore=shutil.ignore_patterns("__pycache__", "tests"))
+    for name in ("mesh", "load/experiment", "observability/hopwise"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "tests"))
+    for name in ("Makefile", "proto/proto.mk", "load/load.mk"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
     (folder / "docs").mkdir()
     text = (folder / SWITCHES).read_text()
     assert LAST in text
     (folder / SWITCHES).write_text(text.replace(LAST, ENTRY + LAST))
+    table = folder / FILE.relative_to(ROOT)
+    text = table.read_text(encoding="utf-8").replace("implementation apart store", "implementation apart sparkle store")
+    table.write_text(text + ROW, encoding="utf-8")
+    program = folder / ".venv" / "bin" / "python"
+    program.parent.mkdir(parents=True)
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{ECHO}" "$@"\n')
+    program.chmod(0o755)
     return folder
 
 
 @pytest.fixture
 def run(copy: Path) -> Run:
-    """Runs Python with that copy."""
-    # As wide as to have no option's name cut.
-    environ = {**os.environ, "PYTHONPATH": str(copy / "mesh"), "COLUMNS": "200"}
+    """Runs a program in that copy; Python imports from there."""
+    packages = ("mesh", "load", "observability")
+    environ = {**os.environ, "PYTHONPATH": ":".join(str(copy / name) for name in packages), "COLUMNS": "200"}
+    # As if no make ran these tests.
+    environ = {name: value for name, value in environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
 
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, *arguments], env=environ, cwd=copy, capture_output=True, text=True, timeout=60
-        )
+    def run(*argv: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(argv, env=environ, cwd=copy, capture_output=True, text=True, timeout=60, check=False)
 
     return run
 
 
 def test_one_entry_makes_options_make_s_settings_the_docs_and_the_record(run: Run, copy: Path) -> None:
-    told = run("-m", "mesh", "up", "--help").stdout
+    told = run(sys.executable, "-m", "mesh", "up", "--help").stdout
     assert "--sparkle" in told
     assert "Whether answers sparkle: no or yes." in told
-    # These are made from the options of the commands.
-    assert run("-m", "experiment", "settings").returncode == 0
-    lists = dict(line.split(" := ") for line in (copy / MAKE).read_text().splitlines() if " := " in line)
-    assert [name for name, settings in lists.items() if "sparkle" in settings.split()] == [
-        "SETTINGS_bench",
-        "SETTINGS_compare",
-        "SETTINGS_up",
-        "SETTINGS",
-    ]
-    row = "| `sparkle` | no | clients | Whether answers sparkle: no or yes. | bench, compare, up |"
+    assert "sparkle        Whether answers sparkle: no or yes. [no]" in run("make", "help-bench").stdout
+    assert run("make", "settings").returncode == 0
+    row = "| `sparkle` | no | clients | Whether answers sparkle: no or yes. | bench, compare, up, shades |"
     assert row in (copy / PAGE).read_text().splitlines()
-    assert "'sparkle': 'yes'" in run("-c", RECORD).stdout
+    assert "'sparkle': 'yes'" in run(sys.executable, "-c", RECORD).stdout
 
 
 @pytest.mark.parametrize(
@@ -80,5 +99,81 @@ def test_one_entry_makes_options_make_s_settings_the_docs_and_the_record(run: Ru
     ],
 )
 def test_its_values_and_what_it_needs_are_the_entry_s(run: Run, given: list[str], message: str) -> None:
-    refused = run("-m", "mesh", "up", *given)
+    refused = run(sys.executable, "-m", "mesh", "up", *given)
     assert (refused.returncode, message in refused.stderr) == (2, True), refused.stderr
+
+
+def test_one_row_makes_a_target_and_its_help(run: Run) -> None:
+    told = run("make", "help").stdout
+    assert "  shades           Compare shades of a shop\n" in told
+    assert told.index("\nMeasure\n") < told.index("  shades ") < told.index("\nProve\n")
+    assert run("make", "help-shades").stdout.splitlines() == [
+        "  shades         Shades, comma-separated. [light,dark]",
+        "  seed           Seed of the tape and of everything else random, an integer ≥ 0. [1]",
+        "  sparkle        Whether answers sparkle: no or yes. [yes]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("shades", "seed", "sparkle"),
+    [
+        ("a b", "it's", "-x"),
+        ("$(touch made)", "$$(touch made)", "$(shell touch made)"),
+        ("`touch made`", "'; touch made; '", '\\ # % : = " |'),
+    ],
+)
+def test_values_reach_a_program_as_they_were_typed(run: Run, copy: Path, shades: str, seed: str, sparkle: str) -> None:
+    done = run("make", f"shades={shades}", "shades", f"sparkle={sparkle}", f"seed={seed}")
+    options = ["--shades", shades, "--seed", seed, "--sparkle", sparkle]
+    assert json.loads(done.stdout) == ["-m", "experiment", "shades", *options], done.stderr
+    assert not (copy / "made").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["toplogy=rest", "bench"], "unknown setting: toplogy (nearest: topology); valid: topology profile "),
+        (["precision=2%", "shades"], "shades has no setting precision; it has: shades seed sparkle."),
+        (["seed=1", "bench", "precision=2%"], "bench has no setting precision; it has: topology "),
+        (["benhc"], "there is no target benhc (nearest: bench); make help lists all"),
+        (["help-lint"], "lint has no settings; targets with settings: audit bench "),
+        (["PYTHON=/nowhere/python3", "bench"], "/nowhere/python3 is not Python 3.11 or newer: give PYTHON="),
+    ],
+)
+def test_a_mistake_is_refused_before_anything_is_installed(
+    run: Run, copy: Path, given: list[str], message: str
+) -> None:
+    before = sorted(copy.rglob("*"))
+    refused = run("make", *given)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert message in refused.stderr
+    assert [path for path in sorted(copy.rglob("*")) if path not in before and path.suffix != ".pyc"] == []
+
+
+def test_a_target_without_settings_may_stand_beside_one_with_some(run: Run) -> None:
+    lines = run("make", "seed=3", "shades", "status").stdout.splitlines()
+    assert [json.loads(line)[2:] for line in lines] == [["shades", "--seed", "3"], ["status"]]
+
+
+def test_overrides_are_read_as_make_writes_them() -> None:
+    assert read_overrides(r"b=$$(x)\ y a:=\\ c=") == {"b": "$(x) y", "a": "\\", "c": ""}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_program_has_an_option_for_each_setting_that_make_passes(name: str) -> None:
+    for program in TARGETS[name].runs:
+        options = {option for parameter in _command(program.split()).params for option in parameter.opts}
+        assert {f"--{setting.name}" for setting in settings_of(name)} <= options
+
+
+def _command(words: list[str]) -> Any:
+    module, *rest = (word for word in words if not word.startswith("-"))
+    place = {"experiment": "experiment.cli", "mesh": "mesh.cli", "fuzz": "fuzz.__main__"}.get(module, module)
+    command: Any = typer.main.get_command(import_module(place).app)
+    while rest and isinstance(command, TyperGroup):
+        _, command, rest = command.resolve_command(typer.Context(command), rest)
+    return command
+
+
+def test_the_page_is_what_the_table_gives() -> None:
+    assert (ROOT / PAGE).read_text(encoding="utf-8") == page(), "run make settings"

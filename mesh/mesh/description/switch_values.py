@@ -1,4 +1,4 @@
-"""What users may give for a switch: its values, how they are read, what takes it, and what it needs."""
+"""What users may give for a switch: its values, how they are read, and what it needs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from mesh.description.network import TIME, milliseconds
-from mesh.description.topology import BUILT_IN, PYTHON, SERVES
 from mesh.errors import SwitchError
 
 MOST_REPLICAS = 8
@@ -56,7 +55,6 @@ class Switch(Values):
         field: Its name in results.
         default: Its value if none is given.
         layer: What it acts on.
-        commands: Which commands take it beside `bench` and `compare`, which take all.
         needs: What must be there for a value other than the default.
     """
 
@@ -64,7 +62,6 @@ class Switch(Values):
     field: str
     default: Any
     layer: str
-    commands: tuple[str, ...]
     needs: Need | None
 
 
@@ -73,7 +70,6 @@ def entry(
     values: Values,
     *,
     layer: str,
-    commands: tuple[str, ...] = (),
     needs: Need | None = None,
     name: str | None = None,
 ) -> Any:
@@ -81,7 +77,7 @@ def entry(
     # Only the field's own name is not known yet.
     metadata = {
         ENTRY: lambda own: Switch(
-            **vars(values), name=name or own, field=own, default=default, layer=layer, commands=commands, needs=needs
+            **vars(values), name=name or own, field=own, default=default, layer=layer, needs=needs
         )
     }
     if isinstance(default, dict):
@@ -198,6 +194,8 @@ def replicas(name: str, given: str) -> dict[str, int]:
 
 def implementations(name: str, given: str) -> dict[str, str]:
     """Reads `product:go`; which components a language has is checked against the topology."""
+    from mesh.description.topology import BUILT_IN, PYTHON
+
     chosen = dict(_by_component(name, given, "an implementation", "LANGUAGE", "product:go"))
     for component, language in chosen.items():
         if language not in (PYTHON, *BUILT_IN):
@@ -208,6 +206,8 @@ def implementations(name: str, given: str) -> dict[str, str]:
 
 def _by_component(name: str, given: str, what: str, value: str, examples: str) -> Iterator[tuple[str, str]]:
     """The COMPONENT:VALUE pairs of a comma-separated list, each component once."""
+    from mesh.description.topology import SERVES
+
     pattern = {"TIME": TIME, "TIME/N": _HOLD, "PERCENT": _PERCENT, "N": _COUNT, "LANGUAGE": _LANGUAGE}[value]
     seen: set[str] = set()
     for item in map(str.strip, given.split(",")):

@@ -1,7 +1,8 @@
 """The switches that are orthogonal to a topology: each is declared here, once; all else follows from its entry.
 
-The options of every command, the Makefile's settings (`make settings`), what results record and the table in
-docs/settings.md are made from these entries.
+The options of every command, make's settings, what results record and the table in docs/settings.md are made from
+these entries; which commands take a switch is in the table of commands (`hopwise.table`). make reads all of it before
+anything is installed, so topologies, which need pydantic, are imported where a value is read.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
+from hopwise.table import ALL_SWITCHES, COMMANDS, TARGETS, Setting
 from mesh.description.network import NAMES, VISITS, Network, read_bandwidth, read_rtt
 from mesh.description.switch_values import (
     ENTRY,
@@ -28,21 +30,12 @@ from mesh.description.switch_values import (
     share,
     whole,
 )
-from mesh.description.topology import GATEWAYS, SERVICES
 from mesh.errors import SwitchError
 
 MOST_CONNECTIONS = 1000
 MOST_LOAD_NODES = 32
 HTTP3 = 3
 SHORTEST_ISTIO_DELAY_MS = 1.0
-
-UP, MANIFESTS, COMPOSE, PARITY = "up", "manifests", "compose", "parity"
-LADDER, RTT, ISOLATE, SWEEP, STRESS = "ladder", "rtt", "isolate", "sweep", "stress"
-DECIDE, CHAOS, RATES, CONNECTIONS, WATCH = "decide", "chaos", "rates", "connections", "watch"
-OVERLOAD, PROVE_SAGAS, SOAK = "overload", "prove-sagas", "soak"
-PROVE_FAIRNESS = "prove-fairness"
-SET_UP = (UP, MANIFESTS, PARITY)
-"""Commands that start a system, or write down how it is started, and measure nothing."""
 
 AN_EDGE = Need(lambda given: given.edge != "none", "an edge; give edge=envoy or edge=kong, or {name}={default}")
 A_MESH = Need(lambda given: given.meshed, "a mesh: the sidecars do it; give mesh=envoy or mesh=istio too")
@@ -65,54 +58,46 @@ class Switches:
         "envoy",
         choice("Edge proxy in front of the topology", "envoy", "kong", "none"),
         layer="edge",
-        commands=(*SET_UP, RTT, RATES, ISOLATE, CONNECTIONS, WATCH, OVERLOAD, CHAOS, SOAK, PROVE_FAIRNESS),
     )
     plugins: str = entry(
         "none",
         choice("What the edge does besides routing", "none", "typical", "all"),
         layer="edge",
-        commands=SET_UP,
         needs=AN_EDGE,
     )
     tls: str = entry(
         "off",
         choice("TLS 1.3 between client and edge", "off", "on"),
         layer="edge",
-        commands=(UP, PARITY, ISOLATE, SWEEP, STRESS, CONNECTIONS, WATCH, CHAOS, SOAK),
         needs=AN_EDGE,
     )
     mesh: str = entry(
         "none",
         choice("Sidecar mesh", "none", "envoy", "istio"),
         layer="sidecars",
-        commands=(*SET_UP, RATES, WATCH, CHAOS, SOAK),
     )
     mtls: str = entry(
         "off",
         choice("Mutual TLS between sidecars", "off", "on"),
         layer="sidecars",
-        commands=(*SET_UP, RATES, WATCH, CHAOS, SOAK),
         needs=A_MESH,
     )
     istiod: str = entry(
         "restart",
         choice("What becomes of Istio's control plane when it dies; the run goes on in any case", "restart", "leave"),
         layer="sidecars",
-        commands=SET_UP,
         needs=ISTIO,
     )
     canary: int = entry(
         0,
         whole("Percent of calls to product that go to a second instance, the canary", 0, 100),
         layer="sidecars",
-        commands=SET_UP,
         needs=A_MESH,
     )
     admission: str = entry(
         "off",
         choice("Whether edge, gateways and services refuse requests that they cannot answer in time", "off", "on"),
         layer="edge",
-        commands=(UP, PARITY, MANIFESTS, SWEEP, STRESS, OVERLOAD, CHAOS, PROVE_FAIRNESS),
         needs=AN_EDGE,
     )
     replicas: Mapping[str, int] = entry(
@@ -123,7 +108,6 @@ class Switches:
             replicas,
         ),
         layer="components",
-        commands=(*SET_UP, PROVE_SAGAS, RATES, ISOLATE, WATCH, CHAOS, SOAK),
     )
     implementation: Mapping[str, str] = entry(
         {},
@@ -133,7 +117,6 @@ class Switches:
             implementations,
         ),
         layer="components",
-        commands=(UP, PARITY, RTT, RATES, ISOLATE, SWEEP, STRESS, CHAOS, SOAK),
     )
     apart: str = entry(
         "",
@@ -143,32 +126,27 @@ class Switches:
             journey_kind,
         ),
         layer="components",
-        commands=(UP, PARITY),
         needs=Need(lambda given: given.edge != "none", "an edge, which leads it there; give edge=envoy or edge=kong"),
     )
     store: str = entry(
         "postgres",
         choice("Where the services keep their data while they run", "postgres", "memory"),
         layer="services",
-        commands=(UP,),
     )
     updates: str = entry(
         "off",
         choice("Whether customers are told of changes of their orders, by a notification service", "off", "on"),
         layer="services",
-        commands=(UP, MANIFESTS, COMPOSE, PARITY, SOAK),
     )
     cache: str = entry(
         "none",
         choice("What products and users are read from before the database", "none", "valkey"),
         layer="services",
-        commands=(UP, PARITY, RATES, CHAOS, SOAK),
     )
     runtime: str = entry(
         "native",
         choice("Where everything runs: this machine, or the current kubectl context", "native", "kubernetes"),
         layer="everything",
-        commands=(CHAOS,),
     )
     load_nodes: int = entry(
         1,
@@ -180,43 +158,36 @@ class Switches:
         0.2,
         Values("Share of journeys to trace, 0 to 1.", "0 to 1", share),
         layer="tracing",
-        commands=(LADDER, RTT, RATES, ISOLATE, SWEEP, STRESS, WATCH, OVERLOAD, CHAOS, SOAK),
     )
     tracing: str = entry(
         "lean",
         choice("What records the components' spans: the instrument, or OpenTelemetry's SDK", "lean", "sdk"),
         layer="tracing",
-        commands=(UP,),
     )
     metrics: str = entry(
         "off",
         choice("Whether the components expose metrics on a port", "off", "on"),
         layer="components",
-        commands=(UP, MANIFESTS, COMPOSE),
     )
     scale: int = entry(
         1,
         whole("Scale of the generated data, in units of 10,000 users, products and orders", 1, 100),
         layer="data",
-        commands=(UP, MANIFESTS, COMPOSE),
     )
     payload: str = entry(
         "1KB",
         choice("Size of what the journey document reads", "100B", "1KB", "10KB", "100KB", "1MB"),
         layer="data",
-        commands=(PARITY, LADDER, RTT, RATES, ISOLATE, SWEEP, STRESS),
     )
     http: int = entry(
         2,
         choice("HTTP version between client and edge", "1", "2", "3", to=int),
         layer="clients",
-        commands=(UP, PARITY, LADDER, RTT, RATES, ISOLATE, SWEEP, STRESS, CONNECTIONS, WATCH),
     )
     network: str = entry(
         "loopback",
         choice("Network between each customer and the edge", *NAMES),
         layer="customers' network",
-        commands=(DECIDE,),
     )
     rtt_ms: float | None = entry(
         None,
@@ -226,7 +197,6 @@ class Switches:
             read_rtt,
         ),
         layer="customers' network",
-        commands=(DECIDE,),
         name="rtt",
     )
     bandwidth: str = entry(
@@ -237,7 +207,6 @@ class Switches:
             read_bandwidth,
         ),
         layer="customers' network",
-        commands=(RTT, DECIDE),
     )
     visit: str = entry(
         "warm",
@@ -249,44 +218,37 @@ class Switches:
         4,
         whole("Client connections to the edge, or without one to each gateway", 1, MOST_CONNECTIONS),
         layer="clients",
-        commands=(ISOLATE, SWEEP),
     )
     reuse: str = entry(
         "on",
         choice("Whether clients keep connections, or off, open one for each request", "on", "off"),
         layer="clients",
-        commands=(PARITY, RATES, SWEEP, STRESS),
     )
     persisted: str = entry(
         "on",
         choice("Whether clients send GraphQL documents by their hashes, or off, as texts in each request", "on", "off"),
         layer="clients",
-        commands=(PARITY, RATES, SWEEP, STRESS),
     )
     client_cache: str = entry(
         "off",
         choice("Whether clients keep answers, and ask whether they have changed", "off", "on"),
         layer="clients",
-        commands=(PARITY, RATES, SWEEP, STRESS),
     )
     delay_ms: Mapping[str, float] = entry(
         {},
         Values("Delay to inject per component, such as payment:2ms,user:500us.", "payment:2ms,user:500us", delays),
         layer="components",
-        commands=(UP, MANIFESTS),
         name="delay",
     )
     hold: Mapping[str, Hold] = entry(
         {},
         Values("Component to keep busy at every Nth request, such as order:20ms/10.", "order:20ms/10", holds),
         layer="components",
-        commands=(UP, MANIFESTS),
     )
     abort_share: Mapping[str, float] = entry(
         {},
         Values("Share of calls to fail per component, such as payment:1%.", "payment:1%,user:0.5%", aborts),
         layer="sidecars",
-        commands=(UP, MANIFESTS),
         needs=A_MESH,
         name="abort",
     )
@@ -337,13 +299,21 @@ SWITCHES: Mapping[str, Switch] = {
     for switch in (one.metadata[ENTRY](one.name) for one in fields(Switches) if ENTRY in one.metadata)
 }
 """Every switch by its name on command lines."""
-_EVERY = ("bench", "compare")
 _NETWORK = ("network", "rtt", "bandwidth")
 
 
-def switches_of(command: str) -> tuple[Switch, ...]:
-    """Returns the switches that a command takes."""
-    return tuple(switch for switch in SWITCHES.values() if command in (*_EVERY, *switch.commands))
+def settings_of(command: str) -> tuple[Setting, ...]:
+    """Returns the settings of a command of the table, switches with their help among them."""
+    settings: list[Setting] = []
+    for setting in (TARGETS.get(command) or COMMANDS[command]).settings:
+        if isinstance(setting, Setting):
+            settings.append(setting)
+            continue
+        switches = SWITCHES.values() if setting.name == ALL_SWITCHES else [SWITCHES[setting.name]]
+        for switch in switches:
+            own = "" if switch.default is None or switch.default == {} else str(switch.default)
+            settings.append(Setting(switch.name, own if setting.default is None else setting.default, switch.help))
+    return tuple(settings)
 
 
 def parse_switches(networks: Mapping[str, Network] | None = None, /, **given: str | float | None) -> Switches:
@@ -394,6 +364,8 @@ def parse_switches(networks: Mapping[str, Network] | None = None, /, **given: st
     _require_one_store(switches)
     _require_fit_for_cache(switches)
     _require_fit_for_apart(switches)
+    from mesh.description.topology import GATEWAYS
+
     if switches.edge == "none" and (alone := sorted(set(switches.replicas) & set(GATEWAYS))):
         raise SwitchError(
             f"edge=none with replicas of {' and '.join(alone)}: without an edge, nothing shares the clients' requests "
@@ -441,6 +413,8 @@ def _require_connections_to_keep(switches: Switches, given: Mapping[str, str | f
 
 def _require_one_store(switches: Switches) -> None:
     """A service that keeps its data in memory must be one process."""
+    from mesh.description.topology import SERVICES
+
     if switches.store != "memory":
         return
     if switches.canary:

@@ -20,18 +20,8 @@ if TYPE_CHECKING:
     from hops.run.documents.summary import Summary
     from hops.run.files import RunFiles
 
-#: A line for each kind: its name in manifests, and its folder.
-KINDS = {
-    "bench": "bench",
-    "compare": "compare",
-    "proof": "bench",  # an experiment that proves the instrument
-    "ladder": "ladder",
-    "rtt": "rtt",
-    "rates": "rates",
-    "isolate": "isolate",
-    "studies": "studies",
-    "load": "load",
-}
+#: An experiment that proves the instrument is a bench.
+PROOF, BENCH = "proof", "bench"
 #: A line for each kind whose runs are one document, `<kind>.json`: its name, and its folder, which has a `report.py`.
 DOCUMENTS = {
     "sweep": "capacity",
@@ -46,20 +36,25 @@ DOCUMENTS = {
 
 
 def kind_of(run: RunFiles) -> Kind:
-    """The kind of a run.
+    """The kind of a run: that of the folder which its manifest names.
 
     Raises:
-        MalformedRunError: its manifest names none of `KINDS`.
+        MalformedRunError: There is none.
     """
-    name = run.manifest["kind"]
-    if name not in KINDS:
-        raise MalformedRunError(f"{run.path}: the kind {name} is not known; valid ones are {', '.join(KINDS)}")
+    name, folders = run.manifest["kind"], kinds()
+    if name not in (PROOF, *folders):
+        raise MalformedRunError(f"{run.path}: the kind {name} is not known; valid ones are {', '.join(folders)}")
     return _named(name)
+
+
+def kinds() -> list[str]:
+    """Names of the kinds: those of the folders that have a `kind.py`."""
+    return sorted(file.parent.name for folder in __path__ for file in Path(folder).glob("*/kind.py"))
 
 
 def _named(name: str) -> Kind:
     # Not at the top: commands that need a name of a kind should not have to wait for what makes its report.
-    kind: Kind = import_module(f"{__name__}.{KINDS[name]}.kind").KIND
+    kind: Kind = import_module(f"{__name__}.{BENCH if name == PROOF else name}.kind").KIND
     return kind
 
 

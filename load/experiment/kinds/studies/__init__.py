@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from experiment.arguments import checked_seed, profile_of, whole_number
@@ -11,33 +9,25 @@ from experiment.commands import in_blocks, options
 from experiment.commands.preflight import Preflight
 from experiment.kinds.studies.arms import PROFILES, study_plan
 from experiment.kinds.studies.in_turn import InTurn
-from experiment.kinds.studies.study import all_studies, studies_named
+from experiment.kinds.studies.study import studies_named
 from experiment.plan.arms_in_blocks import MOST_BLOCKS
-from mesh.description.options import Json
-
-Names = Annotated[
-    str, typer.Option("--study", help=f"Studies to replay, comma-separated: {', '.join(all_studies())}; or all.")
-]
-Profile = Annotated[str, typer.Option(help=f"Profile that sets blocks and the loads' lengths: {', '.join(PROFILES)}.")]
-Blocks = Annotated[
-    str | None,
-    typer.Option(help=f"Number of blocks, 1 to {MOST_BLOCKS}; each runs every arm once (default: the profile's)."),
-]
+from mesh.description.options import Json, takes_settings
 
 
+@takes_settings("studies")
 def command(
     *,
     given: typer.Context,
-    study: Names = "all",
-    blocks: Blocks = None,
-    profile: Profile = "full",
-    seed: options.Seed = "1",
-    resume: in_blocks.Resume = "",
-    retry: in_blocks.Retry = "0",
-    strict: options.Strict = None,
+    study: str,
+    blocks: str | None,
+    profile: str,
+    seed: str,
+    resume: str,
+    retry: str,
+    strict: str | None,
     as_json: Json = False,
 ) -> None:
-    """The command `studies`; `experiment.cli` has its help."""
+    """The command `studies`; `commands.toml` has its help."""
     with options.reported_errors():
         look = Preflight()
         repeats, is_strict = whole_number("retry", retry, 0, in_blocks.MAX_RETRIES), options.is_strict(strict)

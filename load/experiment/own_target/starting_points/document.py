@@ -30,7 +30,7 @@ def write_start(source: Path, made: Callable[[Any], Start], out: Path) -> list[s
 
     Args:
         source: The recording or description.
-        made: `from_har` or `from_openapi`.
+        made: `from_har`.
         out: The file to write, which is not there yet.
 
     Returns:

@@ -1,4 +1,4 @@
-"""A kind of experiment is a folder and a line: a made-up one runs from its command to its report."""
+"""A kind of experiment is a row of the table of commands and a folder: a made-up one runs from command to report."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from experiment.results.folder import ResultsFolder
 from hops.run.documents.summary import Summary
 from hops.run.files import SUMMARY, read_document
 from hops.synthetic.run import Arm, write_generated_run
+from hopwise import table
+from hopwise.table import FILE, read_table
 
 COMMAND = """
 from experiment.arguments import topologies_of
@@ -26,10 +28,19 @@ from experiment.commands import in_blocks
 from experiment.plan.arms_in_blocks import Plan, arm_of
 from mesh.description.options import Given
 
-@in_blocks.experiment("shades", blocks="3", profile="smoke")
-def command(*, shades: str = "light,dark", common: in_blocks.Common, switches: Given) -> Plan:
+@in_blocks.experiment("shades")
+def command(*, shades: str, common: in_blocks.Common, switches: Given) -> Plan:
     (shop,) = topologies_of("rest")
     return common.plan("shades", tuple(arm_of(shade, shop, switches) for shade in shades.split(",")))
+"""
+ROW = """
+[Measure.shades]
+does = "Compare shades of a shop"
+where = "experiment.kinds.shades:command"
+settings = [
+  ["shades", "light,dark", "Shades."], "BLOCKS=3", "PROFILE=smoke", "RATE", "SEED", "WORKLOAD", "trace=0",
+  "RESUME", "RETRY", "STRICT",
+]
 """
 KIND = """
 from rich.console import Group
@@ -41,7 +52,7 @@ KIND = Kind("Which shade do customers get?", lambda summary: Group(*summary["top
 
 @pytest.fixture
 def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[typer.Typer]:
-    """The command line with one more kind: two files and two lines."""
+    """The command line with one more kind: a row and two files."""
     for package, file, text in (
         (experiment.kinds, "experiment/shades.py", COMMAND),
         (hops.kinds, "hops/shades/kind.py", KIND),
@@ -50,8 +61,9 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[typer.Typer
         path.parent.mkdir(parents=True)
         path.write_text(text, encoding="utf-8")
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path / file.split("/")[0])])
-    monkeypatch.setitem(experiment.kinds.KINDS, "shades", ("shades", "Compare shades of a shop."))
-    monkeypatch.setitem(hops.kinds.KINDS, "shades", "shades")
+    (row,) = [row for row in read_table(FILE.read_text(encoding="utf-8") + ROW) if row.name == "shades"]
+    monkeypatch.setattr(table, "ROWS", [*table.ROWS, row])
+    monkeypatch.setitem(table.TARGETS, "shades", row)
     yield importlib.reload(cli).app
     monkeypatch.undo()
     importlib.reload(cli)

@@ -6,7 +6,6 @@ import pytest
 
 from mesh.components.trial import as_it_runs, require_fit
 from mesh.description.network import Network
-from mesh.description.options import takes_switches
 from mesh.description.switches import Switches, aborts_in_words, delays_in_words, parse_switches
 from mesh.description.topology import load_topology
 from mesh.errors import SwitchError
@@ -16,11 +15,6 @@ def test_defaults() -> None:
     assert parse_switches() == Switches(
         edge="envoy", mesh="none", mtls="off", store="postgres", trace=0.2, scale=1, http=2, rtt_ms=None, connections=4
     )
-
-
-def test_a_command_has_no_default_of_its_own_for_a_switch_that_it_does_not_take() -> None:
-    with pytest.raises(TypeError, match="overload does not take the switch cache"):
-        takes_switches("overload", cache="valkey")
 
 
 def test_given() -> None:

@@ -1,4 +1,4 @@
-"""A kind of experiment is a folder and a line: the frames of summary and report take all else from it."""
+"""A kind of experiment is a folder: the frames of summary and report take all else from it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 from rich.console import Group
 
-from hops import kinds
 from hops.analysis.summary import Measured, summarise
 from hops.elements.element import Section, Text
 from hops.errors import MalformedRunError
-from hops.kinds import KINDS, kind_of
+from hops.kinds import kind_of, kinds
 from hops.report import write_report
 from hops.report.view import Kind, View
 from hops.run.files import RunFiles, read_run
@@ -27,18 +26,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunFiles:
     return read_run(write_generated_run(folder, topologies=("rest", "hybrid"), blocks=3, journeys_per_trial=60))
 
 
-def test_every_folder_with_a_kind_has_its_line() -> None:
-    folders = {path.parent.name for path in Path(kinds.__file__).parent.glob("*/kind.py")}
-    assert folders == set(KINDS.values())
-
-
 def test_a_run_has_the_kind_of_its_manifest(run: RunFiles) -> None:
-    asked = {name: kind_of(dataclasses.replace(run, manifest={"kind": name})) for name in KINDS}
-    assert [name for name, kind in asked.items() if kind.arms] == ["ladder", "rtt", "rates", "isolate", "studies"]
+    asked = {name: kind_of(dataclasses.replace(run, manifest={"kind": name})) for name in (*kinds(), "proof")}
+    assert [name for name, kind in asked.items() if kind.arms] == ["isolate", "ladder", "rates", "rtt", "studies"]
+    assert asked["proof"] is asked["bench"]
 
 
 def test_a_run_of_no_known_kind_is_refused_with_those_that_are_known(run: RunFiles) -> None:
-    with pytest.raises(MalformedRunError, match="the kind odd is not known; valid ones are bench, compare, "):
+    with pytest.raises(MalformedRunError, match="the kind odd is not known; valid ones are bench, compare, isolate, "):
         kind_of(dataclasses.replace(run, manifest={"kind": "odd"}))
 
 

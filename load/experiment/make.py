@@ -1,0 +1,236 @@
+"""What make asks before anything is installed: which commands there are, whether settings fit them, and their help.
+
+Run as `python -m experiment.make QUESTION …`, with the standard library alone.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+from hopwise.table import TARGETS, Command, Setting
+from mesh.description.switches import SWITCHES, settings_of
+from mesh.errors import InputError
+
+PAGE = Path("docs/settings.md")
+ENVIRONMENT = (
+    "SHOP_PORT_BASE, DATABASE_URL, CACHE_URL, JAEGER (release, build), JAEGER_BIN, JAEGER_UI, JAEGER_RELEASES, "
+    "KONG_BIN, PROMETHEUS_BIN, KUBECTL_BIN, HOPWISE_CACHE, HOPWISE_MESH_CA"
+)
+IMAGES = "IMAGE_PREFIX (localhost/hopwise), IMAGE_TAG, IMAGE_ENGINE (podman, docker), IMAGE_BUILD_ARGS, KONG_IMAGE"
+"""Variables of programs, which may be given as settings are."""
+_VARIABLES = {*re.findall(r"\b[A-Z_]{5,}\b", f"{ENVIRONMENT} {IMAGES}"), "PYTHON", "MAKEFLAGS", "SHELL"}
+
+ABOUT = """\
+Compare REST, GraphQL, gRPC and hybrids on one shop, and see where the time goes, hop by hop.
+
+First steps
+  make bench                   one topology: latencies and hop budget
+  make trace                   its traces nearest to p50 and p99, in Jaeger
+  make compare                 topologies under identical load, with a report
+  make decide                  which topology to choose, by channel
+  make up                      a running topology to explore in a browser
+  make status                  what is running
+  make down                    stop it
+  make help-bench              the settings of a target, such as bench"""
+HOW = f"""
+Settings: make topology=hybrid profile=smoke bench; make topologies=rest,grpc blocks=5 network=4g compare \
+(docs/settings.md)
+Environment: {ENVIRONMENT.replace("PORT_BASE", "PORT_BASE (18000)")}.
+  images: {IMAGES}"""
+
+_HEADING = re.compile(r"##@ (.+)")
+_TARGET = re.compile(r"([a-zA-Z0-9_-]+):.*?## (.+)")
+
+
+def read_overrides(text: str) -> dict[str, str]:
+    """Reads `$(MAKEOVERRIDES)`: NAME=VALUE words, with backslashes before blanks and backslashes, dollars doubled."""
+    words = re.findall(r"(?:\\.|[^\\\s])+", text)
+    pairs = (re.sub(r"\\(.)|\$(\$)", r"\1\2", word).partition("=") for word in words)
+    return {name.rstrip(":+?!"): value for name, _, value in pairs}
+
+
+def check(goals: str, overrides: str) -> Iterator[str]:
+    """Checks settings against the targets that make was asked for.
+
+    Returns:
+        A word for each setting that was given, and for each command: its target and, after bars, what make makes first.
+
+    Raises:
+        InputError: A setting is unknown, or a target has no such setting.
+    """
+    given = read_overrides(overrides)
+    known = {setting.name: setting for name in TARGETS for setting in settings_of(name)}
+    others = [name for name in given if name not in _VARIABLES]
+    for name in others:
+        if name not in known:
+            valid = f"{' '.join(known)}, and {ENVIRONMENT}, {IMAGES}, PYTHON"
+            raise InputError(f"unknown setting: {name}{_nearest(name, known)}; valid: {valid}")
+    for goal in goals.split():
+        taken = [setting.name for setting in settings_of(goal)] if goal in TARGETS else []
+        if taken and (ignored := [name for name in others if name not in taken]):
+            raise InputError(f"{goal} has no setting {' '.join(ignored)}; it has: {' '.join(taken)}")
+    yield from (f"={name}" for name in others)
+    for name, command in TARGETS.items():
+        yield "|".join((f"{name}:", *(_needed(command, given))))
+
+
+def _needed(command: Command, given: Mapping[str, str]) -> Iterator[str]:
+    for need in command.needs:
+        target, _, condition = need.partition(" if ")
+        setting, _, rest = condition.partition("=")
+        value, _, or_nothing = rest.partition(" ")
+        if not condition or value in given.get(setting, value if or_nothing else "").split(","):
+            yield target
+
+
+def line(name: str, overrides: str) -> str:
+    """The line for the shell that runs a command with its settings."""
+    command, given = TARGETS[name], read_overrides(overrides)
+    names = [setting.name for setting in settings_of(name) if given.get(setting.name)]
+    options = [word for one in names for word in (f"--{one}", shlex.quote(given[one]))]
+    programs = [" ".join((".venv/bin/python -m", program, *options)) for program in command.runs]
+    # The last one is in the place of the shell, so that a SIGTERM that make is sent reaches it, and it cleans up.
+    programs[-1] = f"exec {programs[-1]}"
+    if not command.needs:
+        programs.insert(0, '[ -x .venv/bin/python ] || { echo "Nothing is running: nothing is installed."; exit 0; }')
+    return "; ".join(programs)
+
+
+def help_lines(makefiles: str) -> Iterator[str]:
+    """The lines of `make help`: the commands, and the targets that makefiles describe themselves.
+
+    Args:
+        makefiles: Paths of the makefiles, with blanks between them.
+    """
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for name, command in TARGETS.items():
+        groups.setdefault(command.heading, []).append((name, command.does))
+    for heading, name, does in targets_of(makefiles):
+        groups.setdefault(heading, []).append((name, does))
+    yield ABOUT
+    for heading, targets in groups.items():
+        yield f"\n{heading}"
+        yield from (f"  {name:16} {does}" for name, does in targets)
+    yield HOW
+
+
+def targets_of(makefiles: str) -> Iterator[tuple[str, str, str]]:
+    """The targets that makefiles describe: heading, name, and what each does."""
+    for path in makefiles.split():
+        heading = ""
+        for text in Path(path).read_text(encoding="utf-8").splitlines():
+            if begins := _HEADING.match(text):
+                heading = begins[1]
+            elif target := _TARGET.match(text):
+                yield heading, target[1], target[2]
+
+
+def help_of(name: str) -> Iterator[str]:
+    """The lines of `make help-NAME`: the settings of a command.
+
+    Raises:
+        InputError: It has none.
+    """
+    settings = settings_of(name) if name in TARGETS else ()
+    if not settings:
+        having = sorted(target for target in TARGETS if settings_of(target))
+        raise InputError(f"{name} has no settings; targets with settings: {' '.join(having)}")
+    for setting in settings:
+        yield f"  {setting.name:14} {setting.help}{f' [{setting.default}]' if setting.default else ''}"
+
+
+def unknown(name: str, makefiles: str) -> Iterator[str]:
+    """Refuses a target that there is not.
+
+    Raises:
+        InputError: Always; it names the nearest one.
+    """
+    names = [*TARGETS, *(target for _, target, _ in targets_of(makefiles))]
+    raise InputError(f"there is no target {name}{_nearest(name, names)}; make help lists all")
+
+
+def _nearest(name: str, names: Sequence[str] | Mapping[str, object]) -> str:
+    nearest = get_close_matches(name, names, n=1)
+    return f" (nearest: {nearest[0]})" if nearest else ""
+
+
+def page() -> str:
+    """The page docs/settings.md."""
+    targets: dict[Setting, list[str]] = {}
+    for target in TARGETS:
+        for setting in settings_of(target):
+            targets.setdefault(setting, []).append(target)
+    lines = [
+        "# Settings",
+        "",
+        "<!-- Made by `make settings` from the table of commands: do not edit. -->",
+        "",
+        "`make topology=hybrid profile=smoke bench` gives two settings to a target. `make help-bench` prints those",
+        "that a target has; others are refused. Zero needs no unit: `rtt=0` is `rtt=0ms`.",
+        "",
+        "## Switches",
+        "",
+        "How a topology is run; results record all of them. `mesh/mesh/description/switches.py` declares each once.",
+        "",
+        "| switch | default | acts on | what it is | targets |",
+        "|---|---|---|---|---|",
+    ]
+    for switch in SWITCHES.values():
+        having = [target for setting, names in targets.items() if setting.name == switch.name for target in names]
+        default, names = "" if switch.default in ({}, None) else str(switch.default), ", ".join(dict.fromkeys(having))
+        lines.append(_row([f"`{switch.name}`", default, switch.layer, switch.help, names]))
+    lines += ["", "## Other settings", "", "| setting | default | what it is | targets |", "|---|---|---|---|"]
+    others = sorted((setting for setting in targets if setting.name not in SWITCHES), key=lambda one: one.name)
+    lines += [_row([f"`{one.name}`", one.default, one.help, ", ".join(targets[one])]) for one in others]
+    return "\n".join(lines) + "\n"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def write_page(how: str = "") -> Iterator[str]:
+    """Writes the page, or checks with `--check` that it is what the table gives.
+
+    Raises:
+        InputError: It is not.
+    """
+    if how == "--check":
+        if PAGE.read_text(encoding="utf-8") != page():
+            raise InputError(f"{PAGE} is not what the table of commands gives: run make settings")
+    else:
+        PAGE.write_text(page(), encoding="utf-8")
+    return iter(())
+
+
+QUESTIONS: Mapping[str, Callable[..., Iterator[str]]] = {
+    "check": check,
+    "line": lambda name, overrides: iter([line(name, overrides)]),
+    "help": help_lines,
+    "help-of": help_of,
+    "unknown": unknown,
+    "page": write_page,
+}
+
+
+def main(question: str, *arguments: str) -> int:
+    """Answers a question of make; returns the exit code."""
+    try:
+        for answer in QUESTIONS[question](*arguments):
+            print(answer)
+    except InputError as error:
+        if question == "check":  # whose answer make reads, and shows as an error
+            print(f"refused {error}")
+        else:
+            print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
