@@ -26,8 +26,8 @@ include proto/proto.mk
 include load/load.mk
 
 # Commands and their settings, given as `make topology=hybrid bench`, are rows of observability/hopwise/commands.toml.
-# Python alone reads it, so that what a goal does not take is refused before anything is installed. A value goes to the
-# shell in quotes, as it was typed: make never expands it.
+# Python alone reads them: wrong settings are refused before anything is installed. The shell gets each value in quotes,
+# as it was typed, and make never expands it.
 quoted = '$(subst ','\'',$(1))'
 TABLE := PYTHONPATH=load:mesh:observability $(PYTHON) -S -m experiment.make
 # A word for each setting that was given, `=topology`, and for each command: `chaos:|setup|.tools/toxiproxy.stamp`.

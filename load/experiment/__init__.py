@@ -3,8 +3,8 @@
 Each folder imports only from those below it:
 
 - `cli`: what `python -m experiment` can do.
-- `settings`: what make's targets take, from the commands' options.
-- `kinds`: the kinds of experiments, each with its arms, its settings and its command.
+- `make`: what make's targets are and take, from the table of commands.
+- `kinds`: the kinds of experiments, each with its arms and its command.
 - `commands`: the other commands, and what commands share.
 - `runner`: runs a plan, trial after trial.
 - `capacity`: what loads topologies step by step. `proofs`: whether the instrument finds a known delay and survives a

@@ -25,18 +25,17 @@ IMAGES = "IMAGE_PREFIX (localhost/hopwise), IMAGE_TAG, IMAGE_ENGINE (podman, doc
 """Variables of programs, which may be given as settings are."""
 _VARIABLES = {*re.findall(r"\b[A-Z_]{5,}\b", f"{ENVIRONMENT} {IMAGES}"), "PYTHON", "MAKEFLAGS", "SHELL"}
 
-ABOUT = """\
-Compare REST, GraphQL, gRPC and hybrids on one shop, and see where the time goes, hop by hop.
-
-First steps
-  make bench                   one topology: latencies and hop budget
-  make trace                   its traces nearest to p50 and p99, in Jaeger
-  make compare                 topologies under identical load, with a report
-  make decide                  which topology to choose, by channel
-  make up                      a running topology to explore in a browser
-  make status                  what is running
-  make down                    stop it
-  make help-bench              the settings of a target, such as bench"""
+ABOUT = "Compare REST, GraphQL, gRPC and hybrids on one shop, and see where the time goes, hop by hop."
+FIRST_STEPS = {
+    "make bench": "one topology: latencies and hop budget",
+    "make trace": "its traces nearest to p50 and p99, in Jaeger",
+    "make compare": "topologies under identical load, with a report",
+    "make decide": "which topology to choose, by channel",
+    "make up": "a running topology to explore in a browser",
+    "make status": "what is running",
+    "make down": "stop it",
+    "make help-bench": "the settings of a target, such as bench",
+}
 HOW = f"""
 Settings: make topology=hybrid profile=smoke bench; make topologies=rest,grpc blocks=5 network=4g compare \
 (docs/settings.md)
@@ -55,10 +54,10 @@ def read_overrides(text: str) -> dict[str, str]:
 
 
 def check(goals: str, overrides: str) -> Iterator[str]:
-    """Checks settings against the targets that make was asked for.
+    """Checks settings against the goals of make.
 
     Returns:
-        A word for each setting that was given, and for each command: its target and, after bars, what make makes first.
+        A word for each setting, and one for each command: its target and its prerequisites, with bars between them.
 
     Raises:
         InputError: A setting is unknown, or a target has no such setting.
@@ -76,10 +75,10 @@ def check(goals: str, overrides: str) -> Iterator[str]:
             raise InputError(f"{goal} has no setting {' '.join(ignored)}; it has: {' '.join(taken)}")
     yield from (f"={name}" for name in others)
     for name, command in TARGETS.items():
-        yield "|".join((f"{name}:", *(_needed(command, given))))
+        yield "|".join((f"{name}:", *(_prerequisites(command, given))))
 
 
-def _needed(command: Command, given: Mapping[str, str]) -> Iterator[str]:
+def _prerequisites(command: Command, given: Mapping[str, str]) -> Iterator[str]:
     for need in command.needs:
         target, _, condition = need.partition(" if ")
         setting, _, rest = condition.partition("=")
@@ -94,7 +93,7 @@ def line(name: str, overrides: str) -> str:
     names = [setting.name for setting in settings_of(name) if given.get(setting.name)]
     options = [word for one in names for word in (f"--{one}", shlex.quote(given[one]))]
     programs = [" ".join((".venv/bin/python -m", program, *options)) for program in command.runs]
-    # The last one is in the place of the shell, so that a SIGTERM that make is sent reaches it, and it cleans up.
+    # The last program replaces the shell: a SIGTERM to make reaches it, and it cleans up.
     programs[-1] = f"exec {programs[-1]}"
     if not command.needs:
         programs.insert(0, '[ -x .venv/bin/python ] || { echo "Nothing is running: nothing is installed."; exit 0; }')
@@ -112,7 +111,8 @@ def help_lines(makefiles: str) -> Iterator[str]:
         groups.setdefault(command.heading, []).append((name, command.does))
     for heading, name, does in targets_of(makefiles):
         groups.setdefault(heading, []).append((name, does))
-    yield ABOUT
+    yield f"{ABOUT}\n\nFirst steps"
+    yield from (f"  {command:28} {does}" for command, does in FIRST_STEPS.items())
     for heading, targets in groups.items():
         yield f"\n{heading}"
         yield from (f"  {name:16} {does}" for name, does in targets)
@@ -134,7 +134,7 @@ def help_of(name: str) -> Iterator[str]:
     """The lines of `make help-NAME`: the settings of a command.
 
     Raises:
-        InputError: It has none.
+        InputError: The command has no settings.
     """
     settings = settings_of(name) if name in TARGETS else ()
     if not settings:

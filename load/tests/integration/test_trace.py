@@ -77,7 +77,7 @@ def test_all_topologies_of_a_comparison_are_shown_and_one_is_named(
     (run / "summary.json").touch()  # which only finished runs have
     monkeypatch.setenv("SHOP_PORT_BASE", str(ports.base))
     with open_trace_store(ports):
-        done = CliRunner().invoke(app, ["trace", "--run", str(run), "--no-wait"])
+        done = CliRunner().invoke(app, ["trace", "--run", str(run), "--wait", "no"])
     assert done.exit_code == 0, done.output
     # The order in which the user named them, not that of the trials.
     assert "Topology rest. For hybrid: make trace topology=hybrid" in done.output

@@ -1,8 +1,8 @@
 """The switches that are orthogonal to a topology: each is declared here, once; all else follows from its entry.
 
 The options of every command, make's settings, what results record and the table in docs/settings.md are made from
-these entries; which commands take a switch is in the table of commands (`hopwise.table`). make reads all of it before
-anything is installed, so topologies, which need pydantic, are imported where a value is read.
+these entries. Which commands take a switch is in the table of commands (`hopwise.table`). make imports this module
+before anything is installed: topologies need pydantic, so they are imported where a value is read.
 """
 
 from __future__ import annotations
