@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mesh.components.exporters import OF_POSTGRES, with_sslmode
 from mesh.components.jaeger import JAEGER, jaeger_environment
 from mesh.components.keys import PRIVATE_KEY, PUBLIC_KEY, KeyPair
 from mesh.components.postgres import POSTGRES, Database
@@ -21,7 +22,6 @@ from mesh.components.shop_processes import (
     in_image,
     role_name,
 )
-from mesh.components.stores import MODULE, STORES
 from mesh.description.ports import HOST
 from mesh.description.switches import Switches
 from mesh.description.topology import (
@@ -70,6 +70,7 @@ START_LIMIT_S = 120
 """How long PostgreSQL's start may take."""
 GRAFANA, GRAFANA_PORT = "grafana", 3000
 PROMETHEUS_IMAGE, GRAFANA_IMAGE = "docker.io/prom/prometheus:v3.5.0", "docker.io/grafana/grafana:12.1.1"
+EXPORTER, EXPORTER_IMAGE = OF_POSTGRES.component, "docker.io/prometheuscommunity/postgres-exporter:v0.18.1"
 PROMETHEUS_FILE = "prometheus.yaml"
 _OF_PROMETHEUS, _OF_GRAFANA = Path("/etc/prometheus"), Path("/etc/grafana/provisioning")
 GRAFANA_READS: Mapping[str, Service] = {
@@ -132,10 +133,10 @@ def compose_files(topology: Topology, data: Data, folder: Path, *, metrics: bool
     services = _services(topology, data, plan, places, root)
     if metrics:
         measured = {name: places.reached(metrics_port(name)) for name in topology.components}
-        jobs = jobs_of(topology, Switches(metrics="on"), measured, places)
+        jobs = jobs_of(topology, Switches(metrics="on"), measured, places, exporters=[EXPORTER])
         files[FOLDER / PROMETHEUS_FILE] = HEADER + config_of(jobs, _OF_PROMETHEUS / ALERT_RULES.name)
         files |= {FOLDER / f"grafana-{name}.yaml": HEADER + as_yaml([told]) for name, told in GRAFANA_READS.items()}
-        services |= {STORES: _stores(places), PROMETHEUS: _prometheus(places, root), GRAFANA: _grafana(root)}
+        services |= {EXPORTER: _exporter(places), PROMETHEUS: _prometheus(places, root), GRAFANA: _grafana(root)}
     networks = _networks(topology, metrics=metrics)
     services = _with_networks(_with_builds(services, root), networks)
     named = (mount.partition(":")[0] for service in services.values() for mount in service.get("volumes", []))
@@ -166,7 +167,7 @@ def _secrets() -> Service:
     return _task(
         _image(IMAGE),
         command=["python", "-m", "shop.secrets", str(SECRETS)],
-        volumes=[_secrets_of(owner, "rw") for owner in (ADMIN, PUBLIC, *SERVICES, STORES)],
+        volumes=[_secrets_of(owner, "rw") for owner in (ADMIN, PUBLIC, *SERVICES, EXPORTER)],
     )
 
 
@@ -279,19 +280,16 @@ def _kong(plan: EdgePlan) -> Service:
     )
 
 
-def _stores(places: ClusterPlaces) -> Service:
-    place = places.listens(metrics_port(STORES))
+def _exporter(places: ClusterPlaces) -> Service:
     return _server(
-        _image(IMAGE),
-        command=["python", "-m", MODULE],
+        f"${{POSTGRES_EXPORTER_IMAGE:-{EXPORTER_IMAGE}}}",
+        command=OF_POSTGRES.listens_at(places.listens(metrics_port(EXPORTER))),
         environment={
-            "SHOP_LISTEN_METRICS": str(place),
-            "SHOP_DATABASE_URL": _url(MONITOR_ROLE, POSTGRES, places),
-            **_password_of(STORES),
+            "DATA_SOURCE_NAME": with_sslmode(_url(MONITOR_ROLE, POSTGRES, places)),
+            **_password_of(EXPORTER),
         },
-        volumes=[_secrets_of(STORES)],
+        volumes=[_secrets_of(EXPORTER)],
         depends_on={POSTGRES: STARTED, JOB: DONE},
-        healthcheck=_checked(_opened(place.port)),
     )
 
 
@@ -360,8 +358,8 @@ def _networks(topology: Topology, *, metrics: bool) -> dict[str, set[str]]:
     if metrics:
         for name in (*topology.components, EDGE):
             networks[name].add(PROMETHEUS)
-        networks[POSTGRES].add(STORES)
-        networks |= {STORES: {STORES, PROMETHEUS}, GRAFANA: {GRAFANA, PROMETHEUS}}
+        networks[POSTGRES].add(EXPORTER)
+        networks |= {EXPORTER: {EXPORTER, PROMETHEUS}, GRAFANA: {GRAFANA, PROMETHEUS}}
     return networks
 
 

@@ -6,8 +6,8 @@ admin    `password` of the database's administrator, as `pgpass` too; `role-pass
 public   `jwt-public.pem` checks the shop's tokens
 user     `jwt-private.pem` signs them
 
-The folder of each service has its own password, as the `pgpass` that PGPASSFILE names; so has `stores`, for the role
-that reads the database server's own counts.
+The folder of each service has its own password, as the `pgpass` that PGPASSFILE names; so has `postgres-exporter`, for
+the role that reads the database server's own counts.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from cryptography.hazmat.primitives.serialization import (
 from shop.database.schemas import MONITOR, SCHEMAS
 
 ADMIN = "postgres"
-OWNERS = {**{schema.name: schema.service for schema in SCHEMAS}, MONITOR: "stores"}
+OWNERS = {**{schema.name: schema.service for schema in SCHEMAS}, MONITOR: "postgres-exporter"}
 """Whose each role is."""
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import yaml
 
-from mesh.components.stores import STORES
 from mesh.description.places import Place, Places
 from mesh.description.ports import Ports
 from mesh.description.switches import Switches
@@ -83,6 +82,7 @@ def jobs_of(
     measured: Mapping[str, Sequence[Place]],
     places: Places,
     workloads: Sequence[Workload] = (),
+    exporters: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """Who is asked for metrics: a job for each component, named after it.
 
@@ -92,12 +92,13 @@ def jobs_of(
         measured: Where each component of the shop shows its metrics, one place for each of its processes.
         places: Where the others are reached.
         workloads: The components that have sidecars.
+        exporters: Their components.
     """
     edge = {EDGE: ("/metrics" if switches.edge == "kong" else METRICS_PATH, places.reached(metrics_port(EDGE)))}
     asked = {
         **{name: ("/metrics", listed) for name, listed in measured.items()},
         **(edge if switches.has_edge else {}),
-        STORES: ("/metrics", places.reached(metrics_port(STORES))),
+        **{name: ("/metrics", places.reached(metrics_port(name))) for name in exporters},
         "jaeger": ("/metrics", places.reached("jaeger-metrics")),
         **({"istiod": ("/metrics", places.reached("istiod-http"))} if switches.mesh == "istio" else {}),
     }

@@ -46,5 +46,6 @@ class ClusterPlaces:
 
 def component_of(port_name: str) -> str:
     """The component that a port belongs to: `product` for `product-grpc`, `graphql-gateway` for itself."""
-    name = port_name.removesuffix("-metrics")
-    return name if name.endswith("-gateway") else name.partition("-")[0]
+    if port_name.endswith(("-metrics", "-gateway")):
+        return port_name.removesuffix("-metrics")
+    return port_name.partition("-")[0]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mesh.components.cache_accounts import CacheCounts, cache_counts
+from mesh.components.exporters import OF_POSTGRES, OF_VALKEY, exporter_component
 from mesh.components.jaeger import SpanCounts, jaeger_component, jaeger_ports, span_counts
 from mesh.components.keys import key_pair
 from mesh.components.postgres import database
@@ -24,7 +25,6 @@ from mesh.components.shop_processes import (
     shop_component,
 )
 from mesh.components.span_accounts import SpanAccount, span_accounts
-from mesh.components.stores import STORES, stores_component
 from mesh.components.trial import entrance, framed_url, parts_of, require_fit, target_document
 from mesh.components.valkey import VALKEY, cache, valkey_components
 from mesh.description.places import Place
@@ -113,6 +113,8 @@ class System(Run):
         if switches.meshed:
             self.workloads = workloads(topology, self.ports, self.folder, canary=switches.canary > 0)
         self._prometheus = prometheus(self._environ) if monitor else None
+        asked = [OF_POSTGRES, *([OF_VALKEY] if self._cache else [])] if monitor else []
+        self._exporters = {exporter: exporter.find(self._environ) for exporter in asked}
         self._interactive = interactive and switches.has_edge
         self._describer = self._grpc_describer() if self._interactive else ""
         self._istio: IstioMesh | None = None
@@ -176,7 +178,7 @@ class System(Run):
         """Where each component shows its metrics, by its name; without sidecars, and of replicas the first."""
         if self.switches.metrics == "off":
             return {}
-        jobs = jobs_of(self.topology, self.switches, self.measured, self.ports)
+        jobs = jobs_of(self.topology, self.switches, self.measured, self.ports, exporters=self._running_exporters)
         places = {job["job_name"]: job["static_configs"][0]["targets"][0] + job["metrics_path"] for job in jobs}
         return {name: f"http://{place}" for name, place in places.items()}
 
@@ -192,7 +194,8 @@ class System(Run):
             added["metrics=on"] = [f"{url} ({name})" for name, url in metrics.items()]
         if self._prometheus:
             rules = f"with the alert rules of {ALERT_RULES.relative_to(ROOT)}"
-            added["monitor=on"] = [f"Prometheus at {self.ports.url(PROMETHEUS)},", rules]
+            missing = [exporter.missing for exporter, program in self._exporters.items() if program is None]
+            added["monitor=on"] = [f"Prometheus at {self.ports.url(PROMETHEUS)},", rules, *missing]
         return added
 
     @property
@@ -244,11 +247,16 @@ class System(Run):
             *self._metrics_ports(),
         ]
 
+    @property
+    def _running_exporters(self) -> list[str]:
+        """Components of the exporters that run."""
+        return [exporter.component for exporter, program in self._exporters.items() if program is not None]
+
     def _metrics_ports(self) -> Sequence[str]:
         if self.switches.metrics == "off":
             return []
         edge = [EDGE] if self.switches.has_edge else []
-        return [metrics_port(name) for name in (*edge, STORES, *self.measured)]
+        return [metrics_port(name) for name in (*edge, *self._running_exporters, *self.measured)]
 
     def _shop_ports(self) -> Sequence[str]:
         topology = self.topology
@@ -327,7 +335,11 @@ class System(Run):
             *store,
             *before,
             database_task(self.database, self._data, after=frozenset(item.name for item in store), monitored=measures),
-            *([stores_component(self.database, self._cache, self.ports)] if measures else []),
+            *(
+                exporter_component(exporter, program, self.database, self._cache, self.ports)
+                for exporter, program in self._exporters.items()
+                if program is not None
+            ),
             jaeger_component(self.ports, self._environ, self.folder),
             *self._shop(around, frozenset({DATABASE_TASK, *(item.name for item in before)})),
             *self._sidecars(),
@@ -336,7 +348,9 @@ class System(Run):
         ]
 
     def _monitor(self, program: Path) -> Component:
-        jobs = jobs_of(self.topology, self.switches, self.measured, self.ports, self.workloads)
+        jobs = jobs_of(
+            self.topology, self.switches, self.measured, self.ports, self.workloads, exporters=self._running_exporters
+        )
         return prometheus_component(program, self.folder, self.ports, jobs)
 
     def _shop(self, around: Surroundings, after: frozenset[str]) -> Sequence[Component]:

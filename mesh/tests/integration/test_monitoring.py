@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ import pytest
 import yaml
 
 from mesh.cli import monitored, show
+from mesh.components.exporters import OF_POSTGRES, OF_VALKEY
 from mesh.description.ports import Ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
@@ -44,11 +46,15 @@ ONLY_WITH = {
     "kong_http_requests_total": "edge=kong",
     "http_client_request_duration_seconds_bucket": "REST inside",
     EJECTED: "sidecars, the first time that one leaves an instance out",
+    "pg_stat_checkpointer_num_timed_total": "postgres_exporter 0.16 or newer",
+    "pg_stat_checkpointer_num_requested_total": "the same",
 }
 """Names that this topology has not, and what does have them."""
 needs_promtool = pytest.mark.skipif(
     shutil.which("promtool") is None, reason="there is no promtool on PATH: nobody has checked the alerts' rules"
 )
+MISSING = [each.missing for each in (OF_POSTGRES, OF_VALKEY) if each.find(os.environ) is None]
+needs_exporters = pytest.mark.skipif(bool(MISSING), reason=f"nobody has asked the stores: {'; '.join(MISSING)}")
 needs_prometheus = pytest.mark.skipif(
     shutil.which("prometheus") is None, reason="there is no prometheus on PATH: nobody has asked for the metrics"
 )
@@ -130,8 +136,9 @@ def test_every_component_is_asked_and_answers(shop: System) -> None:
             jobs.setdefault(target["labels"]["job"], []).append(target["labels"]["entered"])
         return jobs
 
-    inside = {name: ["false"] for name in ("edge", "order", "user", "payment", "notification", "stores", "jaeger")}
+    inside = {name: ["false"] for name in ("edge", "order", "user", "payment", "notification", "jaeger")}
     gateways = {name: ["true"] for name in ("graphql-gateway", "rest-gateway")}
+    inside |= {each.component: ["false"] for each in (OF_POSTGRES, OF_VALKEY) if each.find(os.environ)}
     assert until(all_are_up) == {**inside, **gateways, "product": ["false", "false"]}
 
 
@@ -143,10 +150,24 @@ def test_every_name_in_rules_and_dashboards_is_a_metric_that_is_there(shop: Syst
     known |= {rule["record"] for group in RULES["groups"] for rule in group["rules"] if "record" in rule}
     read = {(file, name) for file, listed in expressions().items() for one in listed for name in names(one)}
     assert len(read) > 20
-    assert sorted((file, name) for file, name in read if name not in known) == []
+    unasked = tuple(each.prefix for each in (OF_POSTGRES, OF_VALKEY) if each.find(os.environ) is None)
+    assert sorted((file, name) for file, name in read if name not in known and not name.startswith(unasked)) == []
     rules = [rule for group in asked(shop, "rules")["groups"] for rule in group["rules"]]
     assert len(rules) == sum(len(group["rules"]) for group in RULES["groups"])
     assert [rule for rule in rules if rule.get("lastError")] == []
+
+
+@needs_prometheus
+@needs_exporters
+def test_both_stores_say_how_they_fare(shop: System) -> None:
+    until(lambda: value(shop, "pg_up + on () redis_up") == 2)
+    assert value(shop, "max(pg_database_size_bytes)") > 1_000_000
+    assert value(shop, "redis_commands_processed_total") > 0
+    assert value(shop, "pg_settings_max_connections") == 300
+    # The monitor sees the sessions of others, too.
+    assert value(shop, "sum(pg_stat_activity_count)") > 8
+    assert value(shop, "max(pg_stat_database_xact_commit)") > 0
+    assert value(shop, "redis_memory_max_bytes") == 64 * 2**20
 
 
 @needs_prometheus
@@ -248,7 +269,7 @@ def test_without_prometheus_nothing_starts(free_ports: Callable[[], Ports]) -> N
 
 def test_the_banner_says_what_switches_added(free_ports: Callable[[], Ports], capsys: pytest.CaptureFixture) -> None:
     topology, switches = load_topology("hybrid", updates="on"), parse_switches(metrics="on", updates="on")
-    ports, environ = free_ports(), {"PROMETHEUS_BIN": sys.executable}
+    ports, environ = free_ports(), {"PROMETHEUS_BIN": sys.executable, "PATH": "/nowhere"}
     system = System(topology, switches, ports, "x", environ=environ, monitor=True, interactive=True)
     state = State("hybrid", {"delay_ms": {}, "abort_share": {}}, {}, {}, "", "", 0.0, additions=system.additions)
     show(state, as_json=False, how_to_stop="make down")
@@ -257,6 +278,8 @@ def test_the_banner_says_what_switches_added(free_ports: Callable[[], Ports], ca
     assert "/graphql/stream" in said
     assert f"{ports.url('order-metrics')}/metrics (order)" in said
     assert re.search(rf"monitor=on +Prometheus at {ports.url('prometheus')}", said)
+    assert "no pg_* metrics: install postgres_exporter (Debian and Ubuntu: apt-get install prometheus-" in said
+    assert "redis_exporter" not in said
     assert System(load_topology("hybrid"), parse_switches(), ports, "x", interactive=True).additions == {}
 
 

@@ -22,7 +22,6 @@ from stand_ins import needs_istio
 from mesh.components.postgres_owner import STATE, remove_cluster
 from mesh.components.prometheus import PROMETHEUS
 from mesh.components.shop_processes import role_passwords
-from mesh.components.stores import STORES
 from mesh.description.ports import Ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import EDGE, GATEWAYS, SERVICES, Protocol, load_topology, metrics_port, port_name
@@ -71,9 +70,9 @@ def surfaces(*, encrypted: bool) -> Mapping[tuple[str, str], Surface]:
         (EDGE, EDGE): Surface("what a customer gets"),
         (EDGE, metrics_port(EDGE)): counts,
         **{(f"{name}-sidecar", metrics_port(name)): counts for name in (EDGE, *GATEWAYS, *SERVICES)},
-        **{
-            (name, metrics_port(name)): Surface("the same", at_any_path=True) for name in (STORES, *GATEWAYS, *SERVICES)
-        },
+        **{(name, metrics_port(name)): Surface("the same", at_any_path=True) for name in (*GATEWAYS, *SERVICES)},
+        ("postgres-exporter", "postgres-exporter-metrics"): Surface("the same", at_any_path=True),
+        ("valkey-exporter", "valkey-exporter-metrics"): Surface("the same", at_any_path=True),
         (PROMETHEUS, PROMETHEUS): Surface("the same, and what Prometheus says of itself", at_any_path=True),
         **dict.fromkeys(served, inside),
         **{(f"{name}-sidecar", port): sidecar for name, port in served},

@@ -205,7 +205,7 @@ def test_a_process_shares_a_network_with_every_host_that_it_calls(name: str) -> 
 def test_only_what_uses_the_database_shares_a_network_with_it(name: str) -> None:
     services = read(files_of(name, metrics=True)[FILE])["services"]
     (network,) = [network for network in members(services) if "postgres" in network]
-    assert network == {"postgres", "database", "stores", *load_topology(name).services}
+    assert network == {"postgres", "database", "postgres-exporter", *load_topology(name).services}
 
 
 def test_an_edge_reaches_what_is_behind_it_and_nothing_else(name: str, services: dict[str, dict[str, Any]]) -> None:

@@ -26,7 +26,7 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 def test_everyone_has_its_own_and_only_that(folder: Path) -> None:
-    services = {"stores", *(schema.service for schema in SCHEMAS)}
+    services = {"postgres-exporter", *(schema.service for schema in SCHEMAS)}
     assert set(contents(folder)) == {
         *(f"admin/{name}" for name in ("password", "pgpass", "role-passwords")),
         *(f"{service}/pgpass" for service in services),
@@ -37,7 +37,7 @@ def test_everyone_has_its_own_and_only_that(folder: Path) -> None:
     passwords = json.loads(files["admin/role-passwords"])
     assert len({files["admin/password"], *passwords.values()}) == len(SCHEMAS) + 2
     assert files["admin/pgpass"] == f"*:*:*:postgres:{files['admin/password']}\n"
-    for role, owner in {**{schema.name: schema.service for schema in SCHEMAS}, MONITOR: "stores"}.items():
+    for role, owner in {**{schema.name: schema.service for schema in SCHEMAS}, MONITOR: "postgres-exporter"}.items():
         assert files[f"{owner}/pgpass"] == f"*:*:*:{role}:{passwords[role]}\n"
 
 

@@ -41,7 +41,7 @@ def test_sidecars_of_replicas_are_one_job_at_the_ports_of_their_component(tmp_pa
     topology, ports = load_topology("hybrid"), load_ports({})
     ports = type(ports)(ports.base, ports.offsets, ports.addresses, switches.replicas)
     meshed = workloads(topology, ports, RunFolder.of(ports.base, tmp_path))
-    jobs = {job["job_name"]: job for job in jobs_of(topology, switches, {}, ports, meshed)}
+    jobs = {job["job_name"]: job for job in jobs_of(topology, switches, {}, ports, meshed, ["postgres-exporter"])}
     (static,) = jobs["product-sidecar"]["static_configs"]
     port = ports["product-metrics"]
     assert static == {
@@ -49,4 +49,6 @@ def test_sidecars_of_replicas_are_one_job_at_the_ports_of_their_component(tmp_pa
         "labels": {"component": "product", **PART_OF},
     }
     assert jobs["product-sidecar"]["params"] == {"usedonly": [""], "filter": [SIDECARS_SAY]}
-    assert jobs["stores"]["static_configs"][0]["targets"] == [f"127.0.0.1:{ports['stores-metrics']}"]
+    assert jobs["postgres-exporter"]["static_configs"][0]["targets"] == [
+        f"127.0.0.1:{ports['postgres-exporter-metrics']}"
+    ]

@@ -8,7 +8,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from shop.database.schemas import SCHEMAS
+from mesh.components.postgres import Database
+from shop.database.roles import set_passwords
+from shop.database.schemas import MONITOR, SCHEMAS
 
 pytestmark = pytest.mark.integration
 SERVICES = [schema.service for schema in SCHEMAS]
@@ -97,3 +99,16 @@ def test_who_may_do_what_with_the_ids_of_deleted_users(service: str, shared_tria
                 connection.execute(statement.encode())
         else:
             refused(shared_trial.role_url(service), statement)
+
+
+def test_the_monitor_reads_counts_and_no_row(admin: psycopg.Connection[Any], admin_url: str, shop_url: str) -> None:
+    server = Database(admin_url, embedded=True)
+    for _ in range(2):  # a second preparation finds the role there
+        set_passwords(admin, {MONITOR: server.password(MONITOR)})
+    inside = server.url(MONITOR, shop_url.rpartition("/")[2])
+    with contextlib.closing(psycopg.connect(inside, autocommit=True)) as connection:
+        hidden = "SELECT count(*) FROM pg_stat_activity WHERE query = '<insufficient privilege>'"
+        assert connection.execute(hidden).fetchone() == (0,)
+        assert connection.execute("SELECT pg_database_size(current_database()) > 0").fetchone() == (True,)
+    for statement in ("SELECT * FROM shop_user.account", "CREATE TABLE shop_user.mine ()", "CREATE ROLE mine"):
+        refused(inside, statement)

@@ -1,0 +1,97 @@
+"""The exporters that ask PostgreSQL and Valkey for Prometheus: postgres_exporter and redis_exporter."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from mesh.components.postgres import Database
+from mesh.components.shop_processes import DATABASE_TASK, MONITOR_ROLE
+from mesh.components.valkey import Cache
+from mesh.description.places import Place, Places
+from mesh.description.topology import metrics_port
+from mesh.supervisor.processes import STORE_RANK, Component
+from mesh.supervisor.readiness import tcp
+
+
+@dataclass(frozen=True)
+class Exporter:
+    """An exporter.
+
+    Attributes:
+        component: Name of its component, of its job and of its port.
+        name: Name of the program upstream; Debian's starts with "prometheus-".
+        prefix: First part of its metrics' names.
+        option: Option that says where it listens.
+    """
+
+    component: str
+    name: str
+    prefix: str
+    option: str
+
+    def find(self, environ: Mapping[str, str]) -> Path | None:
+        """The program on PATH; None if it is not installed."""
+        path = environ.get("PATH")
+        found = shutil.which(self.debian_package, path=path) or shutil.which(self.name, path=path)
+        return Path(found) if found else None
+
+    @property
+    def debian_package(self) -> str:
+        """The package of Debian and Ubuntu, which is also what they call the program."""
+        return f"prometheus-{self.name.replace('_', '-')}"
+
+    @property
+    def missing(self) -> str:
+        """What to tell users who do not have it."""
+        how = f"install {self.name} (Debian and Ubuntu: apt-get install {self.debian_package})"
+        return f"no {self.prefix}* metrics: {how}"
+
+    def listens_at(self, place: Place) -> list[str]:
+        """The options that say where it listens."""
+        return [f"{self.option}={place}"]
+
+
+OF_POSTGRES = Exporter("postgres-exporter", "postgres_exporter", "pg_", "--web.listen-address")
+OF_VALKEY = Exporter("valkey-exporter", "redis_exporter", "redis_", "-web.listen-address")
+
+
+def exporter_component(
+    exporter: Exporter, program: Path, database: Database, cache: Cache | None, places: Places
+) -> Component:
+    """What to run for an exporter.
+
+    Args:
+        exporter: The exporter.
+        program: Its program.
+        database: The server; the task that prepares its data makes the role that may read its counts.
+        cache: The cache, if there is one.
+        places: Where it listens.
+    """
+    place = places.listens(metrics_port(exporter.component))
+    if exporter is OF_POSTGRES:
+        # A trial replaces the shop's database, and not this one.
+        env = {"DATA_SOURCE_NAME": with_sslmode(database.url(MONITOR_ROLE, urlsplit(database.admin_url).path[1:]))}
+    else:
+        assert cache is not None
+        # The password is in the address and not in REDIS_PASSWORD, which redis_exporter sends to any other target, too.
+        env = {"REDIS_ADDR": urlsplit(cache.url)._replace(scheme="redis").geturl()}
+    return Component(
+        exporter.component,
+        argv=lambda: [str(program), *exporter.listens_at(place)],
+        env=env,
+        ready=tcp(place.port, place.host),
+        after=frozenset({DATABASE_TASK}),
+        stop_rank=STORE_RANK,
+    )
+
+
+def with_sslmode(url: str) -> str:
+    """Returns the URL of a server for a client that wants TLS unless the URL says otherwise."""
+    parts = urlsplit(url)
+    if "sslmode=" in parts.query:
+        return url
+    return parts._replace(query=f"{parts.query}&sslmode=disable".lstrip("&")).geturl()

@@ -1,1 +1,0 @@
-"""What PostgreSQL and Valkey say of themselves, for Prometheus: a process of its own beside them."""
