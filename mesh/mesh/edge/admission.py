@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mesh.description.topology import GATEWAYS, Protocol, Topology
+from mesh.edge import limits
 from mesh.edge.routes import OF_SERVICES, Match, Route
 from mesh.envoy_config import TYPES
 from mesh.envoy_replies import header
@@ -29,10 +30,11 @@ BUSY = "x-hopwise-busy"
 """The header by which the edge marks a request whose caller sends more than its share."""
 CALLERS = "admission.callers"
 """Name of the filter that does."""
+OPENINGS = "openings"
+"""Name of the filter that limits how fast a token opens streams."""
+BY_TOKEN = {"actions": [{"request_headers": {"header_name": "authorization", "descriptor_key": "token"}}]}
 BUSY_SHARE = 0.5
 """The part of the places of new requests that busy callers may take."""
-MAX_CALLERS = 10_000
-"""Callers that it remembers."""
 
 
 @dataclass(frozen=True)
@@ -152,18 +154,37 @@ SLOW = (
 hashes itself (`shop.platform.admission`), and pages are short. Thrift has one path for each service."""
 
 
+def openings_filter() -> Mapping[str, Any]:
+    """Returns the HTTP filter that refuses a token's streams when it opens too many; routes of streams enable it."""
+    config = {
+        "@type": f"{TYPES}/envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit",
+        "stat_prefix": "openings",
+        "filter_enabled": {"default_value": {"numerator": 100}},
+        "filter_enforced": {"default_value": {"numerator": 100}},
+        "rate_limits": [BY_TOKEN],
+        "descriptors": [of_token(Share(limits.OPENINGS_PER_S, limits.OPENINGS))],
+        "max_dynamic_descriptors": limits.MAX_CALLERS,
+    }
+    return {"name": OPENINGS, "disabled": True, "typed_config": config}
+
+
 def admission_filters(topology: Topology) -> Sequence[Mapping[str, Any]]:
     """Returns Envoy's HTTP filters before a topology, the first ones of its chain; each route enables its own."""
     slow = dict.fromkeys((slow.limit, route.component) for route, slow in slow_routes(topology))
     usual = ((limit, component) for component in topology.behind_edge for limit in LIMITS)
-    limits = [_but(limit, _filter(limit, at)) for limit, at in (*usual, *slow)]
-    return [{**each, "disabled": True} for each in (_callers(), *limits)]
+    rendered = [_but(limit, _filter(limit, at)) for limit, at in (*usual, *slow)]
+    return [{**each, "disabled": True} for each in (_callers(), *rendered)]
 
 
-def admitted_by(component: str, limits: Sequence[Limit] = LIMITS) -> Mapping[str, Any]:
+def admitted_by(component: str, passed: Sequence[Limit] = LIMITS) -> Mapping[str, Any]:
     """Returns the `typed_per_filter_config` of a route that leads to a component: it enables the component's limits."""
-    enabled = {"@type": f"{TYPES}/envoy.config.route.v3.FilterConfig", "config": {}}
-    return dict.fromkeys((CALLERS, *(limit.of(component) for limit in limits)), enabled)
+    return enable(CALLERS, *(limit.of(component) for limit in passed))
+
+
+def enable(*names: str) -> Mapping[str, Any]:
+    """Returns the `typed_per_filter_config` of a route that enables filters of these names."""
+    on = {"@type": f"{TYPES}/envoy.config.route.v3.FilterConfig", "config": {}}
+    return dict.fromkeys(names, on)
 
 
 def slow_routes(topology: Topology) -> list[tuple[Route, Slow]]:
@@ -185,13 +206,12 @@ def transcoded_routes(topology: Topology) -> list[tuple[Route, Sequence[Limit]]]
         (Route(slow.service, Match.EXACTLY, path), (slow.limit,)) for slow in SLOW for path in slow.paths[Protocol.REST]
     ]
     usual = [(route, LIMITS) for route in OF_SERVICES[Protocol.REST]]
-    return [(route, limits) for route, limits in (*slow, *usual) if route.component in topology.exposed]
+    return [(route, passed) for route, passed in (*slow, *usual) if route.component in topology.exposed]
 
 
 def _callers() -> Mapping[str, Any]:
     """A filter that marks requests of busy callers, and refuses none."""
     anonymous = {"name": "authorization", "present_match": True}
-    by_token = [{"request_headers": {"header_name": "authorization", "descriptor_key": "token"}}]
     by_address = [
         {"header_value_match": {"descriptor_value": "none", "expect_match": False, "headers": [anonymous]}},
         {"remote_address": {}},
@@ -202,18 +222,22 @@ def _callers() -> Mapping[str, Any]:
         "filter_enabled": {"default_value": {"numerator": 100}},
         "filter_enforced": {"default_value": {"numerator": 0}},
         "request_headers_to_add_when_not_enforced": [header(BUSY, "1")],
-        "rate_limits": [{"actions": by_token}, {"actions": by_address}],
-        # An entry without a value stands for any, each of which has a bucket.
+        "rate_limits": [BY_TOKEN, {"actions": by_address}],
         "descriptors": [
-            {"entries": [{"key": "token"}], "token_bucket": _bucket(OF_TOKEN)},
+            of_token(OF_TOKEN),
             {
                 "entries": [{"key": "header_match", "value": "none"}, {"key": "remote_address"}],
                 "token_bucket": _bucket(OF_ADDRESS),
             },
         ],
-        "max_dynamic_descriptors": MAX_CALLERS,
+        "max_dynamic_descriptors": limits.MAX_CALLERS,
     }
     return {"name": CALLERS, "typed_config": config}
+
+
+def of_token(share: Share) -> Mapping[str, Any]:
+    """Returns the descriptor of a limit for each token. An entry without a value is for any."""
+    return {"entries": [{"key": "token"}], "token_bucket": _bucket(share)}
 
 
 def _bucket(share: Share) -> Mapping[str, Any]:

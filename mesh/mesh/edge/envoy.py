@@ -13,9 +13,12 @@ from mesh.description.topology import GATEWAYS, Protocol
 from mesh.edge import limits
 from mesh.edge.admission import (
     LIMITS,
+    OPENINGS,
     Limit,
     admission_filters,
     admitted_by,
+    enable,
+    openings_filter,
     slow_routes,
     transcoded_routes,
 )
@@ -100,6 +103,8 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     filters = [plugin.envoy_filter for plugin in plugins if plugin.envoy_filter]
     if plan.admission:
         filters = [*admission_filters(topology), *filters]
+    if any(route.streams for route in table):
+        filters = [openings_filter(), *filters]
     manager["http_filters"] = [*filters, buffer, *([compressor, transcoder] if topology.transcodes else []), router]
     manager["access_log"] += [plugin.envoy_log for plugin in plugins if plugin.envoy_log]
     for plugin in plugins:
@@ -252,6 +257,7 @@ def _route(
         rendered["typed_per_filter_config"] = {**admitted_by(route.component, passed)}
     if route.streams:
         rendered["route"] |= {"timeout": "0s", "idle_timeout": f"{limits.WATCH_IDLE_S}s"}
+        rendered["typed_per_filter_config"] = {**enable(OPENINGS)}
     if route.sockets:
         rendered["route"]["upgrade_configs"] = [{"upgrade_type": WEBSOCKET}]
     if upstream.journey:

@@ -29,6 +29,14 @@ HEADERS = "4 128k"
 """More than are let through, so that it is edge.lua which refuses what is somewhat too large."""
 
 
+OPENINGS = {
+    "second": limits.OPENINGS,
+    "minute": limits.OPENINGS + 60 * limits.OPENINGS_PER_S,
+    "limit_by": "header",
+    "header_name": "authorization",
+    "policy": "local",
+    "hide_client_headers": True,
+}
 METRICS = {"name": "prometheus", "config": {"status_code_metrics": True, "latency_metrics": True}}
 
 
@@ -198,6 +206,7 @@ def _plugins(plan: EdgePlan, upstream: Upstream, *, streams: bool) -> Iterator[d
         names = f"local SOCKET, AUTHORITY = {socket}, {json.dumps(upstream.authority)}\n"
         before_sending.append(names + (LUA / "sidecar.lua").read_text())
     if streams:
+        yield {"name": "rate-limiting", "config": OPENINGS}
         # edge.lua sets it before Kong knows where a request leads; sidecars would end the answer by it.
         before_sending.append(f"return function() ngx.req.clear_header({json.dumps(limits.DEADLINE)}) end\n")
     if before_sending:

@@ -38,6 +38,11 @@ LARGEST_HEADERS = 60 * 1024
 MOST_HEADERS = 100
 MOST_CONNECTIONS = 10_000
 STREAMS_PER_CONNECTION = 1024
+OPENINGS, OPENINGS_PER_S = 400, 20
+"""Streams that the edge lets one token open at once, and per second in the long run: as many as a partner may open.
+Behind the edge, customers have lower limits."""
+MAX_CALLERS = 10_000
+"""Callers whose requests an edge counts."""
 MARK = "x-hopwise-edge"
 """Services that clients reach directly check the tokens of requests with this header, and refuse calls that only
 services may make. Its value is the client's address. A client can neither forge it nor leave it out."""

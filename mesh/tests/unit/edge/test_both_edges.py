@@ -20,9 +20,11 @@ from mesh.description.replies import GRAPHQL_TYPE
 from mesh.description.switches import SWITCHES
 from mesh.description.topology import Topology, load_topology, names, parse_topology
 from mesh.edge import envoy, kong, limits
+from mesh.edge.admission import OPENINGS
 from mesh.edge.plan import EdgePlan, edge_plan
 from mesh.edge.plugins import REQUEST_ID, REQUESTS_PER_S
 from mesh.errors import SwitchError
+from shop.platform.access.streams import BURSTS, MAX_PER_PARTNER, REOPEN_S
 
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
 OWN = """
@@ -79,6 +81,28 @@ def test_answers_that_last_have_no_limit_but_for_silence(name: str, component: s
     (after,) = [plugin["config"] for plugin in streams["plugins"] if plugin["name"] == "post-function"]
     assert limits.DEADLINE in after["access"][-1]
     assert not [plugin for plugin in services[component]["plugins"] if plugin["name"] == "post-function"]
+
+
+@pytest.mark.parametrize(("name", "component"), LAST)
+def test_a_token_opens_streams_no_faster_than_a_partner_may(name: str, component: str) -> None:
+    at_once, per_s = BURSTS * MAX_PER_PARTNER, BURSTS * MAX_PER_PARTNER / REOPEN_S
+    told = plan(load_topology(name, updates="on"))
+    config = manager(envoy.render(told))
+    (host,) = config["route_config"]["virtual_hosts"]
+    limited = [route["route"] for route in host["routes"] if OPENINGS in route.get("typed_per_filter_config", {})]
+    assert limited == [route["route"] for route in host["routes"] if route.get("route", {}).get("timeout") == "0s"]
+    first, *_ = config["http_filters"]
+    assert (first["name"], first["disabled"]) == (OPENINGS, True)
+    (descriptor,) = first["typed_config"]["descriptors"]
+    assert descriptor["token_bucket"] == {
+        "max_tokens": at_once,
+        "tokens_per_fill": 1,
+        "fill_interval": f"{1 / per_s:g}s",
+    }
+    services = {service["name"]: service for service in kong.render(told)["services"]}
+    (rate,) = [one["config"] for one in services[f"{component}-streams"]["plugins"] if one["name"] == "rate-limiting"]
+    assert (rate["second"], rate["minute"], rate["header_name"]) == (at_once, at_once + 60 * per_s, "authorization")
+    assert not [one for one in services[component]["plugins"] if one["name"] == "rate-limiting"]
 
 
 def test_what_is_there_for_people_is_there_only_if_it_is_asked_for() -> None:

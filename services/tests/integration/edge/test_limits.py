@@ -11,6 +11,7 @@ from typing import Any
 import grpc
 import pytest
 
+from mesh.edge.limits import OPENINGS
 from shop.platform.grpc.errors import restore
 from shop.stubs import order_pb2, order_pb2_grpc, product_pb2, product_pb2_grpc
 
@@ -138,3 +139,28 @@ async def test_body_that_never_ends_is_ended(shop: Any) -> None:
     if transcodes:
         assert call.grpc_status == grpc.StatusCode.DEADLINE_EXCEEDED.value[0], call
     assert json.loads(silent.body)
+
+
+EVENTS = "/v1/users/{}/notifications/events"
+
+
+@pytest.mark.parametrize("shop", ["rest", "rest@kong"], indirect=True)
+async def test_a_token_that_opens_streams_without_end_is_refused_by_the_edge_and_no_other_is(shop: Any) -> None:
+    eager, other = (shop.token("customer", number) for number in (77, 78))
+    async with shop.client(http2=True) as client, contextlib.AsyncExitStack() as opened:
+
+        async def watch(number: int, token: str) -> dict[str, Any]:
+            """The problem that refuses a stream; empty if it is open."""
+            stream = client.stream("GET", EVENTS.format(number), headers={"authorization": token})
+            answer = await opened.enter_async_context(stream)
+            problem: dict[str, Any] = {} if answer.status_code == 200 else json.loads(await answer.aread())
+            return problem
+
+        by_edge: list[dict[str, Any]] = []
+        for _ in range(8):
+            problems = await asyncio.gather(*(watch(77, eager) for _ in range(OPENINGS)))
+            by_edge = [problem for problem in problems if "send fewer" in problem.get("detail", "")]
+            if by_edge:
+                break
+        assert {problem["code"] for problem in by_edge} == {"TOO_MANY_REQUESTS"}
+        assert await watch(78, other) == {}
