@@ -23,7 +23,7 @@ TARGETS: Mapping[str, str] = {
     "edge-envoy": "30 s",
     "postgres": "30 s",
     "shopload": "2 min",
-    "jaeger": "6 min on 2 cores",
+    "jaeger": "4 min on 2 cores",
 }
 """The images, in the order of the Containerfile, each with the time that its first build takes, roughly."""
 ENGINES = ("podman", "docker")

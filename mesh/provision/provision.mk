@@ -1,7 +1,7 @@
 # What a fresh machine lacks. Each file below is made once, and again when its inputs have changed; when none has,
 # make only compares times.
 ENVIRONMENT := .venv/.synced
-JAEGER_PINS := observability/jaeger/build/go.mod observability/jaeger/build/go.sum
+JAEGER_PINS := $(addprefix observability/jaeger/build/,go.mod go.sum elasticsearch/client.go elasticsearch/esapi/indices.go)
 PROVISION = PYTHONPATH=mesh $(PYTHON) -m provision
 ISTIO_SOURCES := mesh/istio/go.mod mesh/istio/go.sum $(wildcard mesh/istio/istiod/*.go)
 JAEGER_BIN ?=

@@ -63,6 +63,8 @@ def _policy(inbound: Inbound, switches: Switches, *, lasts: bool) -> dict[str, A
     limits = {"http1MaxPendingRequests": requests, "http2MaxRequests": requests}
     return {
         "tls": {"mode": _tls_mode(switches)},
+        # In turn, as without Istio, whose own choice is the better of two at random.
+        "loadBalancer": {"simple": "ROUND_ROBIN"},
         "connectionPool": {
             "tcp": {"maxConnections": MOST_STREAMS if lasts else 256, "connectTimeout": "1s"},
             "http": {**limits, "idleTimeout": IDLE_TIMEOUT} if over_http1 else limits,

@@ -52,7 +52,6 @@ require (
 	github.com/eapache/go-xerial-snappy v0.0.0-20230731223053-c322873962e3 // indirect
 	github.com/eapache/queue v1.1.0 // indirect
 	github.com/ebitengine/purego v0.9.0 // indirect
-	github.com/elastic/elastic-transport-go/v8 v8.7.0 // indirect
 	github.com/elastic/go-elasticsearch/v9 v9.1.0 // indirect
 	github.com/elastic/go-grok v0.3.1 // indirect
 	github.com/elastic/lunes v0.1.0 // indirect
@@ -331,3 +330,5 @@ require (
 )
 
 replace github.com/Shopify/sarama => github.com/Shopify/sarama v1.33.0
+
+replace github.com/elastic/go-elasticsearch/v9 => ./elasticsearch
