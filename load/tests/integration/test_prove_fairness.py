@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 
 import pytest
 
@@ -19,12 +18,12 @@ pytestmark = pytest.mark.integration
 SECONDS, RATE = 2, 10
 
 
-def test_others_are_probed_alone_beside_an_attack_and_beside_valid_clients(free_ports: Callable[[], Ports]) -> None:
+def test_others_are_probed_alone_beside_an_attack_and_beside_valid_clients(shop_ports: Ports) -> None:
     command = [sys.executable, "-m", "chaos.prove_fairness", "--attacks", "idle", "--rounds", "1", "--json"]
     done = subprocess.run(
         [*command, "--seconds", str(SECONDS)],
         cwd=ROOT,
-        env={**os.environ, "SHOP_PORT_BASE": str(free_ports().base)},
+        env={**os.environ, "SHOP_PORT_BASE": str(shop_ports.base)},
         capture_output=True,
         text=True,
         timeout=240,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -19,8 +18,8 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
 
 @pytest.fixture(scope="module")
-def answers(free_ports: Callable[[], Ports]) -> dict[str, Any]:
-    return real_answers(free_ports(), os.environ, seed=1)
+def answers(shop_ports: Ports) -> dict[str, Any]:
+    return real_answers(shop_ports, os.environ, seed=1)
 
 
 def test_every_journey_has_an_answer_of_the_seeded_data(answers: dict[str, Any]) -> None:

@@ -92,13 +92,13 @@ def test_topologies(ports: Ports) -> None:
     assert "hybrid" in json.loads(mesh(ports, "topologies", "--json").stdout)
 
 
-def test_up_status_up_again_down(ports: Ports) -> None:
-    up = mesh(ports, "up", "--detach", "--json")
+def test_up_status_up_again_down(shop_ports: Ports) -> None:
+    up = mesh(shop_ports, "up", "--detach", "--json")
     try:
         assert up.returncode == 0, up.stderr
         state = json.loads(up.stdout)
         assert state["topology"] == "hybrid"
-        assert state["edge"] == ports.url("edge")
+        assert state["edge"] == shop_ports.url("edge")
         assert set(state["urls"]) == {"Start page", "GraphiQL", "Swagger UI", "Jaeger"}
         assert "hybrid" in httpx.get(state["urls"]["Start page"], trust_env=False).text
         *_, socket_file, url = shlex.split(state["commands"]["Envoy admin"])
@@ -107,18 +107,18 @@ def test_up_status_up_again_down(ports: Ports) -> None:
         for title, wanted in (("GraphiQL", "graphiql.js"), ("Swagger UI", "swagger-ui-bundle.js")):
             page = httpx.get(state["urls"][title], headers={"accept": "text/html"}, trust_env=False)
             (script,) = re.findall(rf'src="(/[^"]*/{wanted})"', page.text)
-            assert httpx.get(ports.url("edge") + script, trust_env=False).status_code == 200
-        status = json.loads(mesh(ports, "status", "--json").stdout)
+            assert httpx.get(shop_ports.url("edge") + script, trust_env=False).status_code == 200
+        status = json.loads(mesh(shop_ports, "status", "--json").stdout)
         assert {row["component"] for row in status["components"]} >= {"postgres", "order", "rest-gateway", "edge"}
         assert all(row["running"] for row in status["components"])
-        again = mesh(ports, "up", "--detach")
+        again = mesh(shop_ports, "up", "--detach")
         assert again.returncode == 1
         assert "already has a run" in again.stderr
-        assert json.loads(mesh(ports, "status", "--json").stdout)["state"] == state
+        assert json.loads(mesh(shop_ports, "status", "--json").stdout)["state"] == state
     finally:
-        down = mesh(ports, "down")
+        down = mesh(shop_ports, "down")
     assert down.stdout.startswith("Stopped ")
-    ports.require_free(ports.offsets)
+    shop_ports.require_free(shop_ports.offsets)
 
 
 @pytest.mark.parametrize("after_s", [0.3, 1.0, 2.0])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +16,6 @@ import psutil
 import pytest
 
 from mesh.components.postgres import database
-from mesh.components.postgres_owner import remove_cluster
 from mesh.components.shop_processes import role_passwords
 from mesh.description.ports import Ports
 from mesh.errors import ComponentDiedError
@@ -189,24 +187,22 @@ def mesh(ports: Ports, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_a_shop_that_is_up_outlives_its_components(ports: Ports) -> None:
-    folder = RunFolder.of(ports.base)
-    up = mesh(ports, "up", "--detach")
+def test_a_shop_that_is_up_outlives_its_components(shop_ports: Ports) -> None:
+    folder = RunFolder.of(shop_ports.base)
+    up = mesh(shop_ports, "up", "--detach")
     try:
         assert up.returncode == 0, up.stderr
         for victim in ("order", "postgres", "edge"):
             before = components(folder)[victim]
             os.kill(int(str(before["pid"])), signal.SIGKILL)
             wait_for(lambda: revived(folder, victim, before["pid"]))  # noqa: B023 - it is called at once
-            wait_for(lambda: answers(ports))
+            wait_for(lambda: answers(shop_ports))
         assert "order exited during the run, by SIGKILL" in (folder.path / "up.log").read_text()
-        assert "restarts" in mesh(ports, "status").stdout
-        no_secret_is_seen(ports, folder)
+        assert "restarts" in mesh(shop_ports, "status").stdout
+        no_secret_is_seen(shop_ports, folder)
     finally:
-        mesh(ports, "down")
-        remove_cluster(folder)
-        shutil.rmtree(folder.path)
-    ports.require_free(ports.offsets)
+        mesh(shop_ports, "down")
+    shop_ports.require_free(shop_ports.offsets)
 
 
 def components(folder: RunFolder) -> dict[str, dict[str, object]]:
