@@ -6,10 +6,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from shop.platform.validation import size
+from shop.values.page import MAX_ROWS
 
 R = TypeVar("R")
 
-DEFAULT_ROWS, MOST_ROWS = 1_000, 100_000
+DEFAULT_ROWS = 1_000
 
 
 async def pages(
@@ -29,7 +30,7 @@ async def pages(
         largest: The most rows of a page.
         id_of: Returns the id of a row.
     """
-    left = size(limit, "limit", default=DEFAULT_ROWS, most=MOST_ROWS)
+    left = size(limit, "limit", default=DEFAULT_ROWS, most=MAX_ROWS)
     while left:
         asked = min(left, largest)
         rows = await page(after, asked)

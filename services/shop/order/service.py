@@ -16,10 +16,11 @@ from shop.order.sagas.checkout import CheckoutRequest, CheckoutSaga
 from shop.platform import page_token as page_tokens
 from shop.platform import validation
 from shop.values.order import MAX_LINES, CheckoutLine, JoinedOrderLine, Order, OrderStatus, refused_move
+from shop.values.page import MAX_ROWS
 
 MOST_PIECES = 1_000
 DEFAULT_PAGE, LARGEST_PAGE = 10, 100
-DEFAULT_STREAM, LONGEST_STREAM = 1_000, 100_000
+DEFAULT_STREAM = 1_000
 STREAM_CHUNK = 250
 LONGEST_TOKEN = 200
 _KEY = re.compile(r"[ -~]{1,64}")
@@ -138,6 +139,6 @@ class OrderService:
             InvalidArgument: An argument is out of range.
         """
         validation.between(after_line_id, "after_line_id", 0, LARGEST_ID)
-        wanted = validation.size(limit, "limit", default=DEFAULT_STREAM, most=LONGEST_STREAM)
+        wanted = validation.size(limit, "limit", default=DEFAULT_STREAM, most=MAX_ROWS)
         async for lines in self._orders.lines(after=after_line_id, limit=wanted, chunk=STREAM_CHUNK):
             yield lines

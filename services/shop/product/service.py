@@ -33,6 +33,7 @@ from shop.platform.validation import (
 from shop.product.domain import NewProduct, ProductChange, must_be_confirmed, reserve, reserved_again
 from shop.product.ports import ProductStore
 from shop.values.order import MAX_LINES
+from shop.values.page import MAX_ROWS
 from shop.values.product import (
     LARGEST_PRICE_MINOR,
     Document,
@@ -57,7 +58,6 @@ MOST_PIECES = 1_000
 MOST_STOCK = 1_000_000_000
 """What can be set; the column holds far more, so that reserved pieces always fit in again."""
 ROWS = 1_000
-MOST_ROWS = 100_000
 ROWS_A_CHUNK = 250
 ROWS_A_QUERY = 5_000
 """Rows that one query of a stream reads: enough that a usual stream is one query, few enough to hold in memory."""
@@ -205,7 +205,7 @@ class ProductService:
     ) -> AsyncIterator[Sequence[ProductRow]]:
         """Gives product rows by ascending id, in chunks of up to `ROWS_A_CHUNK`."""
         after = between(after_product_id, "after_product_id", 0, LARGEST_ID)
-        left = size(limit, "limit", default=ROWS, most=MOST_ROWS)
+        left = size(limit, "limit", default=ROWS, most=MAX_ROWS)
         while left > 0:
             asked = min(left, ROWS_A_QUERY)
             rows = await self._store.rows(after=after, limit=asked)

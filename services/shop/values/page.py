@@ -6,6 +6,9 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct
 
+MAX_ROWS = 100_000
+"""Most rows of one listing without pages: of products, of order lines."""
+
 T = TypeVar("T")
 
 

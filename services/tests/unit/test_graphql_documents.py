@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import importlib
-
 import pytest
 from graphql import parse, validate
 
 from shop.clients.graphql.documents import Document
-from shop.clients.methods import Method, methods_of
+from shop.clients.ports import PORTS
 from shop.contract.calls import SERVICES, Service
+from shop.contract.methods import Method, methods_of
 from shop.platform.graphql.internals import core_schema
 from shop.platform.graphql.limits import check_length, check_shape
-from shop.platform.graphql.schema import Schema
+from shop.platform.graphql.service import schema_of
 
 
 @pytest.mark.parametrize(
     ("service", "method"),
-    [pytest.param(service, method, id=method.name) for service in SERVICES for method in methods_of(service)],
+    [
+        pytest.param(service, method, id=method.name)
+        for service in SERVICES
+        for method in methods_of(service, PORTS[service.name])
+    ],
 )
 def test_every_document_is_valid_for_the_schema_of_its_service(service: Service, method: Method) -> None:
-    served = importlib.import_module(f"shop.{service.name}.graphql")
-    schema = core_schema(Schema(served.Query, served.Mutation, getattr(served, "Subscription", None)))
+    schema = core_schema(schema_of(service, PORTS[service.name]))
     text = Document(method).text
     document = parse(text)
     assert validate(schema, document) == []

@@ -12,10 +12,12 @@ from typing import Any, Generic, TypeVar, get_args, get_origin
 import msgspec
 import orjson
 
-from shop.clients.graphql.documents import Document, camel
+from shop.clients.graphql.documents import Document
 from shop.clients.http_channel import HttpChannel
-from shop.clients.methods import EXPECTED, UNREADABLE, Method, bare, is_struct, methods_of
+from shop.clients.ports import PORTS
 from shop.contract.calls import Service
+from shop.contract.graphql import camel
+from shop.contract.methods import EXPECTED, UNREADABLE, Method, bare, is_struct, methods_of
 from shop.errors import Internal, InvalidArgument, ShopError
 from shop.platform.errors import error_for_code
 
@@ -108,7 +110,7 @@ class GraphQLClient:
 
     def __init__(self, service: Service, channel: HttpChannel) -> None:
         self._channel = channel
-        for method in methods_of(service):
+        for method in methods_of(service, PORTS[service.name]):
             kind = self._follow if method.watches else self._rows if method.lists else self._run
             setattr(self, method.name, partial(kind, _Call(method)))
 

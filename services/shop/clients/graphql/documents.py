@@ -7,33 +7,15 @@ Aliases give the fields of an answer their names in Python, so that it decodes i
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import Any, NamedTuple, get_args, get_origin
+from typing import Any, get_args, get_origin
 
 from msgspec import Struct, structs
 
-from shop.clients.methods import EXPECTED, Method, bare, is_optional
+from shop.contract.graphql import camel, group_name, operation_of, root_field
+from shop.contract.methods import EXPECTED, Method, bare, is_optional
 
-_VERB = re.compile("(batch_)?(get|list)_|stream_")
-_SNAKE = re.compile("_([a-z])")
-_SCALARS: Mapping[Any, str] = {int: "Long!", str: "String!"}
-
-
-class _PageField(NamedTuple):
-    """The field of a page, and the name of its items there."""
-
-    name: str
-    items: str
-
-
-_PAGES = {
-    "list_products": _PageField("productPage", "products"),
-    "list_products_with_reviews": _PageField("productPageWithReviews", "products"),
-    "list_users": _PageField("userPage", "users"),
-}
-"""Pages whose field has another name than the rule gives it, since a batch has that name."""
+_SCALARS: Mapping[Any, Any] = {int: "Long!", str: "String!"}
 
 
 class Document:
@@ -51,24 +33,17 @@ class Document:
     __slots__ = ("attributes", "name", "persisted", "text")
 
     def __init__(self, method: Method) -> None:
-        kind = "subscription" if method.watches else "query" if method.contract.reads else "mutation"
-        page = _PAGES.get(method.name, _PageField(camel(_VERB.sub("", method.name, count=1)), "items"))
+        kind, field = operation_of(method), root_field(method)
         types = _variables(method)
         declared = ", ".join(f"${name}: {kind}" for name, kind in types.items())
         arguments = ", ".join(f"{name}: ${name}" for name in types)
         self.name = method.contract.name.removeprefix("Stream")
         self.text = (
-            f"{kind} {self.name}({declared}) {{ {page.name}({arguments}){_selection(method.answer, page.items)} }}"
+            f"{kind} {self.name}({declared}) {{ {field.name}({arguments}){_selection(method.answer, field.items)} }}"
         )
         self.attributes = {"graphql.operation.type": kind, "graphql.operation.name": self.name}
         digest = hashlib.sha256(self.text.encode()).hexdigest()
         self.persisted = {"persistedQuery": {"version": 1, "sha256Hash": digest}}
-
-
-@cache
-def camel(name: str) -> str:
-    """Returns a name as GraphQL has it: "product_id" is "productId"."""
-    return _SNAKE.sub(lambda letter: letter[1].upper(), name)
 
 
 def _variables(method: Method) -> dict[str, str]:
@@ -77,7 +52,7 @@ def _variables(method: Method) -> dict[str, str]:
     for name, parameter in method.parameters.items():
         top, _, inside = parameter.field.partition(".")
         if inside:
-            types[camel(top)] = f"{top.title()}ChangeInput!" if method.masked else f"New{top.title()}Input!"
+            types[camel(top)] = f"{group_name(method, top)}!"
         else:
             types[camel(top)] = ("Expected" if name == EXPECTED else "") + _input(parameter.type)
     return types

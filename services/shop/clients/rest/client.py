@@ -14,10 +14,10 @@ from urllib.parse import quote, urlencode
 import msgspec
 
 from shop.clients.http_channel import Answer, HttpChannel
-from shop.clients.methods import EXPECTED, UNREADABLE, Method, bare, is_struct, methods_of
 from shop.clients.pages import pages
-from shop.clients.ports import Page
+from shop.clients.ports import PORTS, Page
 from shop.contract.calls import Service
+from shop.contract.methods import EXPECTED, UNREADABLE, Method, bare, is_struct, methods_of
 from shop.errors import Internal, InvalidArgument, InvalidPageToken, ShopError, changed_since
 from shop.platform.errors import error_for_code
 from shop.platform.validation import matching
@@ -72,7 +72,7 @@ class _Call:
         self.fields = {"": "update_mask"} if method.masked else {}
         if KEY in method.parameters:
             self.fields[KEY_HEADER] = KEY
-        for name, (field, kind, _) in method.parameters.items():
+        for name, (field, kind, *_) in method.parameters.items():
             if name != field:
                 self.fields[name] = field
                 if is_struct(bare(kind)):
@@ -130,7 +130,7 @@ class RestClient:
 
     def __init__(self, service: Service, channel: HttpChannel) -> None:
         self._channel = channel
-        calls = [_Call(method) for method in methods_of(service) if not method.watches]
+        calls = [_Call(method) for method in methods_of(service, PORTS[service.name]) if not method.watches]
         self._by_name = {call.name: call for call in calls}
         for call in calls:
             setattr(self, call.method.name, partial(self._rows if call.method.lists else self._run, call))

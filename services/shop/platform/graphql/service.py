@@ -1,14 +1,38 @@
-"""A service's use cases over GraphQL: for gateways and other services, never for clients from outside."""
+"""A service's use cases over GraphQL, by the table of calls: for gateways and other services, never from outside.
+
+A read is a field of `Query`, a change one of `Mutation`, and what lasts one of `Subscription`. Names are those of
+`shop.contract.graphql`; types follow from the port and its value types.
+"""
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+from functools import cache
+from inspect import Parameter, Signature
+from operator import attrgetter, itemgetter
+from types import GenericAlias
+from typing import Any, Generic, TypeAlias, TypeVar, get_args
 
-from shop.contract.calls import Access
+import msgspec
+import strawberry
+from strawberry.tools import create_type
+
+from shop.contract.calls import Access, Service
+from shop.contract.graphql import group_name, operation_of, root_field
+from shop.contract.methods import EXPECTED, Method, bare, is_struct, methods_of
+from shop.contract.methods import Parameter as ParameterOfCall
 from shop.platform.graphql.endpoint import Endpoint
 from shop.platform.graphql.schema import RequestContext, Schema
+from shop.platform.graphql.value_types import ValueTypes
 from shop.platform.incoming import Incoming
+from shop.values.page import MAX_ROWS
 
+ROWS_A_PAGE = 2_000
+"""Rows of one answer, where other protocols stream."""
+
+Given: TypeAlias = Mapping[str, Any]
+"""The arguments of a field, by name."""
 S = TypeVar("S")
 
 
@@ -21,18 +45,132 @@ class ServiceContext(RequestContext, Generic[S]):
         self.service = service
 
 
-def graphql_app(schema: Schema, service: S, incoming: Incoming) -> Endpoint:
+def graphql_app(service: Service, port: type, use_cases: object, incoming: Incoming) -> Endpoint:
     """Returns a service's GraphQL application.
 
     Args:
-        schema: The service's schema.
-        service: The service's use cases; the resolvers' `info.context.service`.
+        service: The service.
+        port: Its port.
+        use_cases: Has a method for each of its calls.
         incoming: Answers requests, and refuses what comes through the edge, which leads clients to the gateway only.
     """
     authenticator = incoming.authenticator
 
-    def context(headers: dict[bytes, bytes]) -> ServiceContext[S]:
+    def context(headers: dict[bytes, bytes]) -> ServiceContext[object]:
         authenticator.admit(Access.INTERNAL, None, authenticator.origin_of(headers))
-        return ServiceContext(service)
+        return ServiceContext(use_cases)
 
-    return Endpoint(schema, context, incoming)
+    return Endpoint(schema_of(service, port), context, incoming)
+
+
+@cache
+def schema_of(service: Service, port: type) -> Schema:
+    """Returns the schema of a service."""
+    types = ValueTypes()
+    roots: dict[str, list[Any]] = {}
+    for method in methods_of(service, port):
+        roots.setdefault(operation_of(method), []).append(_field(method, types))
+    operations: dict[str, Any] = {name: create_type(name.title(), fields) for name, fields in roots.items()}
+    return Schema(**operations)
+
+
+def _field(method: Method, types: ValueTypes) -> Any:
+    name, items = root_field(method)
+    arguments, call = _arguments(method, types), _Call(method)
+    answer = bool if method.answer is type(None) else types.output(method.answer, items)
+    resolve: Any = call.rows if method.lists else call.follow if method.watches else call.run
+
+    def resolver(info: Any, **given: Any) -> Any:
+        return resolve(info, given)
+
+    resolver.__signature__ = Signature(  # type: ignore[attr-defined]
+        [Parameter("info", Parameter.POSITIONAL_OR_KEYWORD, annotation=strawberry.Info), *arguments],
+        return_annotation=GenericAlias(AsyncGenerator, answer) if method.watches else answer,
+    )
+    make = strawberry.subscription if method.watches else strawberry.field
+    field: Any = make(resolver=resolver, name=name, description=method.summary)
+    field.python_name = method.name
+    return field
+
+
+def _arguments(method: Method, types: ValueTypes) -> list[Parameter]:
+    """Returns the arguments of a call's field: one for each field of the request."""
+    hints: dict[str, Any] = {}
+    defaults: dict[str, Any] = {}
+    resources: dict[str, dict[str, Any]] = {}
+    for name, parameter in method.parameters.items():
+        top, _, inside = parameter.field.partition(".")
+        if inside:
+            resources.setdefault(top, {})[inside] = parameter.type
+            hints[top] = None
+        elif name == EXPECTED:
+            kind = bare(parameter.type)
+            fields = {field.name: field.type for field in msgspec.structs.fields(kind) if field.name != "id"}
+            hints[top] = types.input_object(f"Expected{kind.__name__}Input", fields) | None
+            defaults[top] = None
+        else:
+            hints[top] = types.input(parameter.type)
+            defaults[top] = parameter.default
+    for top, fields in resources.items():
+        hints[top] = types.input_object(group_name(method, top), fields)
+    return [
+        Parameter(name, Parameter.KEYWORD_ONLY, annotation=hint, default=defaults.get(name, Parameter.empty))
+        for name, hint in hints.items()
+    ]
+
+
+class _Call:
+    """A call as its field makes it."""
+
+    def __init__(self, method: Method) -> None:
+        self._method = method
+        self._placed = [_reader(each) for each in method.parameters.values() if not each.is_named]
+        self._named = {name: _reader(each) for name, each in method.parameters.items() if each.is_named}
+        if EXPECTED in self._named:
+            kind, [read_id] = bare(method.parameters[EXPECTED].type), self._placed
+            self._named[EXPECTED] = lambda given: _read_expected(given, kind, read_id(given))
+
+    def _begin(self, info: Any, given: Given) -> Any:
+        method = getattr(info.context.service, self._method.contract.port)
+        named = {name: read(given) for name, read in self._named.items()}
+        return method(*[read(given) for read in self._placed], **named)
+
+    async def run(self, info: Any, given: Given) -> Any:
+        value = await self._begin(info, given)
+        return True if self._method.answer is type(None) else self._method.answer_of(value)
+
+    async def rows(self, info: Any, given: dict[str, Any]) -> list[Any]:
+        # The use case refuses a limit that is too large.
+        if given["limit"] <= MAX_ROWS:
+            given["limit"] = min(given["limit"], ROWS_A_PAGE)
+        # Closed even when the caller's time runs out in the middle: it holds a database connection.
+        async with aclosing(self._begin(info, given)) as chunks:
+            return [row async for chunk in chunks for row in chunk]
+
+    async def follow(self, info: Any, given: Given) -> AsyncGenerator[Any]:
+        async with aclosing(self._begin(info, given)) as events:
+            async for event in events:
+                yield event
+
+
+def _reader(parameter: ParameterOfCall) -> Callable[[Given], Any]:
+    """Returns what reads a parameter's value from the arguments of a field."""
+    top, _, inside = parameter.field.partition(".")
+    kind = parameter.type
+    if not inside:
+        read: Callable[[Given], Any] = itemgetter(top)
+    else:
+        part = attrgetter(inside)
+
+        def read(given: Given) -> Any:
+            return part(given[top])
+
+    if is_struct(bare(kind)) or any(map(is_struct, get_args(kind))):
+        return lambda given: msgspec.convert(read(given), kind, from_attributes=True)
+    return read
+
+
+def _read_expected(given: Given, kind: type, number: int) -> Any:
+    """Returns a resource as the caller read it; the call's own argument is its id."""
+    fields = given[EXPECTED]
+    return None if fields is None else msgspec.convert({"id": number, **vars(fields)}, kind, from_attributes=True)

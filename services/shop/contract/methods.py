@@ -1,4 +1,4 @@
-"""The calls of a service as clients over HTTP make them: parameters and types of the port, names of the contract."""
+"""The calls of a service over HTTP: parameters and types of the port, names of the contract."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from shop.clients.ports import PORTS, Page
 from shop.contract.calls import Call, Service
 from shop.contract.wire import Codec, protobuf_codecs
+from shop.values.page import Page
 from shop.values.product import ProductReviews
 
 EXPECTED = "expected"
@@ -31,11 +31,13 @@ class Parameter(NamedTuple):
         field: Its place in the request's message: "id", "product.title".
         type: Type of the argument.
         default: Value of an argument that is left out; `inspect.Parameter.empty` if it must not be.
+        is_named: Whether callers must name it.
     """
 
     field: str
     type: Any
     default: Any
+    is_named: bool
 
 
 class Method:
@@ -48,6 +50,7 @@ class Method:
 
     Attributes:
         name: Name of the method: "get_product".
+        summary: What it does, in a sentence.
         contract: The call's row.
         parameters: Its parameters, by name.
         masked: Whether a request names the fields that it changes.
@@ -61,10 +64,11 @@ class Method:
     def __init__(self, function: Callable[..., Any], contract: Call, codec: Codec) -> None:
         hints = get_type_hints(function)
         self.name = function.__name__
+        self.summary = (inspect.getdoc(function) or "").partition("\n")[0]
         self.contract = contract
         self.parameters = {
-            name: Parameter(codec.moved.get(name, name), kind, default)
-            for name, kind, default in _parameters(function, hints)
+            name: Parameter(codec.moved.get(name, name), kind, default, is_named)
+            for name, kind, default, is_named in _parameters(function, hints)
         }
         self.masked = "update_mask" in codec.request_class.DESCRIPTOR.fields_by_name
         returned = hints["return"]
@@ -104,6 +108,12 @@ class Method:
             return None
         return {each.product_id: each.reviews for each in answer} if self.answer is _REVIEWS else answer
 
+    def answer_of(self, value: Any) -> Any:
+        """Returns the answer to encode for what the method returns: the opposite of `value`."""
+        if self.answer is _REVIEWS:
+            return [ProductReviews(product_id, tuple(reviews)) for product_id, reviews in value.items()]
+        return value
+
     @property
     def position(self) -> tuple[str, Callable[[Any], int]]:
         """The parameter of a listing that names the row to begin behind, and what returns this id of a row."""
@@ -113,12 +123,12 @@ class Method:
         return after, attrgetter(name if name in row.__struct_fields__ else "id")
 
 
-def methods_of(service: Service) -> Iterator[Method]:
+def methods_of(service: Service, port: type) -> Iterator[Method]:
     """Yields the methods of a service's port."""
     codecs = protobuf_codecs(service)
     for call in service.calls:
         # Not every call is a method: a document is streamed in sections over gRPC alone.
-        if function := getattr(PORTS[service.name], call.port, None):
+        if function := getattr(port, call.port, None):
             yield Method(function, call, codecs[call.name])
 
 
@@ -140,12 +150,13 @@ def is_struct(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
-def _parameters(function: Callable[..., Any], hints: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+def _parameters(function: Callable[..., Any], hints: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any, bool]]:
     _, *parameters = inspect.signature(function).parameters.values()
     for parameter in parameters:
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
             [fields] = get_args(hints[parameter.name])
             for name, kind in get_type_hints(fields).items():
-                yield name, kind, None
+                yield name, kind, None, True
         else:
-            yield parameter.name, hints[parameter.name], parameter.default
+            is_named = parameter.kind is inspect.Parameter.KEYWORD_ONLY
+            yield parameter.name, hints[parameter.name], parameter.default, is_named
