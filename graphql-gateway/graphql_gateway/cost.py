@@ -38,7 +38,7 @@ from graphql import (
     type_from_ast,
 )
 
-from shop.platform.graphql.errors import RequestError
+from shop.platform.graphql.error_format import RequestError
 from shop.platform.graphql.execution import returns_list
 from shop.platform.graphql.limits import fragments_of, inner_of, name_of, operations_of
 from shop.values.notification import KEPT

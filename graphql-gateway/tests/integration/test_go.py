@@ -20,7 +20,7 @@ from graphql_gateway.schema import build_schema
 from provision import golang
 from shop.errors import ResourceExhausted, ShopError
 from shop.platform.graphql.documents import prepare
-from shop.platform.graphql.errors import RequestError
+from shop.platform.graphql.error_format import RequestError
 from shop.platform.graphql.internals import core_schema
 from shop.platform.graphql.limits import MOST_TOKENS
 from shop.platform.http.body import MOST_BYTES

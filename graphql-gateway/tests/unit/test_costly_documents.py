@@ -29,7 +29,7 @@ from graphql_gateway.cost import CostModel
 from graphql_gateway.schema import build_schema
 from shop.errors import ShopError
 from shop.platform.graphql.documents import prepare
-from shop.platform.graphql.errors import RequestError
+from shop.platform.graphql.error_format import RequestError
 from shop.platform.graphql.internals import core_schema
 
 MOST_STEPS = 200_000

@@ -9,7 +9,7 @@ import pytest
 
 from graphql_gateway.schema import build_schema
 from shop.platform.graphql.documents import Documents
-from shop.platform.graphql.errors import PersistedQueryNotFound
+from shop.platform.graphql.error_format import PersistedQueryNotFound
 from shop.platform.graphql.internals import core_schema
 
 QUERY = "query q($id: ID!) { product(id: $id) { title } }"

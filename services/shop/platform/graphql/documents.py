@@ -23,7 +23,7 @@ from graphql import (
 )
 
 from shop.errors import InvalidArgument
-from shop.platform.graphql.errors import PersistedQueryNotFound, RequestError
+from shop.platform.graphql.error_format import PersistedQueryNotFound, RequestError
 from shop.platform.graphql.limits import (
     MOST_TOKENS,
     check_length,

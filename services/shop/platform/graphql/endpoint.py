@@ -20,11 +20,16 @@ from shop.platform.errors import row
 from shop.platform.graphql import streams
 from shop.platform.graphql.departure import while_awaited
 from shop.platform.graphql.documents import Documents, Measure, is_mutation
-from shop.platform.graphql.error_format import graphql_errors, not_found_by_hash, shop_error
-from shop.platform.graphql.errors import PersistedQueryNotFound, Refused, RequestError
+from shop.platform.graphql.error_format import (
+    PersistedQueryNotFound,
+    Refused,
+    RequestError,
+    graphql_errors,
+    not_found_by_hash,
+    shop_error,
+)
 from shop.platform.graphql.execution import Execution
 from shop.platform.graphql.internals import core_schema
-from shop.platform.graphql.limits import first_field, name_of
 from shop.platform.graphql.request import GraphQLRequest, from_json, from_query_string, read_body
 from shop.platform.graphql.schema import RequestContext, Schema
 from shop.platform.graphql.tracing import name_operation, note_error
@@ -32,7 +37,6 @@ from shop.platform.http.caching import NO_STORE, PERSONAL_QUERY, PUBLIC_QUERY, H
 from shop.platform.http.compression import SMALLEST_BYTES, accepts_gzip, gzip
 from shop.platform.http.request import HttpRequest
 from shop.platform.incoming import Incoming
-from shop.platform.telemetry.metering import tell
 from shop.platform.telemetry.tracing import child_span
 
 ROUTE = "/graphql"
@@ -105,7 +109,7 @@ class Endpoint:
         except (PersistedQueryNotFound, RequestError, ShopError) as error:
             await request.respond(*_unprepared(error))
             return
-        self._name(operation)
+        name_operation(operation)
         lift()
         await streams.event_stream(self._schema, received, context)(request.scope, request.receive, request.send)
 
@@ -120,11 +124,6 @@ class Endpoint:
         context.document, context.is_public = prepared.document, prepared.is_public
         context.execution = Execution(prepared.fields, cost)
         return operation
-
-    def _name(self, operation: OperationDefinitionNode) -> None:
-        name_operation(operation.operation.value, name_of(operation))
-        if self._incoming.runtime.meters is not None:
-            tell(operation=first_field(operation))
 
     def _encoded(self, body: bytes, headers: dict[bytes, bytes]) -> tuple[bytes, Headers]:
         if not self._compresses or len(body) < SMALLEST_BYTES:
@@ -142,7 +141,7 @@ class Endpoint:
             streams.check_kind(operation, streams=False)
             if request.method == "GET" and is_mutation(operation):
                 raise _bad_method("mutations need POST", b"POST")
-            self._name(operation)
+            name_operation(operation)
             # A mutation is not left half done: it continues until its deadline.
             awaited = nullcontext() if is_mutation(operation) else while_awaited(request.receive, context.execution)
             with child_span("graphql.execute"), awaited:

@@ -12,7 +12,7 @@ import orjson
 
 from shop.errors import InvalidArgument, ResourceExhausted
 from shop.platform.errors import BodyTimeout
-from shop.platform.graphql.errors import Refused
+from shop.platform.graphql.error_format import Refused
 from shop.platform.http import strict_json
 from shop.platform.http.body import limited_body
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from functools import partial
 from typing import Any, TypeAlias
 
 import strawberry
@@ -13,12 +13,10 @@ from strawberry.schema.config import StrawberryConfig
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 from strawberry.types import ExecutionContext
 from strawberry.types.execution import ExecutionResult, PreExecutionError, StreamExecutionResult
-from strawberry.types.graphql import OperationType
 
 from shop.errors import ShopError
 from shop.platform.access.rules import Caller, current_caller
-from shop.platform.graphql.error_format import shown_errors
-from shop.platform.graphql.errors import RequestError
+from shop.platform.graphql.error_format import RequestError, shown_errors
 from shop.platform.graphql.execution import Execution, count_lists
 from shop.platform.graphql.internals import core_schema
 from shop.platform.graphql.scalars import SCALARS
@@ -56,41 +54,8 @@ class RequestContext:
         """
 
 
-OpenStream: TypeAlias = Callable[[RequestContext], Awaitable[AsyncGenerator[StreamExecutionResult]]]
-
-
-class Socket(ABC):
-    """The context of a WebSocket.
-
-    Attributes:
-        connection_params: What came with its `connection_init`.
-    """
-
-    def __init__(self) -> None:
-        self.connection_params: dict[str, Any] = {}
-
-    @abstractmethod
-    def admit(self) -> None:
-        """Checks the token that came with the handshake or with `connection_init`.
-
-        Raises:
-            Unauthenticated: There is no token, or it is not valid.
-            TooManyRequests: The caller has too many WebSockets open, or opens them too fast.
-            Unavailable: The process has too many WebSockets open.
-        """
-
-    @abstractmethod
-    def follow(
-        self, query: str, variables: dict[str, Any] | None, operation_name: str | None, open_stream: OpenStream
-    ) -> AsyncGenerator[StreamExecutionResult]:
-        """Returns the results of a subscription, which has a context of its own; or why it is refused.
-
-        Args:
-            query: Its document.
-            variables: The values of its variables; None for none.
-            operation_name: The operation of the document; None if there is only one.
-            open_stream: Begins to execute it in its context, which has the document.
-        """
+OpenStream: TypeAlias = Callable[..., Awaitable[AsyncGenerator[StreamExecutionResult]]]
+"""Begins to execute a subscription in its context, `context_value`, which has the document."""
 
 
 class _Prepared(SchemaExtension):
@@ -145,32 +110,14 @@ class Schema(strawberry.Schema):
         count_lists(core_schema(self))
 
     async def stream(
-        self,
-        query: str | None,
-        variable_values: dict[str, Any] | None = None,
-        context_value: Any | None = None,
-        root_value: Any | None = None,
-        operation_name: str | None = None,
-        operation_extensions: dict[str, Any] | None = None,
-        allowed_operation_types: Iterable[OperationType] | None = None,
+        self, query: str | None, *args: Any, context_value: Any = None, **kwargs: Any
     ) -> AsyncGenerator[StreamExecutionResult]:
-        """Executes an operation and yields its results; one of a socket has a context of its own."""
-        open_stream = super().stream
-
-        def stream(context: Any) -> Awaitable[AsyncGenerator[StreamExecutionResult]]:
-            return open_stream(
-                query,
-                variable_values,
-                context,
-                root_value,
-                operation_name,
-                operation_extensions,
-                allowed_operation_types,
-            )
-
-        if isinstance(context_value, Socket):
-            return context_value.follow(query or "", variable_values, operation_name, stream)
-        return await stream(context_value)
+        """Executes an operation and yields its results; each one of a WebSocket has a separate context."""
+        open_stream: OpenStream = partial(super().stream, query, *args, **kwargs)
+        if isinstance(context_value, RequestContext):
+            return await open_stream(context_value=context_value)
+        results: AsyncGenerator[StreamExecutionResult] = context_value.follow(open_stream, query, **kwargs)
+        return results
 
     def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
         """Leaves the log to `shop.platform.graphql.error_format`, which knows the errors that clients may see."""

@@ -37,14 +37,12 @@ from shop.platform.access.rules import Caller
 from shop.platform.access.streams import Quota, expiry
 from shop.platform.deadline import DEFAULT_S
 from shop.platform.errors import row
-from shop.platform.graphql.error_format import shop_error
-from shop.platform.graphql.errors import RequestError
-from shop.platform.graphql.limits import first_field, name_of
+from shop.platform.graphql.error_format import RequestError, shop_error
 from shop.platform.graphql.request import GraphQLRequest
-from shop.platform.graphql.schema import OpenStream, RequestContext, Schema, Socket, refusal
+from shop.platform.graphql.schema import OpenStream, RequestContext, Schema, refusal
 from shop.platform.graphql.tracing import name_operation, note_error
 from shop.platform.incoming import Incoming, Request
-from shop.platform.telemetry.metering import Asked, tell
+from shop.platform.telemetry.metering import Asked
 
 if TYPE_CHECKING:
     from shop.instrument.meters import Meters
@@ -235,7 +233,13 @@ def _denial(error: ShopError) -> Response:
     return Response(body, row(error).http, headers, media_type="application/json")
 
 
-class _Subscriptions(Socket):
+class _Subscriptions:
+    """The context of a WebSocket, each of whose subscriptions has a context of its own.
+
+    Attributes:
+        connection_params: What came with its `connection_init`, as Strawberry notes it here.
+    """
+
     def __init__(
         self,
         headers: dict[bytes, bytes],
@@ -244,7 +248,7 @@ class _Subscriptions(Socket):
         incoming: Incoming,
         admit: Callable[[Caller], None],
     ) -> None:
-        super().__init__()
+        self.connection_params: dict[str, Any] = {}
         self.is_admitted = False
         self.refusal: ShopError | None = None
         self.prepare = prepare
@@ -254,13 +258,27 @@ class _Subscriptions(Socket):
         self._admit = admit
 
     def admit(self) -> None:
+        """Checks the token that came with the handshake or with `connection_init`.
+
+        Raises:
+            Unauthenticated: There is no token, or it is not valid.
+            TooManyRequests: The caller has too many WebSockets open, or opens them too fast.
+            Unavailable: The process has too many WebSockets open.
+        """
         self._admit(self.context().caller)
         self.is_admitted = True
 
     def follow(
-        self, query: str, variables: dict[str, Any] | None, operation_name: str | None, open_stream: OpenStream
+        self,
+        open_stream: OpenStream,
+        query: str,
+        *,
+        variable_values: dict[str, Any] | None,
+        operation_name: str | None,
+        **_: object,
     ) -> Results:
-        asked = GraphQLRequest(query, variables or {}, operation_name, None)
+        """Returns the results of a subscription, or why it is refused."""
+        asked = GraphQLRequest(query, variable_values or {}, operation_name, None)
         return self._incoming.follow(_Subscription(self, asked, open_stream))
 
     def header(self, name: str) -> str | None:
@@ -304,9 +322,8 @@ class _Subscription(Request[Results]):
             check_kind(operation, streams=True)
         except (RequestError, ShopError) as error:
             return self._refusal(error)
-        name_operation(operation.operation.value, name_of(operation))
-        tell(operation=first_field(operation))
-        return await self._open_stream(context)
+        name_operation(operation)
+        return await self._open_stream(context_value=context)
 
     async def refuse(self, error: ShopError) -> Results:
         return self._refusal(error)

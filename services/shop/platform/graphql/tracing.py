@@ -1,32 +1,30 @@
-"""What a request's span and its metrics say of GraphQL, as neither its path nor its status does."""
+"""What a request's span and metrics say of its GraphQL: its path and status say nothing of operations and errors."""
 
 from __future__ import annotations
 
+from graphql import OperationDefinitionNode
 from opentelemetry import trace
 from opentelemetry.trace import StatusCode
 
 from shop.platform.errors import SERVER_FAULTS
+from shop.platform.graphql.limits import first_field, name_of
 from shop.platform.telemetry.metering import tell
 
 _SERVER_FAULTS = frozenset(code.value for code in SERVER_FAULTS)
 
 
-def name_operation(kind: str, name: str) -> None:
-    """Records on the request's span which GraphQL operation it runs.
-
-    Args:
-        kind: "query", "mutation" or "subscription".
-        name: The operation's name; empty if it has none.
-    """
+def name_operation(operation: OperationDefinitionNode) -> None:
+    """Notes which operation a request runs: on its span, and its first field in the metrics."""
+    tell(operation=first_field(operation))
     span = trace.get_current_span()
     if span.is_recording():
-        span.set_attribute("graphql.operation.type", kind)
-        if name:
+        span.set_attribute("graphql.operation.type", operation.operation.value)
+        if name := name_of(operation):
             span.set_attribute("graphql.operation.name", name[:100])
 
 
 def note_error(code: str) -> None:
-    """Records on the request's span the error of its answer."""
+    """Notes on a request's span the error of its answer, as `incoming.note_failure` does where the status says it."""
     if code in _SERVER_FAULTS:
         tell(error=code)
     span = trace.get_current_span()
