@@ -7,13 +7,11 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from functools import partial
 
-from provision import environment, golang, graphiql, images, istio, jaeger, prose, tools
+from provision import audit, environment, golang, graphiql, images, istio, jaeger, prose, tools
 from provision.errors import SetupError
 from provision.paths import TOOLS
 from provision.step import say, stop
-from provision.supply_chain.audit import audit
 
 STEPS: dict[str, Callable[[], int | None]] = {
     "venv": environment.sync,
@@ -27,8 +25,7 @@ STEPS: dict[str, Callable[[], int | None]] = {
     "prose": prose.check,
     "prose-baseline": prose.lower_baseline,
     "lock": environment.lock,
-    "audit-dependencies": audit,
-    "audit-dependencies --json": partial(audit, as_json=True),
+    "audit-dependencies": audit.audit,
 }
 
 STAMPED = {"jaeger", "graphiql", "istio", "kube-score", "toxiproxy"}
@@ -37,14 +34,12 @@ OPTIONAL = {"graphiql"}
 """Steps without which everything else works: their failure is only shown."""
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Runs the steps that the arguments name, side by side.
+def main(names: Sequence[str]) -> int:
+    """Runs the steps of these names side by side.
 
     Returns:
         The exit code: 0, 1 for a failure, 2 for an unknown step, 130 or 143 when stopped, or the step's own.
     """
-    whole = " ".join(arguments)
-    names = [whole] if whole in STEPS else arguments
     if not names or not STEPS.keys() >= set(names):
         print(f"error: name one step or more: {', '.join(STEPS)}.", file=sys.stderr)
         return 2

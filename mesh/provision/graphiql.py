@@ -45,14 +45,12 @@ class Package:
         version: Version.
         sha512: Digest of the tarball in base64, as npm's `integrity` has it.
         files: Names that its files get here, with their paths in the tarball.
-        licence: Its licence.
     """
 
     name: str
     version: str
     sha512: str
     files: dict[str, str]
-    licence: str = "MIT"
 
 
 PACKAGES = (

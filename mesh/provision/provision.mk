@@ -62,7 +62,7 @@ images: ## Build the images with podman or docker, as IMAGE_PREFIX/shop:IMAGE_TA
 	@$(PROVISION) images
 
 .PHONY: audit-dependencies
-audit-dependencies: setup ## Look for known vulnerabilities, licences, leaked secrets; exits with 4 (make: 2) if a source did not answer
+audit-dependencies: setup ## Look for known vulnerabilities, licences, leaked secrets
 	@$(PROVISION) audit-dependencies
 
 .PHONY: kube-score

@@ -1,0 +1,93 @@
+"""`make audit-dependencies`: known vulnerabilities, licences of what is shipped, and secrets in the history.
+
+The scanners print what they find. One whose database does not answer fails, which counts as much as a finding.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+from provision import golang, graphiql
+from provision.environment import IMAGES, LOCK
+from provision.paths import BIN, ROOT
+from provision.step import say
+
+OSV_SCANNER = "github.com/google/osv-scanner/v2/cmd/osv-scanner@v2.2.4"
+GOVULNCHECK = "golang.org/x/vuln/cmd/govulncheck@v1.9.0"
+GITLEAKS = "github.com/zricethezav/gitleaks/v8@v8.30.1"
+RULES = ROOT / "osv-scanner.toml"
+"""What is accepted, with reasons; `.gitleaks.toml` has the secrets that are none."""
+LICENCES = "0BSD Apache-2.0 BSD-2-Clause BSD-3-Clause CC0-1.0 ISC MIT MIT-0 MPL-2.0 PSF-2.0 PostgreSQL Zlib"
+"""What may be shipped in an Apache-2.0 project. MPL-2.0 asks for the source of changed files, and none is changed."""
+SOURCES = {"load": "./...", "services/go": "./...", "load/tools": "github.com/bojand/ghz/cmd/ghz"}
+PROGRAMS = ("jaeger", "kube-score", "toxiproxy-server", "istiod", "pilot-agent", "istioctl")
+"""Modules of ours with the packages to look at, and programs of other projects that are built here."""
+MODULES = ("load", "services/go", "observability/jaeger/build")
+"""Go modules that are shipped."""
+LIMIT_S = 900
+
+
+def audit() -> int:
+    """Runs all scanners.
+
+    Returns:
+        The exit code: 0 if everything was looked at and nothing was found.
+
+    Raises:
+        SetupError: A scanner cannot be installed.
+    """
+    failed = [title for title, argv, accepted in _scans() if not passes(title, argv, accepted)]
+    missing = [name for name in PROGRAMS if not (BIN / name).exists()]
+    say(f"NOT CHECKED, as they are not built: {', '.join(missing)}." if missing else "All programs were looked at.")
+    say(f"FAILED: {', '.join(failed)}." if failed else "Nothing to repair.")
+    return 1 if failed else 0
+
+
+def _scans() -> Iterator[tuple[str, list[str], frozenset[str]]]:
+    """The title and command line of each scan, and the advisories that are accepted."""
+    osv = [str(golang.tool(OSV_SCANNER, "osv-scanner")), "scan", "source", f"--config={RULES}"]
+    shipped = [f"--lockfile=requirements.txt:{ROOT}/images/{name}.lock" for name in IMAGES if name != "build"]
+    shipped += [f"--lockfile={ROOT}/{module}/go.mod" for module in MODULES]
+    with tempfile.TemporaryDirectory() as scratch:
+        pins = {package.name: package.version for package in graphiql.PACKAGES}
+        Path(scratch, "package.json").write_text(json.dumps({"private": True, "dependencies": pins}))
+        locking = [graphiql.npm(), "install", "--package-lock-only", "--ignore-scripts", "--no-audit"]
+        if passes("GraphiQL's packages", [*locking, f"--prefix={scratch}"]):
+            shipped.append(f"--lockfile={scratch}/package-lock.json")
+        yield "advisories of Python packages", [*osv, f"--lockfile=requirements.txt:{LOCK}"], frozenset()
+        licences = f"--licenses={','.join(LICENCES.split())}"
+        yield "licences and advisories of what is shipped", [*osv, licences, *shipped], frozenset()
+    accepted = frozenset(one["id"] for one in tomllib.loads(RULES.read_text())["IgnoredVulns"])
+    scanner = str(golang.tool(GOVULNCHECK, "govulncheck"))
+    for module, packages in SOURCES.items():
+        yield f"advisories of {module}", [scanner, "-C", str(ROOT / module), packages], accepted
+    for program in (BIN / name for name in PROGRAMS):
+        if program.exists():
+            yield f"advisories of {program.name}", [scanner, "-mode=binary", str(program)], accepted
+    gitleaks = str(golang.tool(GITLEAKS, "gitleaks"))
+    yield "secrets", [gitleaks, "git", "--no-banner", "--redact", "--log-opts=HEAD", str(ROOT)], frozenset()
+
+
+def passes(title: str, argv: list[str], accepted: frozenset[str] = frozenset()) -> bool:
+    """Runs a scanner and prints what it says; returns whether nothing was found but accepted advisories.
+
+    Args:
+        title: What is looked for.
+        argv: The command line.
+        accepted: Names of advisories of Go's database.
+    """
+    say(f"== {title}")
+    try:
+        done = subprocess.run(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False, timeout=LIMIT_S)
+    except subprocess.TimeoutExpired:
+        say(f"{argv[0]} took more than {LIMIT_S} s.")
+        return False
+    print(done.stdout, end="", flush=True)
+    called = set(re.findall(r"^Vulnerability #\d+: (\S+)", done.stdout, re.MULTILINE))
+    return done.returncode == 0 or bool(called and called <= accepted)

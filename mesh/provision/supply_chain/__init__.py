@@ -1,1 +1,0 @@
-"""Known vulnerabilities, licences, contents of what is shipped, and leaked secrets."""

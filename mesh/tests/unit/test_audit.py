@@ -1,0 +1,33 @@
+"""When a scanner's findings fail the audit."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from mesh.paths import ROOT
+
+sys.path.insert(0, str(ROOT / "mesh"))  # set-up runs from the checkout, before anything is installed
+
+from provision.audit import passes
+
+FOUND = "Vulnerability #{}: {}\n    A summary\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "found", "passed"),
+    [
+        (0, [], True),
+        (1, [], False),  # its database does not answer
+        (3, ["GO-1", "GO-2"], True),
+        (3, ["GO-1", "GO-3"], False),
+    ],
+)
+def test_only_accepted_advisories_pass(
+    code: int, found: list[str], passed: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "".join(FOUND.format(number, name) for number, name in enumerate(found, 1))
+    scanner = [sys.executable, "-c", f"import sys; print({text!r}, end=''); sys.exit({code})"]
+    assert passes("advisories", scanner, frozenset({"GO-1", "GO-2"})) is passed
+    assert text in capsys.readouterr().out
