@@ -17,11 +17,12 @@ test-go: .tools/bin/shopload
 
 .PHONY: lint-go
 lint-go: .tools/bin/shopload
-	@unformatted="$$($(GOFMT) -l load/cmd load/bench load/internal load/tests services/go proto/go)"; \
+	@unformatted="$$($(GOFMT) -l load/cmd load/bench load/internal load/tests services/go proto/go observability/jaeger)"; \
 	  if [ -n "$$unformatted" ]; then echo "Not formatted by gofmt (run make format):"; echo "$$unformatted"; exit 1; fi
 	@cd load && $(BUILD_FLAGS) $(GO) vet ./...
 	@cd services/go && $(BUILD_FLAGS) $(GO) vet ./...
 	@cd proto/go && $(BUILD_FLAGS) $(GO) vet ./...
+	@cd observability/jaeger/build/elasticsearch && $(BUILD_FLAGS) $(GO) vet ./...
 
 .PHONY: bench-generator
 bench-generator: .tools/bin/shopload ## Compare the generator's maximum rate with vegeta's and ghz's
@@ -38,4 +39,4 @@ bench-serialisation: setup ## Measure how each journey's answer is encoded: JSON
 
 .PHONY: format-go
 format-go: .tools/bin/shopload
-	@$(GOFMT) -w load/cmd load/bench load/internal load/tests services/go proto/go
+	@$(GOFMT) -w load/cmd load/bench load/internal load/tests services/go proto/go observability/jaeger
