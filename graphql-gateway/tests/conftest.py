@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from conforming import conforming, gateway_over
 from graphql_gateway.app import build_app
 from memory_shop import Data, MemoryShop
-from shop.instrument.lean.spans import Recorder
+from recording.lean.spans import Recorder
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
 from shop.platform.access.rules import Authenticator
 from shop.platform.access.streams import Streams

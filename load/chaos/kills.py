@@ -14,8 +14,8 @@ from typing import Any
 
 from chaos.customers import ANSWER_LIMIT_S, Customers
 from chaos.shop import Shop
-from shop.database.acknowledged import read_acknowledged
-from shop.database.audit import Finding, audit
+from dataset.acknowledged import read_acknowledged
+from dataset.audit import Finding, audit
 
 VICTIMS = ("order", "notification")
 """The services whose processes are killed. Customers buy from the first; what the second is told must not be lost."""

@@ -13,13 +13,13 @@ import typer
 
 from chaos.kills import Outcome, run_kills
 from chaos.shop import TOPOLOGY, Shop
+from dataset.audit import print_table
 from mesh.description.options import Given, Json, takes_settings
 from mesh.description.ports import load_ports
 from mesh.description.switches import parse_switches
 from mesh.errors import SwitchError
 from mesh.paths import RunFolder
 from mesh.supervisor.reporting import reported
-from shop.database.audit import print_table
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 

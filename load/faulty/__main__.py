@@ -1,4 +1,4 @@
-"""`python -m faulty PROGRAM [FAULT]` runs a program with a fault; without arguments, prints all faults as JSON."""
+"""`python -m faulty COMPONENT [FAULT]` runs a component with a fault; without arguments, prints all faults as JSON."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ def list_faults() -> None:
     print(json.dumps(rows))
 
 
-def run(program: str, says: str = "") -> None:
-    """Runs a program as its users do.
+def run(component: str, says: str = "") -> None:
+    """Runs a component as experiments do.
 
     Args:
-        program: Its module: "shop.product".
+        component: Its name: "product".
         says: What is wrong with it; empty for no fault.
     """
-    faults = {fault.says: fault for fault in faults_of(program.rpartition(".")[2])}
+    faults = {fault.says: fault for fault in faults_of(component.replace("-", "_"))}
     if says:
         if says not in faults:
-            raise SystemExit(f"error: {program} has no fault {says!r}; valid: {', '.join(map(repr, faults))}")
+            raise SystemExit(f"error: {component} has no fault {says!r}; valid: {', '.join(map(repr, faults))}")
         faults[says].seed()
-    sys.argv = [program]
-    runpy.run_module(program, run_name="__main__", alter_sys=True)
+    sys.argv = ["measured", component]
+    runpy.run_module("measured", run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":

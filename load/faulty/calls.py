@@ -13,11 +13,11 @@ from grpc_status import rpc_status
 from opentelemetry.trace import StatusCode
 
 from faulty.seeds import Fault, Seed, change_arguments, replace, set_constant
-from shop.instrument.account import SpanAccount
-from shop.instrument.lean.spans import RecordedSpan
+from recording import injected_delay
+from recording.account import SpanAccount
+from recording.lean.spans import RecordedSpan
 from shop.platform.access.identity import trust_domain
 from shop.platform.deadline import DEFAULT_S, caller_timeout_s
-from shop.platform.process import injected_delay
 
 set_attribute, write = RecordedSpan.set_attribute, SpanAccount.write
 

@@ -192,7 +192,7 @@ def _database(data: Data, places: ClusterPlaces) -> Service:
     steps = (
         f'SHOP_ROLE_PASSWORDS="$(cat {SECRETS / ADMIN / "role-passwords"})"',
         "export SHOP_ROLE_PASSWORDS",
-        f"exec python -m shop.database {prepare}",
+        f"exec python -m dataset {prepare}",
     )
     return _task(
         _image(IMAGE),
@@ -223,7 +223,7 @@ def _shop(component: str, plan: EdgePlan, places: ClusterPlaces) -> Service:
     topology = plan.topology
     keys = KeyPair(private=SECRETS / component / PRIVATE_KEY, public=SECRETS / PUBLIC / PUBLIC_KEY)
     around = Surroundings(
-        topology, places, _ELSEWHERE, keys, trial="compose", extra={}, metrics=plan.metrics is not None
+        topology, places, _ELSEWHERE, keys, "compose", extra={}, metrics=plan.metrics is not None, measured=False
     )
     settings = environment(component, around)
     settings.pop("SHOP_GRAPHIQL", None)  # it is not in the image
@@ -235,7 +235,7 @@ def _shop(component: str, plan: EdgePlan, places: ClusterPlaces) -> Service:
     ]
     protocol = topology.protocols_of(component)[0]
     port = places.listens(port_name(component, protocol)).port
-    image, command = in_image(component, topology, _image)
+    image, command = in_image(component, topology, _image, measured=False)
     # A service listens when it is ready. To ask gRPC's health service would start a Python each time.
     asks = _opened(port) if protocol is Protocol.GRPC else _answered(port, limits.HEALTH_PATH)
     # An image of the user's own has a command, and may hold nothing that could ask.

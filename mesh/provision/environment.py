@@ -21,9 +21,10 @@ IMAGES = {"shop": (), "edge-envoy": ("--no-deps",), "postgres": ("--no-deps",), 
 STARTED = (
     *("experiment.kinds.bench", "experiment.runner", "experiment.trial.replay", "experiment.trial.record"),
     *("hops.analysis.summary", "hops.report", "hops.kinds.bench.terminal", "hops.tables.seconds", "vl_convert"),
-    *("shop.database.__main__", "shop.database.seed", "shop.database.trial", "shop.database.audit"),
-    *(f"shop.{name}.__main__" for name in ("notification", "order", "payment", "product", "user")),
-    *("graphql_gateway.bootstrap", "rest_gateway.__main__", "grpc_health.v1.health_pb2"),
+    *("dataset.__main__", "dataset.seed", "dataset.trial", "dataset.audit"),
+    *(f"shop.{name}.bootstrap" for name in ("notification", "order", "payment", "product", "user")),
+    *("measured.__main__", "recording.lean", "graphql_gateway.bootstrap", "rest_gateway.__main__"),
+    "grpc_health.v1.health_pb2",
 )
 """Modules that a run starts, and what they load later. Python compiles a module when it is first imported, and the
 processes of a first run, which start side by side, would each do so."""

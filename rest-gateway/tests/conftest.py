@@ -15,8 +15,8 @@ from schemathesis.specs.openapi.schemas import OpenApiSchema
 
 from conforming import conforming, gateway_over
 from memory_shop import Data, MemoryShop
+from recording.lean.spans import Recorder
 from rest_gateway.app import build_app
-from shop.instrument.lean.spans import Recorder
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
 from shop.platform.access.rules import Authenticator
 from shop.platform.access.streams import Streams

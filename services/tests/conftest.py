@@ -20,6 +20,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import Span, SpanContext, TraceFlags
 
+from dataset.seed import prepare
+from dataset.trial import create_trial
 from mesh.components.postgres import Database, database, postgres_components
 from mesh.components.postgres_owner import remove_cluster
 from mesh.components.shop_processes import role_name, role_passwords
@@ -29,15 +31,13 @@ from mesh.paths import RunFolder
 from mesh.supervisor.processes import Supervisor
 from mesh.supervisor.signals import Interrupts
 from recorded_spans import ReadSpan, sdk_tracing, spans_of, spans_of_sdk
+from recording.lean.spans import Recorder
 from shop.database.migrate import migrate
 from shop.database.roles import set_passwords
-from shop.database.seed import prepare
-from shop.database.trial import create_trial
-from shop.instrument.lean.spans import Recorder
-from shop.instrument.tracing import Tracing
 from shop.platform.config import ServiceConfig
 from shop.platform.process.logs import configure_logging
 from shop.platform.process.runtime import Runtime
+from shop.platform.telemetry.recorder import Tracing
 from shop.platform.telemetry.tracing import Spans
 
 DATABASE = "shop_test"

@@ -15,9 +15,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased
 from opentelemetry.trace import SpanContext, SpanKind, StatusCode
 
-from shop.instrument.lean.otlp import Batch
-from shop.instrument.lean.spans import Recorder
-from shop.instrument.sdk import SdkTracing
+from recording.lean.otlp import Batch
+from recording.lean.spans import Recorder
+from shop.platform.telemetry.sdk import SdkTracing
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ async def served_gateways(
         clients: The services.
         public_key: File of the key that verifies tokens.
         streams: What limits the streams of updates of each gateway; without, there are no updates.
-        runtime: What traces, measures, refuses and delays requests.
+        runtime: What traces, measures and refuses requests.
         settings: More of their configuration.
     """
     config = ServiceConfig(component="gateway", jwt_public_key_file=str(public_key), **settings)
@@ -79,7 +79,7 @@ async def served_service(
         service: Its use cases.
         public_key: File of the key that verifies tokens.
         protocols: The protocols.
-        runtime: What traces, measures, refuses and delays requests.
+        runtime: What traces, measures and refuses requests.
         settings: More of its configuration.
     """
     listens = {f"listen_{protocol}": ANYWHERE for protocol in protocols}

@@ -22,9 +22,9 @@ from graphql_gateway.objects.global_id import global_id
 from graphql_gateway.schema import build_schema
 from memory_shop import Data, MemoryShop
 from recorded_spans import spans_of
+from recording.injected_delay import ASKED_ATTRIBUTE, InjectedDelay
+from recording.lean.spans import Recorder
 from shop.contract.calls import Access
-from shop.instrument.lean.spans import Recorder
-from shop.instrument.meters import Meters
 from shop.platform.access import streams as access_streams
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
 from shop.platform.access.rules import Authenticator
@@ -36,8 +36,8 @@ from shop.platform.http import server, sockets
 from shop.platform.http.body import MOST_BYTES
 from shop.platform.http.server import http_server
 from shop.platform.incoming import Incoming
-from shop.platform.process.injected_delay import ASKED_ATTRIBUTE, InjectedDelay
 from shop.platform.process.runtime import Runtime
+from shop.platform.telemetry.meters import Meters
 from shop.platform.telemetry.trace_context import current_context
 from shop.platform.telemetry.tracing import Spans
 from shop.values.order import MAX_LINES, CheckoutLine, OrderStatus
@@ -421,7 +421,7 @@ class TestASubscriptionIsARequest:
     @pytest.fixture
     def runtime(self, recorder: Recorder) -> Iterator[Runtime]:
         with closing(InjectedDelay(1_500)) as delay:
-            yield Runtime(Spans(recorder), Meters(), delays=(delay,))
+            yield Runtime(Spans(recorder), Meters(), before_work=(delay.pause,))
 
     @pytest.mark.parametrize("over", ["WebSocket", "events"])
     async def test_its_span_its_delay_and_its_time_end_with_it(

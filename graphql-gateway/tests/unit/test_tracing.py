@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from recorded_spans import spans_of
-from shop.instrument.lean.spans import EndedSpan, RecordedSpan, Recorder
+from recording.lean.spans import EndedSpan, RecordedSpan, Recorder
 
 SAMPLED = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 QUERY = "query titles { products { edges { node { title } } } }"

@@ -39,7 +39,7 @@ LIMIT = 0.01
 _WARMUP_S = 10.0
 _SWITCHED = """
 import mmap, os
-from shop.instrument.loop import LoopAccount
+from recording.loop import LoopAccount
 
 switch = mmap.mmap(os.open(os.environ["SHOP_ACCOUNT_SWITCH"], os.O_RDONLY), 1, prot=mmap.PROT_READ)
 noting = LoopAccount.busy

@@ -11,7 +11,6 @@ from functools import cache
 
 from experiment.errors import UsageError
 from experiment.parity.conformance import CONTRACT, HOLDS, SET_UP, SUITES, laws_of, run_suites
-from mesh.components.shop_processes import module_of
 from mesh.paths import ROOT
 
 FAULTY = (sys.executable, "-m", "faulty")
@@ -123,4 +122,4 @@ def tried_with(component: str, fault: Fault | None, of: Sequence[Fault]) -> Trie
 
 def command_of(component: str, fault: Fault | None) -> list[str]:
     """Returns the command line of a component with a fault, or without a fault."""
-    return [*FAULTY, module_of(component), *([fault.says] if fault else [])]
+    return [*FAULTY, component, *([fault.says] if fault else [])]

@@ -86,7 +86,7 @@ def audit(admin_url: str, name: str, journeys: Path | None, *, as_json: bool) ->
 def _started(
     admin_url: str, name: str, journeys: Path | None, *, as_json: bool, stdout: int | None = None
 ) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "shop.database", "audit", "--name", name]
+    command = [sys.executable, "-m", "dataset", "audit", "--name", name]
     command += ["--json"] if as_json else []
     if journeys is not None:
         command += ["--acknowledged", str(journeys)]

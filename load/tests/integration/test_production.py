@@ -13,6 +13,8 @@ import pytest
 import yaml
 from stand_ins.cluster import needs_cluster
 
+from dataset.seed import prepare
+from dataset.trial import create_trial
 from experiment.generator.shopload import BINARY, Shopload
 from experiment.generator.tapes import parity_tape
 from experiment.parity.answers import check_answers
@@ -31,8 +33,6 @@ from mesh.kubernetes.manifests.ingress import GATEWAY_POD, PORT
 from mesh.kubernetes.manifests.secrets import secrets
 from mesh.kubernetes.options import cluster_options
 from mesh.supervisor.processes import Component
-from shop.database.seed import prepare
-from shop.database.trial import create_trial
 from shop.stubs import order_pb2, order_pb2_grpc, product_pb2, product_pb2_grpc
 
 pytestmark = [pytest.mark.integration, needs_cluster]

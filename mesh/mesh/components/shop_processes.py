@@ -83,6 +83,7 @@ class Surroundings:
         cache: What is read before the database; None for no cache.
         metrics: Whether every process measures what it does.
         admission: Whether processes that clients reach refuse what is too much for them.
+        measured: Whether the project's own programs run with what an experiment needs.
     """
 
     topology: Topology
@@ -101,6 +102,7 @@ class Surroundings:
     cache: Cache | None = None
     metrics: bool = False
     admission: bool = False
+    measured: bool = True
 
 
 def role_name(service: str) -> str:
@@ -114,9 +116,16 @@ def role_passwords(database: Database, *, monitored: bool = False) -> dict[str, 
     return {role: database.password(role) for role in roles}
 
 
-def module_of(service: str) -> str:
-    """The Python module that runs a service or gateway."""
-    return service.replace("-", "_") if service in GATEWAYS else f"shop.{service}"
+def arguments_of(service: str, *, measured: bool) -> list[str]:
+    """What Python gets to run a service or gateway.
+
+    Args:
+        service: Name of the service or gateway.
+        measured: Whether it runs with what an experiment needs; else as the shop itself has it.
+    """
+    if measured:
+        return ["-m", "measured", service]
+    return ["-m", service.replace("-", "_") if service in GATEWAYS else f"shop.{service}"]
 
 
 def environment(component: str, around: Surroundings, replica: int = 1) -> dict[str, str]:
@@ -126,9 +135,6 @@ def environment(component: str, around: Surroundings, replica: int = 1) -> dict[
     service = workload.service if workload else component
     env = {
         "SHOP_COMPONENT": component,
-        "SHOP_TOPOLOGY": topology.name,
-        "SHOP_TRIAL": around.trial,
-        "SHOP_TRACING": around.tracing,
         "OTEL_SERVICE_NAME": component,
         "OTEL_EXPORTER_OTLP_ENDPOINT": places.reached("jaeger-otlp-grpc")[0].url,
     }
@@ -138,7 +144,6 @@ def environment(component: str, around: Surroundings, replica: int = 1) -> dict[
     if service in GATEWAYS or service in topology.exposed or service == "user":
         env["SHOP_JWT_PUBLIC_KEY_FILE"] = str(around.keys.public)
     if service not in GATEWAYS:
-        env["SHOP_STORE"] = around.store
         env["SHOP_DATABASE_URL"] = around.database.url(role_name(service), TRIAL_DATABASE)
     if around.cache is not None and service in CACHED:
         env |= {"SHOP_CACHE_URL": around.cache.url, "SHOP_CACHE_NAMESPACE": around.cache.namespace}
@@ -167,12 +172,25 @@ def environment(component: str, around: Surroundings, replica: int = 1) -> dict[
     # Elsewhere there are only calls from inside, which are never refused.
     if around.admission and (service in GATEWAYS or service in topology.exposed):
         env["SHOP_ADMISSION"] = "on"
+    if around.measured or service in topology.programs:
+        env |= measurement(component, around)
+    return {**env, **around.extra.get(component, {})}
+
+
+def measurement(component: str, around: Surroundings) -> dict[str, str]:
+    """The settings of one of the shop's processes that an experiment needs, and a shop in production does not."""
+    env = {
+        "SHOP_TOPOLOGY": around.topology.name,
+        "SHOP_TRIAL": around.trial,
+        "SHOP_TRACING": around.tracing,
+        **({} if component in GATEWAYS else {"SHOP_STORE": around.store}),
+    }
     if component in around.delay_ms:
         env["SHOP_DELAY_US"] = str(round(around.delay_ms[component] * 1_000))
     if hold := around.hold.get(component):
         ms, every = hold
         env |= {"SHOP_HOLD_US": str(round(ms * 1_000)), "SHOP_HOLD_EVERY": str(every)}
-    return {**env, **around.extra.get(component, {})}
+    return env
 
 
 def argv_of(component: str, program: Program | None) -> list[str]:
@@ -186,7 +204,7 @@ def argv_of(component: str, program: Program | None) -> list[str]:
         StartError: There is no such program, or it cannot be built.
     """
     if program is None:
-        return [sys.executable, "-m", module_of(component)]
+        return [sys.executable, *arguments_of(component, measured=True)]
     if program.implementation:
         try:
             return [str(golang.build_service(component))]
@@ -200,20 +218,23 @@ def argv_of(component: str, program: Program | None) -> list[str]:
     return list(program.command)
 
 
-def in_image(component: str, topology: Topology, ours: Callable[[str], str]) -> tuple[str, list[str]]:
+def in_image(
+    component: str, topology: Topology, ours: Callable[[str], str], *, measured: bool
+) -> tuple[str, list[str]]:
     """The image that a service or gateway runs in, and its command.
 
     Args:
         component: Name of the component.
         topology: The topology, with an image for each of the user's own programs.
         ours: Gives the full name of one of the project's own images.
+        measured: Whether it runs with what an experiment needs.
 
     Returns:
         The image's name, and the command; without elements for an image of the user's own, which has one.
     """
     program = topology.programs.get(component)
     if program is None:
-        return ours(IMAGE), ["python", "-m", module_of(component)]
+        return ours(IMAGE), ["python", *arguments_of(component, measured=measured)]
     if program.implementation:
         return ours(f"{IMAGE}-{program.implementation}"), [component]
     return program.image, []
@@ -274,7 +295,7 @@ def database_task(database: Database, data: Data, after: frozenset[str], *, moni
     command = ["prepare", "--scale", str(data.scale), "--seed", str(data.seed), "--trial", TRIAL_DATABASE]
     return Component(
         DATABASE_TASK,
-        argv=lambda: [sys.executable, "-m", "shop.database", *command],
+        argv=lambda: [sys.executable, "-m", "dataset", *command],
         env={
             "SHOP_ADMIN_URL": database.admin_url,
             "SHOP_ROLE_PASSWORDS": json.dumps(role_passwords(database, monitored=monitored)),

@@ -23,7 +23,7 @@ from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.retries import Retries
 
 if TYPE_CHECKING:
-    from shop.instrument.meters import Meters, Timing
+    from shop.platform.telemetry.meters import Meters, Timing
 
 CONNECTIONS = 256
 KEEP_ALIVE_S = 60.0

@@ -1,1 +1,1 @@
-"""The shop's database: its migrations, its seed, a fresh copy for each trial, and the audit of its invariants."""
+"""The shop's database: its schemas and roles, and their migrations."""

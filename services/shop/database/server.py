@@ -1,11 +1,9 @@
-"""Waits for a server that is still starting, and for a schema that is still being made."""
+"""Waits for a schema that is still being made."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
 
 import psycopg
 from psycopg.errors import InsufficientPrivilege, UndefinedTable
@@ -13,25 +11,10 @@ from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_aft
 
 from shop.database.schemas import Schema
 
-T = TypeVar("T")
 PAUSE_S = 0.5
 CONNECT_LIMIT_S = 2
 UNFINISHED = (psycopg.OperationalError, InsufficientPrivilege, UndefinedTable, TimeoutError)
 """What a database says to a service before it is migrated: no such role or database, no tables, or old ones."""
-
-
-def until_it_answers(limit_s: float, ask: Callable[[], T]) -> T:
-    """Does something that needs the server, and does it again as long as the server does not answer.
-
-    Args:
-        limit_s: How long to begin again, in seconds; 0 for once.
-        ask: What to do; it must be safe to repeat.
-
-    Raises:
-        psycopg.OperationalError: The server did not answer in time.
-    """
-    silent = retry_if_exception_type(psycopg.OperationalError)
-    return Retrying(retry=silent, stop=stop_after_delay(limit_s), wait=wait_fixed(PAUSE_S), reraise=True)(ask)
 
 
 def until_schema_is_there(limit_s: float, url: str, schema: Schema) -> None:

@@ -6,21 +6,19 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from shop.clients.connect import connect
+from shop.clients.connect import connect, import_clients
 from shop.contract.calls import NOTIFICATION
 from shop.notification.postgres import CHANNEL, PostgresNotifications
 from shop.notification.service import NotificationService
 from shop.notification.watching import Watchers
 from shop.platform.access.streams import Streams
-from shop.platform.config import ServiceConfig, required
+from shop.platform.config import ServiceConfig
 from shop.platform.database.listening import listening_to
-from shop.platform.database.pool import connect_database
+from shop.platform.database.store import database_url, opened_database
 from shop.platform.process.lifecycle import stop_signal
 from shop.platform.process.runtime import BARE, Runtime
-from shop.platform.serve import Protocols, protocols_of, servers
+from shop.platform.serve import Protocols, import_adapters, protocols_of, servers
 from shop.platform.telemetry.events import EventTraces
-
-EXAMPLE_URL = "postgresql://shop_notification:…@127.0.0.1:18060/shop_trial"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +38,7 @@ async def bootstrap(config: ServiceConfig, runtime: Runtime = BARE) -> AsyncIter
         ConfigError: A setting is missing.
         StartError: The database does not answer.
     """
-    url = required(config.database_url, "SHOP_DATABASE_URL", EXAMPLE_URL)
-    database = await connect_database(url, config.database_pool, meters=runtime.meters)
-    try:
+    async with opened_database(config, runtime) as database:
         traces = EventTraces(runtime.spans)
         store = PostgresNotifications(database, traces)
         watchers, streams = Watchers(store, traces), Streams()
@@ -54,17 +50,21 @@ async def bootstrap(config: ServiceConfig, runtime: Runtime = BARE) -> AsyncIter
 
         async with (
             connect(config.peers, config.component, config.sockets, runtime) as clients,
-            listening_to(CHANNEL, url, heard),
+            listening_to(CHANNEL, database_url(config), heard),
         ):
             service = NotificationService(store, watchers, streams, clients.order, clients.user)
             yield NotificationParts(service, watchers, streams)
-    finally:
-        await database.close()
 
 
 def protocols(service: NotificationService) -> Protocols:
     """Returns what serves notifications over each protocol."""
     return protocols_of(NOTIFICATION, service)
+
+
+def import_more(config: ServiceConfig) -> None:
+    """Imports what `serve` would otherwise import late."""
+    import_adapters("shop.notification", config)
+    import_clients(config)
 
 
 async def serve(config: ServiceConfig, runtime: Runtime) -> None:

@@ -12,7 +12,7 @@ from shop.platform.database.statements import Statement
 from shop.platform.deadline import own_deadline
 
 if TYPE_CHECKING:
-    from shop.instrument.meters import Meters
+    from shop.platform.telemetry.meters import Meters
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -115,6 +115,14 @@ class CancellationStore(Protocol):
 
     async def take_stuck(self, limit: int) -> list[Cancellation]:
         """Takes over unfinished cancellations that nobody drives any more."""
+
+
+class OrderStores(NamedTuple):
+    """The stores of the order service, over the same rows."""
+
+    orders: OrderStore
+    checkouts: CheckoutStore
+    cancellations: CancellationStore
 
 
 class Resumable(Protocol):

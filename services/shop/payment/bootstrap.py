@@ -7,26 +7,28 @@ from contextlib import asynccontextmanager
 
 from shop.contract.calls import PAYMENT
 from shop.payment.bank import SimulatedBank
-from shop.payment.memory import MemoryPayments
+from shop.payment.ports import PaymentStore
 from shop.payment.postgres import PostgresPayments
 from shop.payment.service import PaymentService
 from shop.platform.config import ServiceConfig
-from shop.platform.database.store import opened_store
+from shop.platform.database.store import OpenStore, in_postgres
 from shop.platform.process.runtime import BARE, Runtime
-from shop.platform.serve import Protocols, protocols_of, run_servers
+from shop.platform.serve import Protocols, import_adapters, protocols_of, run_servers
 
-EXAMPLE_URL = "postgresql://shop_payment:…@127.0.0.1:18060/shop_trial"
+OPEN_STORE = in_postgres(PostgresPayments)
 
 
 @asynccontextmanager
-async def bootstrap(config: ServiceConfig, runtime: Runtime = BARE) -> AsyncIterator[PaymentService]:
+async def bootstrap(
+    config: ServiceConfig, runtime: Runtime = BARE, open_store: OpenStore[PaymentStore] = OPEN_STORE
+) -> AsyncIterator[PaymentService]:
     """Opens what payments need and gives their use cases.
 
     Raises:
         ConfigError: A setting is missing.
         StartError: The database does not answer.
     """
-    async with opened_store(config, EXAMPLE_URL, PostgresPayments, MemoryPayments.load, runtime.meters) as store:
+    async with open_store(config, runtime) as store:
         yield PaymentService(store, SimulatedBank(config.bank_delay_ms / 1000))
 
 
@@ -35,7 +37,12 @@ def protocols(service: PaymentService) -> Protocols:
     return protocols_of(PAYMENT, service)
 
 
-async def serve(config: ServiceConfig, runtime: Runtime) -> None:
+def import_more(config: ServiceConfig) -> None:
+    """Imports what `serve` would otherwise import late."""
+    import_adapters("shop.payment", config)
+
+
+async def serve(config: ServiceConfig, runtime: Runtime, open_store: OpenStore[PaymentStore] = OPEN_STORE) -> None:
     """Serves payments until the process is told to stop."""
-    async with bootstrap(config, runtime) as service:
+    async with bootstrap(config, runtime, open_store) as service:
         await run_servers(config, protocols(service), runtime)

@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 from msgspec.structs import fields
 
-from shop.instrument.switch import TRACINGS
 from shop.platform.page_token import DEFAULT_KEY
 
 NOTIFICATION = "notification"
@@ -32,13 +31,15 @@ class ConfigError(ValueError):
     """A variable of the environment is missing or not valid; the message names it and the valid values."""
 
 
-def _choice(text: str, *valid: str) -> str:
+def choice(text: str, *valid: str) -> str:
+    """Reads one of several texts."""
     if text not in valid:
         raise ValueError(f"is {repr(text) if text else 'not set'}; valid: {', '.join(valid)}")
     return text
 
 
-def _whole(text: str, minimum: int, maximum: int) -> int:
+def whole(text: str, minimum: int, maximum: int) -> int:
+    """Reads an integer within limits."""
     if not (text.isascii() and text.isdigit() and minimum <= int(text) <= maximum):
         raise ValueError(f"is {text!r}; valid: an integer from {minimum} to {maximum}")
     return int(text)
@@ -52,7 +53,7 @@ def _url(text: str, *schemes: str) -> str:
 
 
 def _switch(text: str) -> bool:
-    return _choice(text, "on", "off") == "on"
+    return choice(text, "on", "off") == "on"
 
 
 def _peers(text: str) -> tuple[str, ...]:
@@ -121,8 +122,8 @@ class ServiceConfig(Struct, frozen=True, kw_only=True):
     setting is `SHOP_` and its name in capitals. The file that `NAME_FILE` names may contain the value.
     """
 
-    component: Annotated[str, _choice, *COMPONENTS]  # its service.name in traces.
-    contract: Annotated[str, _choice, "1"] = "1"  # version that the starter of a program in place of ours means.
+    component: Annotated[str, choice, *COMPONENTS]  # its service.name in traces.
+    contract: Annotated[str, choice, "1"] = "1"  # version that the starter of a program in place of ours means.
     instance: str | None = None  # name among the component's replicas, as "order-2"; its service.instance.id in traces.
     # Where to serve each protocol: "host:port", or "unix:" and the path of a socket; None for not at all.
     listen_grpc: Listen = None
@@ -134,34 +135,26 @@ class ServiceConfig(Struct, frozen=True, kw_only=True):
     listen_http: Listen = None  # a gateway.
     listen_metrics: Annotated[str | None, _port] = None
     database_url: Annotated[str | None, _url, "postgresql", "postgres"] = None
-    database_pool: Annotated[int, _whole, 1, 200] = 8  # connections to keep open.
-    store: Annotated[str, _choice, "postgres", "memory"] = "postgres"  # memory: filled from the database at the start.
+    database_pool: Annotated[int, whole, 1, 200] = 8  # connections to keep open.
     cache_url: Annotated[str | None, _url, "valkey", "redis"] = None
     cache_namespace: str = "shop"  # first part of every key.
-    cache_bound_ms: Annotated[int, _whole, 1_000, 3_600_000] = 60_000  # how long an entry may outlive a lost deletion.
-    cache_limit_ms: Annotated[int, _whole, 1, 10_000] = 10  # how long a request waits for an answer of the cache.
+    cache_bound_ms: Annotated[int, whole, 1_000, 3_600_000] = 60_000  # how long an entry may outlive a lost deletion.
+    cache_limit_ms: Annotated[int, whole, 1, 10_000] = 10  # how long a request waits for an answer of the cache.
     # Of each service that this process calls, from SHOP_PEER_…: "grpc://127.0.0.1:18020". Commas separate replicas. The
     # path of a socket, from SHOP_SOCKET_…, replaces that address.
     peers: Mapping[str, str] = {}
     sockets: Mapping[str, str] = {}
     otlp_endpoint: Annotated[str | None, _url, "http", "https"] = None  # OTEL_EXPORTER_OTLP_ENDPOINT: where spans go.
-    tracing: Annotated[str, _choice, *TRACINGS] = "lean"  # what records the spans.
-    telemetry_folder: str | None = None  # where this process accounts for its spans.
-    topology: str = ""
-    trial: str = ""
     jwt_public_key_file: str | None = None
     jwt_private_key_file: str | None = None  # the user service only.
-    bank_delay_ms: Annotated[int, _whole, 0, 60_000] = 0  # how long the simulated bank takes.
-    delay_us: Annotated[int, _whole, 0, 1_000_000] = 0  # wait of every request before its work; for proofs.
-    hold_us: Annotated[int, _whole, 0, 1_000_000] = 0  # how long every Nth request blocks the event loop; for proofs.
-    hold_every: Annotated[int, _whole, 1, 1_000_000] = 1  # that N.
+    bank_delay_ms: Annotated[int, whole, 0, 60_000] = 0  # how long the simulated bank takes.
     admission: Switch = False  # refuse requests when overloaded.
-    drain_s: Annotated[int, _whole, 0, 60] = 0  # how long HTTP clients have to leave before the process ends.
-    connection_age_s: Annotated[int, _whole, 0, 3_600] = 0  # age at which gRPC clients connect anew; 0 for never.
+    drain_s: Annotated[int, whole, 0, 60] = 0  # how long HTTP clients have to leave before the process ends.
+    connection_age_s: Annotated[int, whole, 0, 3_600] = 0  # age at which gRPC clients connect anew; 0 for never.
     edge_identity: str | None = None  # SPIFFE ID of the edge, whose calls come from outside; None without mTLS.
     page_token_key: Annotated[bytes, str.encode] = DEFAULT_KEY
     await_stdin: Switch = False  # wait for the end of standard input after the imports.
-    log_level: Annotated[str, _choice, "DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    log_level: Annotated[str, choice, "DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     graphql_loaders: Switch = True  # batch the reads of the GraphQL gateway; off is the naive variant.
     reflection: Annotated[tuple[str, ...], _peers] = ()  # components whose services gRPC reflection lists, too.
     graphiql: str | None = None  # folder of GraphiQL's files; None for a page that says how to get them.
@@ -176,11 +169,7 @@ class ServiceConfig(Struct, frozen=True, kw_only=True):
         Raises:
             ConfigError: A variable is missing or not valid.
         """
-        settings: dict[str, Any] = {}
-        for setting in fields(cls):
-            name = "OTEL_EXPORTER_OTLP_ENDPOINT" if setting.name == "otlp_endpoint" else f"SHOP_{setting.name.upper()}"
-            if setting.required or value_of(env, name):
-                settings[setting.name] = _read(env, name, *getattr(setting.type, "__metadata__", ()))
+        settings = read_settings(cls, env)
         peers = _read_by_peer(env, "SHOP_PEER_", _peer)
         sockets = _read_by_peer(env, "SHOP_SOCKET_", _socket)
         for peer, path in sockets.items():
@@ -190,6 +179,20 @@ class ServiceConfig(Struct, frozen=True, kw_only=True):
             if "," in peers[peer]:
                 raise ConfigError(f"{said} has several places; a socket leads to one")
         return cls(**settings | {"peers": peers, "sockets": sockets})
+
+
+def read_settings(form: type[Struct], env: Mapping[str, str]) -> dict[str, Any]:
+    """Reads those settings of a struct that an environment has; they are declared as those of `ServiceConfig` are.
+
+    Raises:
+        ConfigError: A variable is missing or not valid.
+    """
+    settings: dict[str, Any] = {}
+    for setting in fields(form):
+        name = "OTEL_EXPORTER_OTLP_ENDPOINT" if setting.name == "otlp_endpoint" else f"SHOP_{setting.name.upper()}"
+        if setting.required or value_of(env, name):
+            settings[setting.name] = _read(env, name, *getattr(setting.type, "__metadata__", ()))
+    return settings
 
 
 def _read_by_peer(env: Mapping[str, str], prefix: str, reader: Callable[[str], str]) -> dict[str, Any]:

@@ -5,13 +5,13 @@ how an error ends it. The sequence is the same for all of them:
 
 - Metrics: its time begins.
 - SERVER span, if its caller samples. Otherwise the caller's trace context is kept for the calls that it makes.
-- The loop's account: how long the event loop had been busy when the request came.
+- A moment for observers of the event loop (`Spans.note_moment`): the request has come.
 - Deadline: work beyond the time that its caller waits is cancelled.
 - Admission, of requests from outside only.
-- Injected delay, for proofs of the measurement.
+- What the runtime puts before the work of each request (`Runtime.before_work`).
 - Work. It has the authenticator admit the caller as soon as it knows the method.
 - Errors: an unknown cause goes to the log, and not to the client.
-- The span ends, and so do the loop's account and the metrics.
+- The span ends, which is another such moment, and so do the metrics.
 
 The answer to a request may last. Its work then frees it of the deadline (`shop.platform.deadline.lift`), and its span
 and its time end with the answer. `Incoming.follow` is for answers that are written by others as they come.
@@ -29,7 +29,6 @@ from opentelemetry import context as otel_context
 from opentelemetry.trace import Span, StatusCode
 
 from shop.errors import Internal, ShopError
-from shop.instrument.tracing import SERVER, Attributes, SharedAttributes
 from shop.platform.access.rules import Authenticator
 from shop.platform.admission import PRIORITY
 from shop.platform.config import EDGE_MARK
@@ -37,10 +36,11 @@ from shop.platform.deadline import DEADLINE_HEADER, CallerLimit, caller_timeout_
 from shop.platform.errors import SERVER_FAULTS
 from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.telemetry.metering import Asked, begin_request
+from shop.platform.telemetry.recorder import SERVER, Attributes, SharedAttributes
 from shop.platform.telemetry.trace_context import UNTRACED_CALLER, sampled_caller
 
 if TYPE_CHECKING:
-    from shop.instrument.meters import Meters
+    from shop.platform.telemetry.meters import Meters
 
 log = logging.getLogger(__name__)
 
@@ -126,7 +126,7 @@ class _Passage:
         self._asked = None if runtime.meters is None else begin_request(context)
         if context is not None:
             self._trace(context)
-        runtime.spans.note_busy(self._span)
+        runtime.spans.note_moment(self._span)
 
     def _trace(self, context: str) -> None:
         request = self._request
@@ -145,7 +145,7 @@ class _Passage:
         if span is not None:
             self._request.end_span(span, self.ended)
             span.end()
-        runtime.spans.note_busy()
+        runtime.spans.note_moment(None)
         if asked is not None and runtime.meters is not None:
             self._request.measure(runtime.meters, asked, self.ended)
 
@@ -160,7 +160,7 @@ class Incoming:
 
     Args:
         authenticator: Decides who is admitted.
-        runtime: What traces, measures, refuses and delays requests.
+        runtime: What traces, measures and refuses requests.
 
     Attributes:
         authenticator: The argument, for the work of the requests.
@@ -226,5 +226,5 @@ class Incoming:
 
     async def _let_in(self, request: Request[Any]) -> None:
         self.admit(request.header)
-        for delay in self.runtime.delays:
-            await delay.pause()
+        for wait in self.runtime.before_work:
+            await wait()

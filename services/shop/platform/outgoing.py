@@ -1,7 +1,7 @@
 """What every call of another component gets, over every protocol: one sequence, `Call`.
 
 - CLIENT span, if the request in hand is traced. It does not become the current one, as it has no children here.
-- The loop's account: when the call goes out, and when its answer has been read.
+- Two moments for observers of the event loop: the call goes out, its answer has been read.
 - Headers: the trace context of the span, or of a caller that does not sample, and the time that is left.
 - The call, which the channel of its protocol makes inside of the `with` block.
 - Errors: the span says what ended the call.
@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Self
 
 from opentelemetry.trace import Span, StatusCode
 
-from shop.instrument.tracing import CLIENT, Attributes, SharedAttributes
 from shop.platform.deadline import DEADLINE_HEADER
 from shop.platform.process.runtime import Runtime
 from shop.platform.telemetry.metering import note_since
+from shop.platform.telemetry.recorder import CLIENT, Attributes, SharedAttributes
 from shop.platform.telemetry.trace_context import trace_headers
 from shop.platform.telemetry.tracing import begin
 
 if TYPE_CHECKING:
-    from shop.instrument.meters import Meters, Timing
+    from shop.platform.telemetry.meters import Meters, Timing
 
 
 class Call(ABC):
@@ -52,7 +52,7 @@ class Call(ABC):
     def __enter__(self) -> Self:
         if self._runtime.meters is not None:
             self._began = time.perf_counter()
-        self._runtime.spans.note_busy()
+        self._runtime.spans.note_moment(None)
         return self
 
     def __exit__(
@@ -74,7 +74,7 @@ class Call(ABC):
     def read(self) -> None:
         """Notes that the answer has been read."""
         if self.span is not None:
-            self._runtime.spans.note_busy(self.span)
+            self._runtime.spans.note_moment(self.span)
 
     def end_span(self, span: Span, error: BaseException | None) -> None:
         """Notes on the span what ended the call early: the class alone, as messages can hold personal data."""

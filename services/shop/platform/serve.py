@@ -104,7 +104,7 @@ async def servers(
     Args:
         config: Says where to listen, and which key verifies tokens.
         protocols: What serves each protocol.
-        runtime: What traces, measures, refuses and delays requests.
+        runtime: What traces, measures and refuses requests.
 
     Yields:
         The address that each protocol is served on, by its name: "grpc", "rest", "thrift_json" and so on.

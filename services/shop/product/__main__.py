@@ -1,11 +1,9 @@
 """The product service as a process: `python -m shop.product`."""
 
 import os
-from functools import partial
 
 from shop.platform.process.lifecycle import launch, leave
-from shop.platform.serve import import_adapters
-from shop.product.bootstrap import serve
+from shop.product.bootstrap import import_more, serve
 
 if __name__ == "__main__":
-    leave(launch(serve, os.environ, partial(import_adapters, "shop.product")))
+    leave(launch(serve, os.environ, import_more))

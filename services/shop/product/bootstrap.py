@@ -8,21 +8,23 @@ from contextlib import asynccontextmanager
 from shop.contract.calls import PRODUCT
 from shop.platform.cache.opening import behind_cache
 from shop.platform.config import ServiceConfig
-from shop.platform.database.store import opened_store
+from shop.platform.database.store import OpenStore, in_postgres
 from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.process.runtime import BARE, Runtime
-from shop.platform.serve import Protocols, protocols_of, run_servers
+from shop.platform.serve import Protocols, import_adapters, protocols_of, run_servers
 from shop.product.cached import CachedProductStore
-from shop.product.memory import MemoryProductStore
+from shop.product.ports import ProductStore
 from shop.product.postgres import PostgresProductStore
 from shop.product.service import ProductService
 from shop.values.product import Product
 
-EXAMPLE_URL = "postgresql://shop_product:…@127.0.0.1:18060/shop_trial"
+OPEN_STORE = in_postgres(PostgresProductStore)
 
 
 @asynccontextmanager
-async def bootstrap(config: ServiceConfig, runtime: Runtime = BARE) -> AsyncIterator[ProductService]:
+async def bootstrap(
+    config: ServiceConfig, runtime: Runtime = BARE, open_store: OpenStore[ProductStore] = OPEN_STORE
+) -> AsyncIterator[ProductService]:
     """Opens what the catalogue needs and gives its use cases.
 
     Raises:
@@ -30,8 +32,8 @@ async def bootstrap(config: ServiceConfig, runtime: Runtime = BARE) -> AsyncIter
         StartError: The database does not answer.
     """
     async with (
-        opened_store(config, EXAMPLE_URL, PostgresProductStore, MemoryProductStore.load, runtime.meters) as store,
-        behind_cache(config, store, Product, CachedProductStore) as catalogue,
+        open_store(config, runtime) as store,
+        behind_cache(config, store, Product, CachedProductStore, runtime.note_cache) as catalogue,
     ):
         yield ProductService(catalogue, page_token_key=config.page_token_key)
 
@@ -41,7 +43,12 @@ def protocols(service: ProductService, page_token_key: bytes = DEFAULT_KEY) -> P
     return protocols_of(PRODUCT, service, page_token_key)
 
 
-async def serve(config: ServiceConfig, runtime: Runtime) -> None:
+def import_more(config: ServiceConfig) -> None:
+    """Imports what `serve` would otherwise import late."""
+    import_adapters("shop.product", config)
+
+
+async def serve(config: ServiceConfig, runtime: Runtime, open_store: OpenStore[ProductStore] = OPEN_STORE) -> None:
     """Serves the catalogue until the process is told to stop."""
-    async with bootstrap(config, runtime) as service:
+    async with bootstrap(config, runtime, open_store) as service:
         await run_servers(config, protocols(service, config.page_token_key), runtime)

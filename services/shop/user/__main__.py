@@ -1,11 +1,9 @@
 """The user service as a process: `python -m shop.user`."""
 
 import os
-from functools import partial
 
 from shop.platform.process.lifecycle import launch, leave
-from shop.platform.serve import import_adapters
-from shop.user.bootstrap import serve
+from shop.user.bootstrap import import_more, serve
 
 if __name__ == "__main__":
-    leave(launch(serve, os.environ, partial(import_adapters, "shop.user")))
+    leave(launch(serve, os.environ, import_more))

@@ -12,21 +12,23 @@ from shop.platform.access.guesses import count_failure
 from shop.platform.access.jwt import TokenSigner
 from shop.platform.cache.opening import behind_cache
 from shop.platform.config import EDGE_MARK, ConfigError, ServiceConfig, required
-from shop.platform.database.store import opened_store
+from shop.platform.database.store import OpenStore, in_postgres
 from shop.platform.process.runtime import BARE, Runtime
-from shop.platform.serve import Protocols, protocols_of, run_servers
+from shop.platform.serve import Protocols, import_adapters, protocols_of, run_servers
 from shop.user.cached import CachedUserStore
-from shop.user.memory import MemoryUserStore
 from shop.user.passwords import Argon2Passwords
+from shop.user.ports import UserStore
 from shop.user.postgres import PostgresUserStore
 from shop.user.service import UserService
 from shop.values.user import User
 
-EXAMPLE_URL = "postgresql://shop_user:…@127.0.0.1:18060/shop_trial"
+OPEN_STORE = in_postgres(PostgresUserStore)
 
 
 @asynccontextmanager
-async def bootstrap(config: ServiceConfig, runtime: Runtime = BARE) -> AsyncIterator[UserService]:
+async def bootstrap(
+    config: ServiceConfig, runtime: Runtime = BARE, open_store: OpenStore[UserStore] = OPEN_STORE
+) -> AsyncIterator[UserService]:
     """Opens what the accounts need and gives their use cases.
 
     Raises:
@@ -35,8 +37,8 @@ async def bootstrap(config: ServiceConfig, runtime: Runtime = BARE) -> AsyncIter
     """
     signer = _signer(required(config.jwt_private_key_file, "SHOP_JWT_PRIVATE_KEY_FILE", "keys/jwt-private.pem"))
     async with (
-        opened_store(config, EXAMPLE_URL, PostgresUserStore, MemoryUserStore.load, runtime.meters) as store,
-        behind_cache(config, store, User, CachedUserStore) as accounts,
+        open_store(config, runtime) as store,
+        behind_cache(config, store, User, CachedUserStore, runtime.note_cache) as accounts,
     ):
         with contextlib.closing(Argon2Passwords()) as passwords:
             yield UserService(accounts, passwords, signer, page_token_key=config.page_token_key)
@@ -47,9 +49,14 @@ def protocols(service: UserService) -> Protocols:
     return protocols_of(USER, service, around={"Login": _count_failure})
 
 
-async def serve(config: ServiceConfig, runtime: Runtime) -> None:
+def import_more(config: ServiceConfig) -> None:
+    """Imports what `serve` would otherwise import late."""
+    import_adapters("shop.user", config)
+
+
+async def serve(config: ServiceConfig, runtime: Runtime, open_store: OpenStore[UserStore] = OPEN_STORE) -> None:
     """Serves the accounts until the process is told to stop."""
-    async with bootstrap(config, runtime) as service:
+    async with bootstrap(config, runtime, open_store) as service:
         await run_servers(config, protocols(service), runtime)
 
 

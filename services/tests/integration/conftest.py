@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ import psycopg
 import pytest
 
 from conforming import conforming
+from dataset.documents import documents_table
+from dataset.seed import copy_table
+from otlp_collector import Collector
 from shop.clients.connect import connect
 from shop.clients.ports import Clients, PaymentClient, ProductClient, UserClient
-from shop.database.documents import documents_table
-from shop.database.seed import copy_table
 from shop.money import Money
 from shop.order import bootstrap as order_bootstrap
 from shop.payment import bootstrap as payment_bootstrap
@@ -41,12 +43,15 @@ BOOTSTRAPS: dict[str, Any] = {
     "order": order_bootstrap,
     "payment": payment_bootstrap,
 }
+STORES: dict[str, Any] = {name: import_module(f"memory_stores.{name}").open_store for name in BOOTSTRAPS}
 
 
 CONFORMING = conforming()
 """The program that is tested in place of the service in this process, if there is one."""
 MEMORY, CACHED = "memory", "cached"
 """Stand among the protocols for a service whose data is in memory, or behind a cache, served over gRPC."""
+SERVED = {"product", "user", "payment", "shop"}
+"""Fixtures whose services keep their data where the protocol says."""
 TABLES = {"admin", "statements", "tables", "traces"}
 """Fixtures of tests that look at the tables behind the services, or at the statements on them."""
 
@@ -61,7 +66,7 @@ def _makes_sense(item: pytest.Function) -> bool:
     fixtures = set(item.fixturenames)
     if CONFORMING is not None:
         return CONFORMING.is_reached_by(item) and parameters.get("protocol", "grpc") in CONFORMING.protocols
-    return parameters.get("protocol") not in (MEMORY, CACHED) or ("store" in fixtures and not fixtures & TABLES)
+    return parameters.get("protocol") not in (MEMORY, CACHED) or (fixtures & SERVED and not fixtures & TABLES)
 
 
 @pytest.fixture(scope="module", params=[*sorted(PROTOCOLS), MEMORY, CACHED])
@@ -73,12 +78,6 @@ def protocol(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def tables() -> None:
     """Says that a test needs what is behind the services to be tables."""
-
-
-@pytest.fixture(scope="module")
-def store(protocol: str) -> str:
-    """Where the services of a module's tests keep their data."""
-    return "memory" if protocol == MEMORY else "postgres"
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +118,8 @@ async def started(
             }
             yield f"{PROTOCOLS[protocol]}://{stack.enter_context(CONFORMING.started(protocol, env, folder))}"
             return
-        service = await stack.enter_async_context(BOOTSTRAPS[name].bootstrap(config, runtime))
+        stores = [STORES[name]] if protocol == MEMORY else []
+        service = await stack.enter_async_context(BOOTSTRAPS[name].bootstrap(config, runtime, *stores))
         if isinstance(service, order_bootstrap.OrderParts):
             await stack.enter_async_context(beside(service.recovery.run()))
             service = service.service
@@ -152,7 +152,6 @@ def seeded_documents(shop_url: str) -> None:
 @pytest.fixture(scope="module")
 async def product(
     protocol: str,
-    store: str,
     cache_url: str | None,
     role_url: Callable[[str], str],
     seeded_documents: None,
@@ -160,9 +159,7 @@ async def product(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[ProductClient]:
     """A client of the product service, which the tests of a module share."""
-    config = ServiceConfig(
-        component="product", database_url=role_url("product"), database_pool=4, store=store, cache_url=cache_url
-    )
+    config = ServiceConfig(component="product", database_url=role_url("product"), database_pool=4, cache_url=cache_url)
     async with running(protocol, config, tmp_path_factory.mktemp("product"), runtime) as clients:
         yield clients.product
 
@@ -170,7 +167,6 @@ async def product(
 @pytest.fixture(scope="module")
 async def user(
     protocol: str,
-    store: str,
     cache_url: str | None,
     role_url: Callable[[str], str],
     keys: Any,
@@ -182,7 +178,6 @@ async def user(
         component="user",
         database_url=role_url("user"),
         database_pool=4,
-        store=store,
         cache_url=cache_url,
         jwt_private_key_file=str(keys.private_file),
     )
@@ -193,13 +188,12 @@ async def user(
 @pytest.fixture(scope="module")
 async def payment(
     protocol: str,
-    store: str,
     role_url: Callable[[str], str],
     runtime: Runtime,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[PaymentClient]:
     """A client of the payment service, which the tests of a module share."""
-    config = ServiceConfig(component="payment", database_url=role_url("payment"), database_pool=4, store=store)
+    config = ServiceConfig(component="payment", database_url=role_url("payment"), database_pool=4)
     async with running(protocol, config, tmp_path_factory.mktemp("payment"), runtime) as clients:
         yield clients.payment
 
@@ -231,3 +225,12 @@ def make_user(user: UserClient) -> Callable[..., Awaitable[User]]:
         return await user.create_user(email=email, name=name, address=ADDRESS, password=password)
 
     return make
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    """A receiver of spans, for this test alone."""
+    made = Collector()
+    made.server.start()
+    yield made
+    made.server.stop(0)

@@ -15,9 +15,10 @@ import pytest
 from opentelemetry.trace import SpanKind
 from valkey.asyncio import Valkey as Client
 
+from measured.runtime import running
+from measured.settings import Measurement
 from shop.errors import PreconditionFailed
 from shop.money import Money
-from shop.platform.cache.account import CacheAccount
 from shop.platform.cache.connections import CacheConnections
 from shop.platform.cache.entries import LEASE_MS, Entries
 from shop.platform.config import ServiceConfig
@@ -72,7 +73,7 @@ async def start(valkey, role_url) -> AsyncIterator[Start]:
     opened: list[CacheConnections] = []
 
     async def replica(url: str = valkey.url, limit_s: float = 5.0) -> Replica:
-        cache = CacheConnections(url, CacheAccount(None), limit_s=limit_s)
+        cache = CacheConnections(url, lambda *_: None, limit_s=limit_s)
         await cache.open()
         opened.append(cache)
         tables, entries = Counting(database), Entries(cache, Product, namespace=namespace, bound_ms=BOUND_MS)
@@ -238,9 +239,9 @@ async def test_a_process_accounts_for_what_the_cache_had_second_by_second(valkey
         cache_url=valkey.url,
         cache_namespace=uuid.uuid4().hex,
         cache_limit_ms=5_000,
-        telemetry_folder=str(tmp_path),
     )
-    async with bootstrap(config) as service:
+    measurement = Measurement(telemetry_folder=str(tmp_path))
+    async with running(config, measurement) as runtime, bootstrap(config, runtime) as service:
         product = await service.create_product(title="Tea", description="", category="tea", price=TEA.price, stock=1)
         for _ in range(3):
             await service.batch_get_products([product.id, 10**9])

@@ -16,6 +16,7 @@ from google.rpc.error_details_pb2 import RetryInfo
 from grpc_status import rpc_status
 
 from conforming import words
+from memory_stores.user import MemoryUserStore
 from shop.clients.connect import connect
 from shop.clients.ports import UserClient
 from shop.errors import InvalidArgument, TooManyRequests, Unauthenticated
@@ -27,7 +28,6 @@ from shop.platform.serve import servers
 from shop.stubs import user_pb2, user_pb2_grpc
 from shop.user import bootstrap as user_bootstrap
 from shop.user.domain import NewUser
-from shop.user.memory import MemoryUserStore
 from shop.user.passwords import THREADS, Argon2Passwords
 from shop.user.postgres import PostgresUserStore
 from shop.user.service import MOST_FAILURES, UserService

@@ -17,13 +17,13 @@ from prometheus_client.samples import Sample
 from shop.clients.connect import connect
 from shop.clients.ports import Clients
 from shop.errors import NotFound
-from shop.instrument.meters import Meters, written
 from shop.order.backlog import Backlog
 from shop.platform.config import ServiceConfig
 from shop.platform.database.pool import connect_database
 from shop.platform.errors import StartError
 from shop.platform.process.runtime import Runtime
 from shop.platform.telemetry.metering import metering, trace_id_of
+from shop.platform.telemetry.meters import Meters, written
 from shop.product.bootstrap import bootstrap
 
 pytestmark = pytest.mark.integration

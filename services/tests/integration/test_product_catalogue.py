@@ -12,8 +12,8 @@ import pytest
 from msgspec.structs import astuple
 
 from conforming import words
+from dataset.documents import documents
 from shop.clients.ports import ProductClient
-from shop.database.documents import documents
 from shop.errors import (
     FailedPrecondition,
     InvalidArgument,

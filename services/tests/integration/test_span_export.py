@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
@@ -19,14 +20,15 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 from opentelemetry.trace import SpanContext, TraceFlags
 
-from shop.instrument import sdk
-from shop.instrument.account import SpanAccount
-from shop.instrument.lean.export import BATCH_SPANS, SLICE_SPANS, Patience, SpanExporter
-from shop.instrument.lean.spans import RecordedSpan, Recorder
-from shop.instrument.switch import TRACINGS
+from measured.runtime import resource, telemetry
+from measured.settings import Measurement
+from recording import sdk
+from recording.account import SpanAccount
+from recording.lean.export import BATCH_SPANS, SLICE_SPANS, Patience, SpanExporter
+from recording.lean.spans import RecordedSpan, Recorder
+from recording.switch import TRACINGS
 from shop.platform.config import ServiceConfig
-from shop.platform.telemetry.exporting import account_file, resource, telemetry
-from shop.platform.telemetry.tracing import child_span
+from shop.platform.telemetry.tracing import Spans, child_span
 
 pytestmark = pytest.mark.integration
 CALLER = SpanContext(2**127 + 5, 7, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
@@ -97,15 +99,35 @@ async def rejecting_one(_: object) -> ExportTraceServiceResponse:
     return ExportTraceServiceResponse(partial_success=ExportTracePartialSuccess(rejected_spans=1, error_message="odd"))
 
 
+@dataclass(frozen=True)
+class Measured:
+    """The settings of a measured process."""
+
+    config: ServiceConfig
+    measurement: Measurement
+
+    @property
+    def endpoint(self) -> str:
+        return self.config.otlp_endpoint or ""
+
+    @property
+    def account(self) -> Path:
+        """The file in which it accounts for its spans."""
+        return self.measurement.account_file(self.config) or Path()
+
+    @property
+    def resource(self) -> dict[str, str]:
+        return resource(self.config, self.measurement)
+
+    def telemetry(self, tracing: str) -> AbstractAsyncContextManager[Spans]:
+        return telemetry(self.config, replace(self.measurement, tracing=tracing))
+
+
 @pytest.fixture
-def config(free_address: str, tmp_path: Path) -> ServiceConfig:
-    return ServiceConfig(
-        component="product",
-        instance="product-2",
-        topology="hybrid",
-        trial="t1",
-        otlp_endpoint=f"http://{free_address}",
-        telemetry_folder=str(tmp_path / "telemetry"),
+def measured(free_address: str, tmp_path: Path) -> Measured:
+    return Measured(
+        ServiceConfig(component="product", instance="product-2", otlp_endpoint=f"http://{free_address}"),
+        Measurement(topology="hybrid", trial="t1", telemetry_folder=str(tmp_path / "telemetry")),
     )
 
 
@@ -116,8 +138,8 @@ async def collector(free_address: str) -> AsyncIterator[Collector]:
         yield collector
 
 
-def account_of(config: ServiceConfig) -> dict[str, object]:
-    return dict(json.loads(Path(config.telemetry_folder or "", "product-2.json").read_bytes()))
+def account_of(measured: Measured) -> dict[str, object]:
+    return dict(json.loads(measured.account.read_bytes()))
 
 
 def record(recorder: Recorder, spans: int, name: str = "work") -> None:
@@ -137,16 +159,16 @@ async def until(holds: Callable[[], object]) -> None:
 
 @asynccontextmanager
 async def exporting(
-    config: ServiceConfig, recorder: Recorder, patience: Patience | None = None
+    measured: Measured, recorder: Recorder, patience: Patience | None = None
 ) -> AsyncIterator[SpanAccount]:
-    account = SpanAccount(account_file(config))
-    async with SpanExporter(recorder, account, config.otlp_endpoint or "", resource(config), patience):
+    account = SpanAccount(measured.account)
+    async with SpanExporter(recorder, account, measured.endpoint, measured.resource, patience):
         yield account
 
 
-async def test_spans_say_what_made_them(config: ServiceConfig, collector: Collector) -> None:
+async def test_spans_say_what_made_them(measured: Measured, collector: Collector) -> None:
     recorder = Recorder()
-    async with exporting(config, recorder):
+    async with exporting(measured, recorder):
         record(recorder, 1)
         await until(lambda: collector.requests)
     [process] = collector.requests[0].resource_spans
@@ -159,9 +181,9 @@ async def test_spans_say_what_made_them(config: ServiceConfig, collector: Collec
     assert collector.names == ["work 0"]
 
 
-async def test_all_spans_arrive_once_and_in_order(config: ServiceConfig, collector: Collector) -> None:
+async def test_all_spans_arrive_once_and_in_order(measured: Measured, collector: Collector) -> None:
     recorder, spans = Recorder(), 3 * BATCH_SPANS + SLICE_SPANS + 1
-    async with exporting(config, recorder) as account:
+    async with exporting(measured, recorder) as account:
         record(recorder, spans)
         await until(lambda: account.exported == spans)
     assert collector.names == [f"work {number}" for number in range(spans)]
@@ -169,9 +191,9 @@ async def test_all_spans_arrive_once_and_in_order(config: ServiceConfig, collect
     assert (account.recorded, account.lost) == (spans, 0)
 
 
-async def test_spans_wait_for_a_pause(config: ServiceConfig, collector: Collector) -> None:
+async def test_spans_wait_for_a_pause(measured: Measured, collector: Collector) -> None:
     recorder = Recorder()
-    async with exporting(config, recorder, Patience(pause_s=0.5)):
+    async with exporting(measured, recorder, Patience(pause_s=0.5)):
         for _ in range(50):
             record(recorder, 1)
             await asyncio.sleep(0.01)
@@ -180,18 +202,18 @@ async def test_spans_wait_for_a_pause(config: ServiceConfig, collector: Collecto
     assert waiting == 50
 
 
-async def test_spans_that_soon_will_not_fit_wait_for_no_pause(config: ServiceConfig, collector: Collector) -> None:
+async def test_spans_that_soon_will_not_fit_wait_for_no_pause(measured: Measured, collector: Collector) -> None:
     recorder = Recorder(most_waiting=4 * BATCH_SPANS)
-    async with exporting(config, recorder), asyncio.timeout(LIMIT_S):
+    async with exporting(measured, recorder), asyncio.timeout(LIMIT_S):
         while not collector.requests:
             record(recorder, 5)
             await asyncio.sleep(0.001)
     assert recorder.lost == 0
 
 
-async def test_a_collector_that_comes_late_gets_every_span(config: ServiceConfig, free_address: str) -> None:
+async def test_a_collector_that_comes_late_gets_every_span(measured: Measured, free_address: str) -> None:
     recorder, collector = Recorder(), Collector()
-    async with exporting(config, recorder) as account:
+    async with exporting(measured, recorder) as account:
         record(recorder, BATCH_SPANS + 1)
         await until(lambda: len(recorder.waiting) == 1)  # the others are in hand
         await asyncio.sleep(0.5)
@@ -202,20 +224,20 @@ async def test_a_collector_that_comes_late_gets_every_span(config: ServiceConfig
 
 
 async def test_what_waits_too_long_for_a_collector_is_lost_and_counted(
-    config: ServiceConfig, caplog: pytest.LogCaptureFixture
+    measured: Measured, caplog: pytest.LogCaptureFixture
 ) -> None:
     recorder = Recorder()
-    async with exporting(config, recorder, Patience(send_s=0.2)):
+    async with exporting(measured, recorder, Patience(send_s=0.2)):
         record(recorder, 3)
         await until(lambda: "3 spans are lost: DEADLINE_EXCEEDED" in caplog.text)
         # At once: whoever reads the account while the process runs must learn of it.
-        assert account_of(config)["lost"] == 3
+        assert account_of(measured)["lost"] == 3
 
 
-async def test_a_busy_collector_is_asked_again(config: ServiceConfig, collector: Collector) -> None:
+async def test_a_busy_collector_is_asked_again(measured: Measured, collector: Collector) -> None:
     collector.answers = [refusing(grpc.StatusCode.UNAVAILABLE), refusing(grpc.StatusCode.RESOURCE_EXHAUSTED)]
     recorder = Recorder()
-    async with exporting(config, recorder) as account:
+    async with exporting(measured, recorder) as account:
         record(recorder, 2)
         await until(lambda: collector.requests)
     assert collector.names == ["work 0", "work 1"]
@@ -226,88 +248,88 @@ async def test_a_busy_collector_is_asked_again(config: ServiceConfig, collector:
     ("answer", "exported"), [(refusing(grpc.StatusCode.INVALID_ARGUMENT), 0), (rejecting_one, 2)], ids=["all", "one"]
 )
 async def test_refused_spans_are_lost_and_counted(
-    answer: Answer, exported: int, config: ServiceConfig, collector: Collector
+    answer: Answer, exported: int, measured: Measured, collector: Collector
 ) -> None:
     collector.answers = [answer]
     recorder = Recorder()
-    async with exporting(config, recorder) as account:
+    async with exporting(measured, recorder) as account:
         record(recorder, 3)
         await until(lambda: account.lost)
     assert (account.recorded, account.exported, account.lost) == (3, exported, 3 - exported)
 
 
-async def test_spans_that_did_not_fit_are_in_the_account(config: ServiceConfig, collector: Collector) -> None:
+async def test_spans_that_did_not_fit_are_in_the_account(measured: Measured, collector: Collector) -> None:
     recorder = Recorder(most_waiting=2)
-    async with exporting(config, recorder):
+    async with exporting(measured, recorder):
         record(recorder, 5)
         await until(lambda: collector.requests)
-        await until(lambda: account_of(config)["lost"])
-        assert account_of(config) == {"recorded": 5, "exported": 2, "lost": 3} | {
-            name: account_of(config)[name] for name in ("export_cpu_s", "cost_ns")
+        await until(lambda: account_of(measured)["lost"])
+        assert account_of(measured) == {"recorded": 5, "exported": 2, "lost": 3} | {
+            name: account_of(measured)[name] for name in ("export_cpu_s", "cost_ns")
         }
 
 
-async def test_what_waits_at_the_end_is_flushed(config: ServiceConfig, collector: Collector) -> None:
+async def test_what_waits_at_the_end_is_flushed(measured: Measured, collector: Collector) -> None:
     recorder = Recorder()
-    async with exporting(config, recorder) as account:
+    async with exporting(measured, recorder) as account:
         record(recorder, BATCH_SPANS + 1)
     assert len(collector.names) == BATCH_SPANS + 1
     assert (account.exported, account.lost) == (BATCH_SPANS + 1, 0)
 
 
-async def test_a_collector_that_hangs_does_not_hold_the_end_up(config: ServiceConfig, collector: Collector) -> None:
+async def test_a_collector_that_hangs_does_not_hold_the_end_up(measured: Measured, collector: Collector) -> None:
     collector.answers = [hanging]
     recorder = Recorder()
-    async with exporting(config, recorder, Patience(flush_s=0.2)) as account:
+    async with exporting(measured, recorder, Patience(flush_s=0.2)) as account:
         record(recorder, BATCH_SPANS + 1)
         await asyncio.wait_for(collector.asked.wait(), LIMIT_S)
     assert (account.recorded, account.exported, account.lost) == (BATCH_SPANS + 1, 0, BATCH_SPANS + 1)
-    assert account_of(config)["lost"] == BATCH_SPANS + 1
+    assert account_of(measured)["lost"] == BATCH_SPANS + 1
 
 
-async def test_a_collector_that_hangs_does_not_hold_the_sdk_up(config: ServiceConfig, collector: Collector) -> None:
+async def test_a_collector_that_hangs_does_not_hold_the_sdk_up(measured: Measured, collector: Collector) -> None:
     collector.answers = [hanging]
-    account = SpanAccount(account_file(config))
+    account = SpanAccount(measured.account)
     async with asyncio.timeout(5):  # the SDK itself waits 10 s
-        async with sdk.exporting(config.otlp_endpoint or "", resource(config), account, flush_s=0.2) as tracing:
+        async with sdk.exporting(measured.endpoint, measured.resource, account, flush_s=0.2) as tracing:
             tracing.start("work", 0, CALLER).end()
     assert (account.recorded, account.exported, account.lost) == (1, 0, 1)
-    assert account_of(config)["lost"] == 1
+    assert account_of(measured)["lost"] == 1
 
 
-async def test_the_account_is_settled_when_spans_stop_coming(config: ServiceConfig, collector: Collector) -> None:
+async def test_the_account_is_settled_when_spans_stop_coming(measured: Measured, collector: Collector) -> None:
     recorder = Recorder()
-    async with exporting(config, recorder, Patience(settled_s=0.05)):
+    async with exporting(measured, recorder, Patience(settled_s=0.05)):
         for spans in (2, 3):
             record(recorder, spans)
-            await until(lambda: Path(config.telemetry_folder or "", "product-2.json").exists())
-            await until(lambda: account_of(config)["recorded"] == account_of(config)["exported"] == recorder.ended)
+            await until(lambda: measured.account.exists())
+            await until(lambda: account_of(measured)["recorded"] == account_of(measured)["exported"] == recorder.ended)
 
 
 @pytest.mark.parametrize("answers", [[], [refusing(grpc.StatusCode.INVALID_ARGUMENT)]], ids=["taken", "refused"])
 @pytest.mark.parametrize("tracing", TRACINGS)
 async def test_a_process_accounts_for_its_spans_at_its_end(
-    tracing: str, answers: list[Answer], config: ServiceConfig, collector: Collector
+    tracing: str, answers: list[Answer], measured: Measured, collector: Collector
 ) -> None:
     collector.answers = list(answers)
-    async with telemetry(replace(config, tracing=tracing)) as spans:
+    async with measured.telemetry(tracing) as spans:
         with child_span("not traced"):
             pass
         with spans.below(CALLER), child_span("work"):
             pass
     taken = not answers
     assert collector.names == ["work"] * taken
-    account = account_of(config)
+    account = account_of(measured)
     assert (account["recorded"], account["exported"], account["lost"]) == (1, taken, not taken)
     assert isinstance(account["cost_ns"], dict)
     assert list(account["cost_ns"]) == ["SERVER", "CLIENT", "INTERNAL"]
     assert all(cost > 0 for cost in account["cost_ns"].values())
 
 
-async def test_the_sdk_says_what_made_its_spans(config: ServiceConfig, collector: Collector) -> None:
-    async with telemetry(replace(config, tracing="sdk")) as spans:
+async def test_the_sdk_says_what_made_its_spans(measured: Measured, collector: Collector) -> None:
+    async with measured.telemetry("sdk") as spans:
         with spans.below(CALLER), child_span("work"):
             pass
     [process] = collector.requests[0].resource_spans
     told = {attribute.key: attribute.value.string_value for attribute in process.resource.attributes}
-    assert told.items() >= resource(config).items()
+    assert told.items() >= measured.resource.items()

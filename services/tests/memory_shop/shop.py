@@ -9,26 +9,26 @@ from typing import Any
 from memory_shop.data import DEMO_PASSWORD, Data, checkout_id
 from memory_shop.notifications import MemoryNotifications
 from memory_shop.record import Record
+from memory_stores.order import MemoryCancellations, MemoryCheckouts, MemoryOrders
+from memory_stores.payment import MemoryPayments
+from memory_stores.product import MemoryProductStore
+from memory_stores.user import MemoryUserStore
 from shop.clients.ports import Clients
 from shop.contract.calls import SERVICES
 from shop.notification.service import NotificationService
 from shop.order.background import Background
-from shop.order.memory import MemoryCancellations, MemoryCheckouts, MemoryOrders
 from shop.order.sagas.cancellation import CancellationSaga
 from shop.order.sagas.checkout import CheckoutSaga
 from shop.order.service import OrderService
 from shop.payment.bank import SimulatedBank
 from shop.payment.domain import StoredPayment
-from shop.payment.memory import MemoryPayments
 from shop.payment.service import PaymentService
 from shop.platform.access.jwt import Principal
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.access.streams import Streams
 from shop.platform.grpc.server import grpc_server, register
 from shop.platform.incoming import Incoming
-from shop.product.memory import MemoryProductStore
 from shop.product.service import ProductService
-from shop.user.memory import MemoryUserStore
 from shop.user.service import UserService
 
 Sign = Callable[[int], str]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from shop.database.acknowledged import Acknowledgement, read_acknowledged
+from dataset.acknowledged import Acknowledgement, read_acknowledged
 
 
 def written(path: Path, *rows: Any) -> Path:

@@ -10,8 +10,8 @@ import pytest
 import uvloop
 from opentelemetry.trace import SpanContext, SpanKind, TraceFlags
 
-from shop.instrument import lean
-from shop.instrument.loop import BUSY, LoopAccount
+from recording import lean
+from recording.loop import BUSY, LoopAccount, LoopNotes
 from shop.platform.telemetry.tracing import Spans
 
 HELD_S = 0.05
@@ -130,13 +130,13 @@ def test_no_account_is_kept_before_a_request_is_traced() -> None:
 
     async def told() -> bool:
         span = tracing.start("GET", SpanKind.SERVER.value, parent, None, ())
-        spans.note_busy()
+        spans.note_moment(None)
         hold()
-        spans.note_busy(span)
+        spans.note_moment(span)
         return BUSY in (span.attributes or {})
 
     with lean.discarding() as tracing, asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        spans = Spans(tracing)
+        spans = Spans(tracing, LoopNotes().note_moment)
         assert not runner.run(told())
         spans.start("GET", SpanKind.SERVER.value, parent)
         assert runner.run(told())

@@ -12,17 +12,17 @@ from typing import cast
 import pytest
 from msgspec.structs import replace
 
+from memory_stores.order import MemoryCancellations, MemoryCheckouts, MemoryOrders
+from memory_stores.payment import MemoryPayments
+from memory_stores.product import MemoryProductStore, MemoryStockTransaction
+from memory_stores.user import MemoryUserStore
 from shop.errors import ErrorCode, InvalidArgument, NotFound, OutOfStock
 from shop.money import Money
 from shop.order.domain import PricedLine, Purchase
 from shop.order.errors import TakenOver
-from shop.order.memory import MemoryCancellations, MemoryCheckouts, MemoryOrders
 from shop.order.saga import Checkout, Refusal, SagaState, Step
 from shop.order.sagas.retries import LEASE_S
-from shop.payment.memory import MemoryPayments
-from shop.product.memory import MemoryProductStore, MemoryStockTransaction
 from shop.product.service import ProductService
-from shop.user.memory import MemoryUserStore
 from shop.values.order import OrderStatus
 from shop.values.product import Product, ReservationState, ReservedLine, Review, StockLine
 from shop.values.user import Address, User

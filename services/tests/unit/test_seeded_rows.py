@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shop.database.documents import SIZES, document, documents
-from shop.database.rows import DEMO_PASSWORD, DEMO_PASSWORD_HASH, Draws, SeededShop, Table
+from dataset.documents import SIZES, document, documents
+from dataset.rows import DEMO_PASSWORD, DEMO_PASSWORD_HASH, Draws, SeededShop, Table
 
 Rows = dict[str, list[list[str]]]
 

@@ -15,8 +15,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import NonRecordingSpan, SpanContext, SpanKind, Status, StatusCode, TraceFlags, TraceState
 
 from recorded_spans import ReadSpan, sdk_tracing, spans_of, spans_of_sdk
-from shop.instrument.lean.spans import MOST_ATTRIBUTES, RecordedSpan, Recorder
-from shop.instrument.tracing import shared
+from recording.lean.spans import MOST_ATTRIBUTES, RecordedSpan, Recorder
+from shop.platform.telemetry.recorder import shared
 from shop.platform.telemetry.tracing import Spans, child_span, note
 
 REMOTE = SpanContext(2**127 + 5, 7, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))

@@ -53,8 +53,8 @@ def test_cases_of_a_test_are_one_law() -> None:
 
 
 def test_program_is_ours_unless_one_is_given() -> None:
-    assert program_of("product", "", "") == ("product", [sys.executable, "-m", "shop.product"])
-    assert program_of("product", "", "user:python") == ("user", [sys.executable, "-m", "shop.user"])
+    assert program_of("product", "", "") == ("product", [sys.executable, "-m", "measured", "product"])
+    assert program_of("product", "", "user:python") == ("user", [sys.executable, "-m", "measured", "user"])
     assert program_of("product", "/bin/sh -c 'exec x'", "") == ("product", ["/bin/sh", "-c", "exec x"])
 
 

@@ -16,7 +16,7 @@ from hops.terminal.console import terminal
 from hops.terminal.render import rendered
 from mesh.description.topology import load_topology
 from mesh.errors import SwitchError
-from shop.platform.process.injected_delay import TOOK_ATTRIBUTE
+from recording.injected_delay import TOOK_ATTRIBUTE
 
 QUIET = Noise(sigma=0.1, correlation=0.1, block=0.01, trial=0.002)
 DELAYS = [Injected("payment", 2.0), Injected("product", 5.0)]

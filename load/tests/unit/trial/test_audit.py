@@ -27,7 +27,7 @@ def test_no_audit_outlives_what_it_runs_beside() -> None:
 
     def interrupted(url: str) -> None:
         with auditing(url, "shop_trial", ROWS):
-            running.extend(one for one in psutil.Process().children() if "shop.database" in one.cmdline())
+            running.extend(one for one in psutil.Process().children() if "dataset" in one.cmdline())
             raise KeyboardInterrupt
 
     with socket.create_server(("127.0.0.1", 0)) as silent:

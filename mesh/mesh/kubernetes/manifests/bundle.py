@@ -25,7 +25,7 @@ from mesh.kubernetes.manifests.policies import (
     network_policies,
 )
 from mesh.kubernetes.manifests.secrets import DATABASE, DATABASE_KEYS, KEYS
-from mesh.kubernetes.manifests.shop import shop_service, shop_workloads
+from mesh.kubernetes.manifests.shop import production_patches, shop_service, shop_workloads
 from mesh.kubernetes.manifests.stores import JOB, database_job, jaeger, jaeger_service_ports, migration_job, postgres
 from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.places import ClusterPlaces
@@ -47,7 +47,8 @@ def manifests(topology: Topology, switches: Switches, options: ClusterOptions) -
         **_bench(topology, switches, places, options),
         **_production(topology, switches, places, options),
     }
-    return {**files, **_kustomizations(files, options)}
+    patches = [_SCALED, *production_patches(topology, switches, places, options)]
+    return {**files, **_kustomizations(files, patches, options)}
 
 
 def documents(files: Mapping[str, Sequence[Document]], overlay: str = BENCH) -> list[Document]:
@@ -162,7 +163,9 @@ def _namespace(switches: Switches, options: ClusterOptions) -> Document:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": options.namespace, "labels": own}}
 
 
-def _kustomizations(files: Mapping[str, Sequence[Document]], options: ClusterOptions) -> Manifests:
+def _kustomizations(
+    files: Mapping[str, Sequence[Document]], patches: Sequence[Document], options: ClusterOptions
+) -> Manifests:
     made = {}
     for folder in (BASE, BENCH, PRODUCTION):
         resources = [path.removeprefix(f"{folder}/") for path in files if path.startswith(f"{folder}/")]
@@ -172,7 +175,7 @@ def _kustomizations(files: Mapping[str, Sequence[Document]], options: ClusterOpt
             "namespace": options.namespace,
             "resources": [*([] if folder == BASE else [f"../../{BASE}"]), *resources],
         }
-        more = {BENCH: _generated(options), PRODUCTION: {"patches": [_SCALED]}}.get(folder, {})
+        more = {BENCH: _generated(options), PRODUCTION: {"patches": patches}}.get(folder, {})
         made[f"{folder}/{KUSTOMIZATION}"] = [kustomization | more]
     return made
 

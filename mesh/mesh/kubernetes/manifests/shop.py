@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from mesh.components.keys import PRIVATE_KEY, PUBLIC_KEY, KeyPair
 from mesh.components.postgres import Database
-from mesh.components.shop_processes import IMAGE, Surroundings, environment, in_image
+from mesh.components.shop_processes import IMAGE, Surroundings, arguments_of, environment, in_image, measurement
 from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, GATEWAYS, Protocol, Topology, port_name
 from mesh.kubernetes.manifests.deployment import (
@@ -57,8 +60,36 @@ def shop_workloads(
 ) -> list[Workload]:
     """The services and gateways of a topology, and the canary if there is one."""
     around = _surroundings(topology, switches, places, options)
-    names = [*topology.components, *([CANARY] if switches.canary else [])]
-    return [_workload(name, around, options, meshed=switches.meshed) for name in names]
+    return [_workload(name, around, options, meshed=switches.meshed) for name in _names(topology, switches)]
+
+
+def production_patches(
+    topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions
+) -> list[dict[str, Any]]:
+    """The patches that take from the project's own programs what only an experiment needs."""
+    around = _surroundings(topology, switches, places, options)
+    patches = []
+    for name in _names(topology, switches):
+        component = CANARY_OF if name == CANARY else name
+        if component in topology.programs:
+            continue
+        main = {
+            "name": name,
+            "command": ["python", *arguments_of(component, measured=False)],
+            "env": [{"name": key, "$patch": "delete"} for key in measurement(component, around)],
+        }
+        patch = {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": name},
+            "spec": {"template": {"spec": {"containers": [main]}}},
+        }
+        patches.append({"patch": json.dumps(patch)})
+    return patches
+
+
+def _names(topology: Topology, switches: Switches) -> list[str]:
+    return [*topology.components, *([CANARY] if switches.canary else [])]
 
 
 def shop_service(
@@ -110,7 +141,7 @@ def _workload(name: str, around: Surroundings, options: ClusterOptions, *, meshe
     stores = component not in GATEWAYS
     port, spoken = next(iter(ports.items()))
     question = {"grpc": {"port": port}} if spoken == "grpc" else {"httpGet": {"path": "/healthz", "port": port}}
-    image, command = in_image(component, around.topology, options.image)
+    image, command = in_image(component, around.topology, options.image, measured=True)
     main = container(
         name,
         image,

@@ -139,7 +139,7 @@ def database_limit_s(switches: Switches) -> int:
 
 def database_job(switches: Switches, options: ClusterOptions) -> Document:
     """The job that makes the seeded template if it is not there, and then a fresh copy for a trial."""
-    command = ["python", "-m", "shop.database", "prepare", "--trial", TRIAL_DATABASE]
+    command = ["python", "-m", "dataset", "prepare", "--trial", TRIAL_DATABASE]
     command += ["--scale", str(switches.scale), "--seed", str(options.seed)]
     # Whoever waits for the job gives up first, and says why.
     return _job(JOB, _database_spec(command, database_limit_s(switches) + 120, options), options)
@@ -156,7 +156,7 @@ def migration_job(options: ClusterOptions) -> Document:
 
 
 def _database_spec(command: list[str], limit_s: int, options: ClusterOptions) -> Document:
-    """A command of `shop.database` as the administrator, once the server answers.
+    """A command as the administrator, once the server answers.
 
     Whether it answers is asked without the password: the node's other users see a command's arguments.
     """

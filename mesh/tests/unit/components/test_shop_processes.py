@@ -54,7 +54,8 @@ def test_a_command_runs_in_place_of_our_program_and_is_told_the_contract() -> No
     assert (other.command, ours.command) == ("/bin/sh -c 'exec product'", "")
     assert tuple(shop_component("user", replace(around(), topology=topology), frozenset()).argv())[1:] == (
         "-m",
-        "shop.user",
+        "measured",
+        "user",
     )
 
 

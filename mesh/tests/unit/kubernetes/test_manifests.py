@@ -269,7 +269,21 @@ def test_processes_get_the_settings_of_a_native_run_with_names_of_the_cluster() 
     assert env["OTEL_EXPORTER_OTLP_ENDPOINT"] == "http://jaeger:18070"
     assert env["SHOP_EDGE_IDENTITY"] == "spiffe://cluster.local/ns/shop/sa/edge"
     assert env["SHOP_DATABASE_URL_FILE"] == "/etc/hopwise/database/order-url"
-    assert container["command"] == ["python", "-m", "shop.order"]
+    assert container["command"] == ["python", "-m", "measured", "order"]
+
+
+def test_in_production_programs_are_the_shop_s_own() -> None:
+    canary = Switches(edge="envoy", runtime="kubernetes", mesh="istio", canary=10, delay_ms={"order": 2.0})
+    files = manifests(load_topology("hybrid-go"), canary, OPTIONS)
+    patches = [json.loads(patch["patch"]) for patch in files[f"{PRODUCTION}/{KUSTOMIZATION}"][0]["patches"][1:]]
+    changed = {patch["metadata"]["name"]: patch["spec"]["template"]["spec"]["containers"] for patch in patches}
+    assert set(changed) == {"order", "user", "payment", "rest-gateway"}  # the others are in Go
+    (main,) = changed["order"]
+    assert (main["name"], main["command"]) == ("order", ["python", "-m", "shop.order"])
+    measured = {"SHOP_TOPOLOGY", "SHOP_TRIAL", "SHOP_TRACING", "SHOP_STORE"}
+    assert {variable["name"] for variable in main["env"] if variable["$patch"] == "delete"} == measured
+    (container,) = one(documents(files, PRODUCTION), "Deployment", "order")["spec"]["template"]["spec"]["containers"]
+    assert measured < {variable["name"] for variable in container["env"]}
 
 
 def test_components_by_other_programs_have_images_of_their_own() -> None:

@@ -75,7 +75,7 @@ def test_the_canary_is_a_product_service_of_its_own_name(tmp_path: Path) -> None
         workloads=of("hybrid", tmp_path, canary=True),
     )
     component = shop_component("product-canary", around, frozenset())
-    assert component.argv()[1:] == ["-m", "shop.product"]
+    assert component.argv()[1:] == ["-m", "measured", "product"]
     assert component.env["SHOP_COMPONENT"] == "product-canary"
     assert component.env["SHOP_DATABASE_URL"].startswith("postgresql://shop_product:")
     assert "SHOP_EDGE_IDENTITY" not in component.env

@@ -30,7 +30,7 @@ from shop.platform.thrift.processor import TracedMethod, attributes_of
 from shop.platform.thrift.server import LENGTH
 
 if TYPE_CHECKING:
-    from shop.instrument.meters import Meters, Timing
+    from shop.platform.telemetry.meters import Meters, Timing
 
 _LOG = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import TypeAlias
@@ -17,8 +17,7 @@ from typing import TypeAlias
 from valkey.asyncio import BlockingConnectionPool, Valkey
 from valkey.exceptions import ValkeyError
 
-from shop.instrument.tracing import CLIENT, SharedAttributes, shared
-from shop.platform.cache.account import CacheAccount
+from shop.platform.telemetry.recorder import CLIENT, SharedAttributes, shared
 from shop.platform.telemetry.tracing import note, sampled_parent
 
 log = logging.getLogger(__name__)
@@ -29,6 +28,7 @@ PAUSE_S = 0.1
 """How long after a failure, and between two attempts, the cache is left alone, in seconds."""
 RECONNECT_LIMIT_S = 2.0
 
+NoteCache: TypeAlias = Callable[[int, int, int], None]
 Argument: TypeAlias = str | bytes | int
 Answer: TypeAlias = int | bytes | Sequence[bytes | None] | None
 _FAILURES = (ValkeyError, OSError, TimeoutError)
@@ -39,12 +39,13 @@ class CacheConnections:
 
     Args:
         url: `valkey://[user]:password@host:port/number`.
-        account: Counts what was not answered.
+        note: Called with how many rows the cache was asked for, how many it had, and how many questions it did not
+            answer.
         limit_s: How long a request waits for an answer, and for a connection, in seconds.
     """
 
-    def __init__(self, url: str, account: CacheAccount, *, limit_s: float) -> None:
-        self.account = account
+    def __init__(self, url: str, note: NoteCache, *, limit_s: float) -> None:
+        self.note = note
         self._limit_s = limit_s
         self._in_use = False
         self._owed: set[str] = set()
@@ -71,7 +72,6 @@ class CacheConnections:
             with suppress(asyncio.CancelledError):
                 await self._recovery
         await self._client.aclose()
-        self.account.write()
 
     async def ask(self, operation: str, kind: str, *command: Argument) -> Answer:
         """Asks the cache, in a span if the request is traced.
@@ -92,7 +92,7 @@ class CacheConnections:
                 return await self._send(*command)
         except _FAILURES as error:
             failure = error
-            self.account.note(unanswered=1)
+            self.note(0, 0, 1)
             self._leave(error)
             return None
         finally:

@@ -79,7 +79,7 @@ class Entries(Generic[T]):
         # An answer of another form is as good as none.
         entries = values if isinstance(values, list) and len(values) == len(keys) else [b""] * len(keys)
         rows = [row for id_, value in zip(ids, entries, strict=True) if value and (row := self._row(id_, value))]
-        self._cache.account.note(asked=len(ids), hits=len(rows))
+        self._cache.note(len(ids), len(rows), 0)
         if len(rows) == len(ids):
             return rows
         present = {row.id for row in rows}

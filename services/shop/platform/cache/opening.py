@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from shop.platform.config import ServiceConfig
 
 if TYPE_CHECKING:
+    from shop.platform.cache.connections import NoteCache
     from shop.platform.cache.entries import Entries, T
 
 S = TypeVar("S")
@@ -18,7 +18,7 @@ C = TypeVar("C")
 
 @asynccontextmanager
 async def behind_cache(
-    config: ServiceConfig, store: S, form: type[T], cached: Callable[[S, Entries[T]], C]
+    config: ServiceConfig, store: S, form: type[T], cached: Callable[[S, Entries[T]], C], note: NoteCache
 ) -> AsyncIterator[S | C]:
     """Gives the store that a service reads from: one behind a cache, or the database's itself.
 
@@ -27,17 +27,16 @@ async def behind_cache(
         store: What the database keeps.
         form: Type of the rows to keep in the cache.
         cached: Makes the store behind the cache.
+        note: Counts answers, as `Runtime.note_cache`.
     """
     if config.cache_url is None:
         yield store
         return
     # Not at the top: a service without a cache need not wait for its client to be imported.
-    from shop.platform.cache.account import CacheAccount
     from shop.platform.cache.connections import CacheConnections
     from shop.platform.cache.entries import Entries
 
-    account = CacheAccount(account_file(config))
-    connections = CacheConnections(config.cache_url, account, limit_s=config.cache_limit_ms / 1_000)
+    connections = CacheConnections(config.cache_url, note, limit_s=config.cache_limit_ms / 1_000)
     await connections.open()
     try:
         yield cached(
@@ -45,10 +44,3 @@ async def behind_cache(
         )
     finally:
         await connections.close()
-
-
-def account_file(config: ServiceConfig) -> Path | None:
-    """Returns the path of the file in which a process says how often the cache had what it asked for."""
-    if config.telemetry_folder is None:
-        return None
-    return Path(config.telemetry_folder) / "cache" / f"{config.instance or config.component}.json"

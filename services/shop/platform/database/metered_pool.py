@@ -10,9 +10,9 @@ from typing import Any
 import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
-from shop.instrument.meters import Meters
 from shop.platform.database.statements import Statement, T, TracedConnection
 from shop.platform.telemetry.metering import metered, note_since
+from shop.platform.telemetry.meters import Meters
 
 _POOL, _STATE = "db.client.connection.pool.name", "db.client.connection.state"
 

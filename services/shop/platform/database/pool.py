@@ -13,15 +13,15 @@ import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
 from shop.errors import Conflict, DeadlineExceeded, Unavailable
-from shop.instrument.tracing import INTERNAL
 from shop.platform.database.statements import Statement, TracedConnection
 from shop.platform.deadline import passed, remaining
 from shop.platform.errors import StartError
+from shop.platform.telemetry.recorder import INTERNAL
 from shop.platform.telemetry.tracing import UNTRACED, Ending, begin
 
 if TYPE_CHECKING:
-    from shop.instrument.meters import Meters
     from shop.platform.database.metered_pool import MeteredPool
+    from shop.platform.telemetry.meters import Meters
 
 log = logging.getLogger(__name__)
 

@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 import asyncpg
 from opentelemetry.trace import Span
 
-from shop.instrument.tracing import CLIENT, Parent, shared
 from shop.platform.deadline import remaining
+from shop.platform.telemetry.recorder import CLIENT, Parent, shared
 from shop.platform.telemetry.tracing import UNTRACED, Ending, begin, note, sampled_parent
 
 T = TypeVar("T")

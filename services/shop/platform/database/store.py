@@ -1,55 +1,51 @@
-"""Where a service keeps its data: in its database, or in memory that is filled from it at the start."""
+"""Where a service keeps its data: in its database, unless the starter of the service gives it another store."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TypeAlias, TypeVar
 
 from shop.platform.config import ServiceConfig, required
-from shop.platform.database.pool import Connection, Database, connect_database
+from shop.platform.database.pool import Database, connect_database
+from shop.platform.process.runtime import Runtime
 
-if TYPE_CHECKING:
-    from shop.instrument.meters import Meters
+S = TypeVar("S")
+OpenStore: TypeAlias = Callable[[ServiceConfig, Runtime], AbstractAsyncContextManager[S]]
+"""Opens the store of a service for as long as its context lasts."""
 
-P = TypeVar("P")
-M = TypeVar("M")
+
+def database_url(config: ServiceConfig) -> str:
+    """Returns the URL of the service's database; raises `ConfigError` if there is none."""
+    example = f"postgresql://shop_{config.component}:…@127.0.0.1:18060/shop_trial"
+    return required(config.database_url, "SHOP_DATABASE_URL", example)
 
 
 @asynccontextmanager
-async def opened_store(
-    config: ServiceConfig,
-    example_url: str,
-    in_postgres: Callable[[Database], P],
-    in_memory: Callable[[Connection], Awaitable[M]],
-    meters: Meters | None = None,
-) -> AsyncIterator[P | M]:
-    """Opens what a service keeps its data in for as long as the context lasts.
-
-    Args:
-        config: Names the database, and whether its rows are served from memory.
-        example_url: A valid URL of the database, for messages.
-        in_postgres: Makes the store over the database.
-        in_memory: Makes the store of the rows that the database holds now; changes stay in memory.
-        meters: Measures the connections and their statements; None where nothing is measured.
+async def opened_database(config: ServiceConfig, runtime: Runtime) -> AsyncIterator[Database]:
+    """Connects to the service's database for as long as the context lasts.
 
     Raises:
         ConfigError: The database is not named.
         StartError: The database does not answer.
     """
-    database = await connect_database(
-        required(config.database_url, "SHOP_DATABASE_URL", example_url),
-        config.database_pool if config.store == "postgres" else 1,
-        meters=meters,
-    )
+    database = await connect_database(database_url(config), config.database_pool, meters=runtime.meters)
     try:
-        if config.store == "postgres":
-            yield in_postgres(database)
-            return
-        async with database.transaction() as connection:
-            # The role's limit is for requests; whole tables may take longer.
-            await connection.execute("SET LOCAL statement_timeout = 0")
-            store = await in_memory(connection)
+        yield database
     finally:
         await database.close()
-    yield store
+
+
+def in_postgres(make: Callable[[Database], S]) -> OpenStore[S]:
+    """Returns what opens a store in the service's database; errors as of `opened_database`.
+
+    Args:
+        make: Makes the store over the connections.
+    """
+
+    @asynccontextmanager
+    async def open_store(config: ServiceConfig, runtime: Runtime) -> AsyncIterator[S]:
+        async with opened_database(config, runtime) as database:
+            yield make(database)
+
+    return open_store

@@ -31,7 +31,6 @@ from strawberry.types.execution import StreamExecutionResult
 from strawberry.types.unset import UnsetType
 
 from shop.errors import ErrorCode, InvalidArgument, ShopError, Unauthenticated
-from shop.instrument.tracing import Attributes, SharedAttributes, shared
 from shop.platform.access.jwt import EXPIRED
 from shop.platform.access.rules import Caller
 from shop.platform.access.streams import Quota, expiry
@@ -43,9 +42,10 @@ from shop.platform.graphql.schema import OpenStream, RequestContext, Schema, ref
 from shop.platform.graphql.tracing import name_operation, note_error
 from shop.platform.incoming import Incoming, Request
 from shop.platform.telemetry.metering import Asked
+from shop.platform.telemetry.recorder import Attributes, SharedAttributes, shared
 
 if TYPE_CHECKING:
-    from shop.instrument.meters import Meters
+    from shop.platform.telemetry.meters import Meters
 
 ROUTE = "/graphql/stream"
 HANDSHAKE_S = 5

@@ -17,16 +17,16 @@ from opentelemetry.trace import Span
 
 from shop.contract.calls import Access
 from shop.errors import InvalidArgument, ResourceExhausted, ShopError
-from shop.instrument.tracing import Attributes, SharedAttributes
 from shop.platform.access.rules import Authenticator
 from shop.platform.errors import SERVER_FAULTS
 from shop.platform.grpc.errors import code_of, status_of
 from shop.platform.grpc.tracing import STATUS, TracedMethod
 from shop.platform.incoming import Incoming, Request
 from shop.platform.telemetry.metering import Asked
+from shop.platform.telemetry.recorder import Attributes, SharedAttributes
 
 if TYPE_CHECKING:
-    from shop.instrument.meters import Meters
+    from shop.platform.telemetry.meters import Meters
 
 Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"

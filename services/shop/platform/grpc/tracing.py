@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 import grpc
 from opentelemetry.trace import Span, StatusCode
 
-from shop.instrument.tracing import SharedAttributes, shared
 from shop.platform.outgoing import Call
 from shop.platform.process.runtime import Runtime
+from shop.platform.telemetry.recorder import SharedAttributes, shared
 
 if TYPE_CHECKING:
-    from shop.instrument.meters import Meters, Timing
+    from shop.platform.telemetry.meters import Meters, Timing
 
 STATUS = "rpc.grpc.status_code"
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from opentelemetry.trace import Span, StatusCode
 from starlette.types import Message, Receive, Scope, Send
 
-from shop.instrument.tracing import Attributes, SharedAttributes
 from shop.platform.deadline import DEFAULT_S
 from shop.platform.incoming import Request
 from shop.platform.telemetry.metering import Asked
+from shop.platform.telemetry.recorder import Attributes, SharedAttributes
 from shop.platform.telemetry.tracing import LONGEST_VALUE
 
 if TYPE_CHECKING:
-    from shop.instrument.meters import Meters
+    from shop.platform.telemetry.meters import Meters
 
 _NAMES = ("http.request.method", "url.scheme", "network.protocol.version")
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})

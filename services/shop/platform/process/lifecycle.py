@@ -28,6 +28,7 @@ answer, and moves what the answer still needs to the older generations, whose co
 
 Serve: TypeAlias = Callable[[ServiceConfig, Runtime], Coroutine[Any, Any, None]]
 """A process: serves with its settings, and with what `launch` has set up, until it is stopped."""
+SetUp: TypeAlias = Callable[[ServiceConfig], contextlib.AbstractAsyncContextManager[Runtime]]
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -70,8 +71,8 @@ def leave(code: int) -> NoReturn:
     os._exit(code)
 
 
-async def _serve(serve: Serve, config: ServiceConfig) -> None:
-    async with running(config) as runtime:
+async def _serve(serve: Serve, config: ServiceConfig, set_up: SetUp) -> None:
+    async with set_up(config) as runtime:
         await serve(config, runtime)
 
 
@@ -79,13 +80,15 @@ def launch(
     serve: Serve,
     env: Mapping[str, str],
     *imports: Callable[[ServiceConfig], None],
+    set_up: SetUp = running,
 ) -> int:
-    """Runs one process: reads its settings, sets up logs and traces, serves until it is told to stop.
+    """Runs one process: reads its settings, sets up logs and traces, serves until a signal stops it.
 
     Args:
         serve: The process itself.
         env: The environment that the settings come from.
         imports: Each imports what `serve` would otherwise import after the wait.
+        set_up: Sets up what `serve` gets besides the settings.
 
     Returns:
         The exit code: 0; 1 if it failed, or something that it needs is not available; 2 if a setting is wrong; 130
@@ -99,7 +102,7 @@ def launch(
                 import_more(config)
             sys.stdin.read()
         spare_collections()
-        run(_serve(serve, config))
+        run(_serve(serve, config, set_up))
     except ConfigError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -1,21 +1,23 @@
-"""What a process has besides its settings: what measures it, traces it, and protects it."""
+"""What a process has besides its settings: what measures, traces and protects it."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from shop.platform.admission import Admission, admission
 from shop.platform.config import ServiceConfig
-from shop.platform.process.injected_delay import Delay, injected_delays
 from shop.platform.telemetry.exporting import telemetry
 from shop.platform.telemetry.metering import metering
 from shop.platform.telemetry.tracing import Spans
 
 if TYPE_CHECKING:
-    from shop.instrument.meters import Meters
+    from shop.platform.telemetry.meters import Meters
+
+
+def _count_nothing(_asked: int, _hits: int, _unanswered: int) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,20 +25,23 @@ class Runtime:
     """What `launch` sets up once and passes on.
 
     Attributes:
-        spans: Records spans, and accounts for the event loop.
+        spans: Records spans.
         meters: Measures requests, calls, statements and queues; None where nothing is measured.
         admission: Refuses requests when there are too many; None where all are admitted.
-        delays: Delay each request, for proofs of the measurement.
+        note_cache: Called with how many rows a cache was asked for, how many it had, and how many questions it did not
+            answer.
+        before_work: Awaited, one after the other, before the work of each request.
     """
 
     spans: Spans = field(default_factory=Spans)
     meters: Meters | None = None
     admission: Admission | None = None
-    delays: tuple[Delay, ...] = ()
+    note_cache: Callable[[int, int, int], None] = _count_nothing
+    before_work: tuple[Callable[[], Awaitable[None]], ...] = ()
 
 
 BARE = Runtime()
-"""Traces, measures, refuses and delays nothing."""
+"""Traces, measures and refuses nothing."""
 
 
 @asynccontextmanager
@@ -47,5 +52,4 @@ async def running(config: ServiceConfig) -> AsyncIterator[Runtime]:
         StartError: The port of the metrics is in use.
     """
     async with telemetry(config) as spans, metering(config) as meters, admission(config) as limit:
-        with injected_delays(config) as delays:
-            yield Runtime(spans, meters, limit, delays)
+        yield Runtime(spans, meters, limit)

@@ -15,7 +15,7 @@ from random import getrandbits
 
 from opentelemetry.trace import SpanContext, TraceFlags
 
-from shop.instrument.tracing import CONSUMER, INTERNAL, PRODUCER, SharedAttributes, shared
+from shop.platform.telemetry.recorder import CONSUMER, INTERNAL, PRODUCER, SharedAttributes, shared
 from shop.platform.telemetry.trace_context import sampled_caller, traceparent
 from shop.platform.telemetry.tracing import Spans, child_span
 

@@ -18,7 +18,7 @@ from shop.platform.errors import StartError
 from shop.platform.telemetry.tracing import sampled_traceparent
 
 if TYPE_CHECKING:
-    from shop.instrument.meters import Meters, Timing
+    from shop.platform.telemetry.meters import Meters, Timing
 
 T = TypeVar("T")
 
@@ -124,7 +124,7 @@ async def metering(config: ServiceConfig) -> AsyncIterator[Meters | None]:
     # Here, so that a process that measures nothing loads nothing for it.
     from prometheus_client import start_http_server
 
-    from shop.instrument.meters import Meters
+    from shop.platform.telemetry.meters import Meters
 
     meters = Meters()
     host, port = split_address(config.listen_metrics)

@@ -2,7 +2,7 @@
 
 The sampling decision is made at the root of a trace, outside these processes; everything here follows its
 parent, and a request without a sampled parent leaves no span at all. Such a request must also cost next to
-nothing. What records the spans is the instrument's business (`shop.instrument.tracing`).
+nothing. A recorder (`shop.platform.telemetry.recorder`) makes the spans.
 
 A process has one `Spans`. The context of a traced request has it next to the current span, so that functions deep
 inside find what records the children of that span.
@@ -10,19 +10,18 @@ inside find what records the children of that span.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import Token
 from types import TracebackType
-from typing import cast
+from typing import TypeAlias, cast
 
 from opentelemetry import context as otel_context
 from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import INVALID_SPAN, NonRecordingSpan, Span, SpanContext, SpanKind, StatusCode
 
-from shop.instrument.loop import BUSY, RESTED, LoopAccount
-from shop.instrument.tracing import Attributes, Parent, SharedAttributes, Tracing
+from shop.platform.telemetry.recorder import Attributes, Parent, SharedAttributes, Tracing
 from shop.platform.telemetry.trace_context import traceparent
 
 UNTRACED = nullcontext(INVALID_SPAN)
@@ -33,17 +32,28 @@ LONGEST_VALUE = 1_000
 
 _SPANS = otel_context.create_key("shop.spans")
 
+NoteMoment: TypeAlias = Callable[[Span | None], None]
+
+
+def _ignore_moment(_span: Span | None) -> None: ...
+
 
 class Spans:
-    """Records the spans of a process, and accounts for its event loop.
+    """Records the spans of a process.
 
     Args:
         tracing: Records spans; None where nothing is traced.
+        note_moment: For observers of the event loop. Called when a request comes in, when it is answered, and before
+            each call that it makes, whether it is traced or not. Its argument is the SERVER span that begins, or the
+            CLIENT span whose answer has been read; else None.
+
+    Attributes:
+        note_moment: The argument.
     """
 
-    def __init__(self, tracing: Tracing | None = None) -> None:
+    def __init__(self, tracing: Tracing | None = None, note_moment: NoteMoment = _ignore_moment) -> None:
         self._tracing = tracing
-        self._loop: LoopAccount | None = None
+        self.note_moment = note_moment
         self._context = otel_context.set_value(_SPANS, self, Context())
 
     def start(
@@ -61,8 +71,6 @@ class Spans:
         """
         if parent is None or self._tracing is None:
             return None
-        if self._loop is None:  # not before: a run without traces has no account of its loops
-            self._loop = LoopAccount()
         return self._tracing.start(name, kind, parent, attributes, shared)
 
     def note(
@@ -78,22 +86,6 @@ class Spans:
         """Records a span that ends now and has no children, if this process records any: `Tracing.note`."""
         if self._tracing is not None:
             self._tracing.note(name, kind, parent, start, attributes, error, link)
-
-    def note_busy(self, span: Span | None = None) -> None:
-        """Notes how long the event loop had been busy, if that is long enough to have delayed other work.
-
-        Called when a request comes in, when it is answered and before each call that it makes, whether it is traced or
-        not: the loop's account needs these, from the first traced request of the process on.
-
-        Args:
-            span: The SERVER span that begins, or the CLIENT span whose answer has been read.
-        """
-        if self._loop is None:
-            return
-        busy = self._loop.busy()
-        if span is not None and busy is not None:
-            span.set_attribute(BUSY, busy[0] / 1_000_000)
-            span.set_attribute(RESTED, busy[1] / 1_000_000)
 
     def enter(self, span: Span) -> Token[Context]:
         """Makes a span the current one, whose children this records; returns what detaches it."""

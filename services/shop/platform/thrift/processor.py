@@ -11,9 +11,9 @@ from shop.contract.calls import Access, Service
 from shop.contract.calls import Call as Row
 from shop.contract.wire import Codec, thrift_codecs, thrift_stubs
 from shop.errors import ShopError
-from shop.instrument.tracing import SharedAttributes, shared
 from shop.platform.access.rules import Authenticator
 from shop.platform.errors import row
+from shop.platform.telemetry.recorder import SharedAttributes, shared
 from shop.platform.thrift.encoding import EXCEPTION, MOST_ROWS, REPLY, encoded, opened, read_whole, unknown_method
 from shop.platform.validation import size
 from shop.stubs.thrift.ttypes import ShopError as Failure

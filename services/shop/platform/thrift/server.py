@@ -14,7 +14,6 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from shop.errors import ShopError
-from shop.instrument.tracing import Attributes, SharedAttributes
 from shop.platform.access.rules import Authenticator
 from shop.platform.config import EDGE_MARK, socket_path, split_address
 from shop.platform.errors import SERVER_FAULTS, StartError
@@ -23,11 +22,12 @@ from shop.platform.http.server import BACKLOG, KEEP_ALIVE_S
 from shop.platform.incoming import Incoming, Request
 from shop.platform.process.unix_socket import bind_unix, unlink
 from shop.platform.telemetry.metering import Asked
+from shop.platform.telemetry.recorder import Attributes, SharedAttributes
 from shop.platform.thrift.encoding import COMPACT, Undecodable
 from shop.platform.thrift.processor import Call, Processor
 
 if TYPE_CHECKING:
-    from shop.instrument.meters import Meters
+    from shop.platform.telemetry.meters import Meters
 
 log = logging.getLogger(__name__)
 

@@ -15,9 +15,9 @@ import asyncpg
 import psycopg
 import pytest
 
+from dataset.audit import Finding, audit
 from shop.clients.connect import connect
 from shop.clients.ports import Clients
-from shop.database.audit import Finding, audit
 from shop.order import postgres_orders, postgres_sagas
 from shop.order.background import Background
 from shop.order.postgres_orders import PostgresOrders
@@ -182,7 +182,6 @@ async def backends(shared_trial: Trial, keys: Any) -> AsyncIterator[Backends]:
 @pytest.fixture(scope="module")
 async def shop(
     protocol: str,
-    store: str,
     started: Callable[..., Any],
     shared_trial: Trial,
     keys: Any,
@@ -198,7 +197,6 @@ async def shop(
                 listen_grpc="127.0.0.1:0",
                 database_url=shared_trial.role_url(name),
                 database_pool=4,
-                store=store,
                 jwt_private_key_file=str(keys.private_file),
                 peers=dict(peers) if name == "order" else {},
             )

@@ -11,8 +11,8 @@ import psycopg
 import pytest
 
 from conforming import words
+from dataset.audit import Finding, audit
 from shop.clients.ports import Clients
-from shop.database.audit import Finding, audit
 from shop.errors import (
     Conflict,
     ErrorCode,

@@ -12,8 +12,8 @@ import psycopg
 import pytest
 
 from conforming import words
+from dataset.audit import audit
 from shop.clients.ports import Clients
-from shop.database.audit import audit
 from shop.errors import FailedPrecondition, InvalidArgument, InvalidPageToken, NotFound, ShopError
 from shop.values.order import Order, OrderStatus
 from shop.values.payment import PaymentStatus

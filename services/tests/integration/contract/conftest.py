@@ -11,23 +11,17 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-import grpc
 import psutil
 import psycopg
 import pytest
 from anyio.from_thread import start_blocking_portal
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
-    ExportTraceServiceRequest,
-    ExportTraceServiceResponse,
-)
 
 from conforming import Conforming, conforming
-from mesh.components.shop_processes import CONTRACT, module_of
+from mesh.components.shop_processes import CONTRACT, arguments_of
 from mesh.supervisor.processes import PASSED_ON, guarded
 from shop.platform.access.jwt import Principal, TokenSigner
 from shop.platform.config import ServiceConfig
@@ -188,7 +182,7 @@ def _group(pid: int) -> int:
 @pytest.fixture(scope="module")
 def start(contracted: Contracted, tmp_path_factory: pytest.TempPathFactory) -> Start:
     """Starts the program with these settings; it and all that it started are killed at the end."""
-    ours = (sys.executable, "-m", module_of(contracted.component))
+    ours = (sys.executable, *arguments_of(contracted.component, measured=True))
     command = PROGRAM.command if PROGRAM else ours
     folder = tmp_path_factory.mktemp("logs")
 
@@ -253,38 +247,3 @@ def bearer(keys: Any) -> Callable[..., Headers]:
 def allowed(contracted: Contracted, bearer: Callable[..., Headers]) -> Headers:
     """Headers of a caller who may do everything: of a partner, or nothing where the call comes from inside."""
     return bearer("partner") if contracted.is_gateway else {}
-
-
-class Collector:
-    """An OTLP receiver that keeps the spans that it takes, by name."""
-
-    def __init__(self) -> None:
-        self.spans: list[Any] = []
-        self.resources: list[dict[str, str]] = []
-        handler = grpc.unary_unary_rpc_method_handler(
-            self._take,
-            request_deserializer=ExportTraceServiceRequest.FromString,
-            response_serializer=ExportTraceServiceResponse.SerializeToString,
-        )
-        self.server = grpc.server(ThreadPoolExecutor(1))
-        service = "opentelemetry.proto.collector.trace.v1.TraceService"
-        self.server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(service, {"Export": handler})])
-        self.url = f"http://127.0.0.1:{self.server.add_insecure_port('127.0.0.1:0')}"
-
-    def _take(self, request: ExportTraceServiceRequest, _: object) -> ExportTraceServiceResponse:
-        for process in request.resource_spans:
-            self.resources.append({one.key: one.value.string_value for one in process.resource.attributes})
-            self.spans += [span for scope in process.scope_spans for span in scope.spans]
-        return ExportTraceServiceResponse()
-
-    def named(self, name: str) -> list[Any]:
-        """The spans of this name, in the order of their starts."""
-        return sorted((span for span in self.spans if span.name == name), key=lambda span: span.start_time_unix_nano)
-
-
-@pytest.fixture
-def collector() -> Iterator[Collector]:
-    made = Collector()
-    made.server.start()
-    yield made
-    made.server.stop(0)

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from mesh.paths import ROOT
+from otlp_collector import Collector
 from provision import golang
 
-from .conftest import Collector
 from .doors import LIMIT_S, GrpcDoor
 
 pytestmark = pytest.mark.integration

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from otlp_collector import Collector
+
 from .components import Contracted, Rows
-from .conftest import Collector, Start
+from .conftest import Start
 from .doors import Headers
 
 pytestmark = pytest.mark.integration

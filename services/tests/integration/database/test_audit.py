@@ -11,10 +11,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from shop.database.__main__ import run
-from shop.database.acknowledged import Acknowledgement
-from shop.database.audit import check_invariants
-from shop.database.invariants import INVARIANTS
+from dataset.__main__ import run
+from dataset.acknowledged import Acknowledgement
+from dataset.audit import check_invariants
+from dataset.invariants import INVARIANTS
 
 pytestmark = pytest.mark.integration
 

@@ -20,12 +20,12 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from shop.database import schemas
-from shop.database.__main__ import run
+from dataset.__main__ import run
+from dataset.seed import digest as digest_of
+from dataset.seed import prepare
+from dataset.trial import create_trial
 from shop.database.migrate import migrate
 from shop.database.roles import set_passwords
-from shop.database.seed import prepare
-from shop.database.trial import create_trial
 
 pytestmark = pytest.mark.integration
 
@@ -59,15 +59,15 @@ def test_preparing_again_leaves_the_template_as_it_is(
 
 
 def test_the_name_says_which_data_they_are(template: str) -> None:
-    assert template == f"shop_seed_{schemas.digest('1', '1')}"
-    assert len({schemas.digest(seed, scale) for seed in "12" for scale in "12"}) == 4
+    assert template == f"shop_seed_{digest_of('1', '1')}"
+    assert len({digest_of(seed, scale) for seed in "12" for scale in "12"}) == 4
 
 
 def test_an_interrupted_preparation_leaves_nothing_and_two_at_once_make_one(
     admin_url: str, passwords: dict[str, str], environment: dict[str, str], admin: psycopg.Connection
 ) -> None:
-    name = f"shop_seed_{schemas.digest('2', '1')}"
-    command = [sys.executable, "-m", "shop.database", "prepare", "--seed", "2"]
+    name = f"shop_seed_{digest_of('2', '1')}"
+    command = [sys.executable, "-m", "dataset", "prepare", "--seed", "2"]
     with subprocess.Popen(command, env={**os.environ, **environment}, start_new_session=True) as process:
         while not databases(admin, "shop_building_"):
             assert process.poll() is None

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from memory_stores.product import MemoryProductStore
 from shop.clients.connect import connect
 from shop.clients.ports import Clients
 from shop.contract.calls import PRODUCT
@@ -24,7 +25,6 @@ from shop.platform.thrift.over_http import http_app
 from shop.platform.thrift.processor import Processor
 from shop.platform.thrift.server import framed_server
 from shop.product import graphql, rest
-from shop.product.memory import MemoryProductStore
 from shop.product.service import ProductService
 from shop.values.product import Product
 

@@ -18,12 +18,12 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from opentelemetry.trace import SpanKind
 
+from recording.injected_delay import ASKED_ATTRIBUTE, TOOK_ATTRIBUTE, InjectedDelay, InjectedHold
+from recording.loop import BUSY
 from shop.clients.connect import connect
 from shop.errors import NotFound
-from shop.instrument.loop import BUSY
 from shop.money import Money
 from shop.platform.config import split_address
-from shop.platform.process.injected_delay import ASKED_ATTRIBUTE, TOOK_ATTRIBUTE, InjectedDelay, InjectedHold
 from shop.platform.process.runtime import BARE, Runtime
 from shop.stubs import product_pb2, product_pb2_grpc
 from shop.values.product import Product, ProductRow
@@ -68,7 +68,7 @@ async def ended() -> None:
 def delayed(runtime: Runtime, delay_us: int = DELAY_US) -> Iterator[Runtime]:
     """A runtime that delays every request."""
     with closing(InjectedDelay(delay_us)) as delay:
-        yield replace(runtime, delays=(delay,))
+        yield replace(runtime, before_work=(delay.pause,))
 
 
 async def test_every_call_is_delayed_once_before_its_work(protocol: str, served: Any, traces: Any) -> None:
@@ -99,7 +99,7 @@ async def test_every_call_is_delayed_once_before_its_work(protocol: str, served:
 
 async def test_who_comes_while_the_loop_is_held_notes_it(protocol: str, served: Any, traces: Any) -> None:
     held_us = 12_000
-    holding = replace(traces.runtime, delays=(InjectedHold(held_us, every=2),))
+    holding = replace(traces.runtime, before_work=(InjectedHold(held_us, every=2).pause,))
     async with (
         served("product", protocol, Puppet(), holding) as address,
         connect({"product": address}, "test", runtime=traces.runtime) as clients,
@@ -201,7 +201,7 @@ def test_a_process_takes_its_delay_from_its_environment(role_url: Callable[[str]
         "SHOP_DATABASE_URL": role_url("product"),
         "SHOP_DELAY_US": "5000",
     }
-    running = subprocess.Popen([sys.executable, "-m", "shop.product"], env=env)
+    running = subprocess.Popen([sys.executable, "-m", "measured", "product"], env=env)
     try:
         with grpc.insecure_channel(free_address, options=[("grpc.enable_http_proxy", 0)]) as channel:
             grpc.channel_ready_future(channel).result(timeout=LIMIT_S)

@@ -15,6 +15,7 @@ from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import RequestReceived
 
+from memory_stores.product import MemoryProductStore
 from shop.clients.connect import connect
 from shop.clients.ports import Clients
 from shop.errors import NotFound, Unavailable
@@ -26,7 +27,6 @@ from shop.platform.http.server import http_server
 from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.serve import servers
 from shop.product import bootstrap as product_bootstrap
-from shop.product.memory import MemoryProductStore
 from shop.product.service import ProductService
 from shop.values.product import Product
 

@@ -9,8 +9,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from shop.platform.config import ServiceConfig
-from shop.platform.process.injected_delay import InjectedDelay, KernelTimer, ThreadTimer, Timer, injected_delays
+from recording.injected_delay import InjectedDelay, KernelTimer, ThreadTimer, Timer, injected_delays
 
 TIMERS = [
     pytest.param(KernelTimer, marks=pytest.mark.skipif(sys.platform != "linux", reason="Linux has timerfd")),
@@ -76,9 +75,9 @@ async def test_every_pause_takes_at_least_its_time(kernel: bool) -> None:
 
 
 async def test_a_process_delays_only_if_it_was_told_to() -> None:
-    with injected_delays(ServiceConfig(component="product")) as delays:
+    with injected_delays(0, 0, 1) as delays:
         assert delays == ()
-    with injected_delays(ServiceConfig(component="product", delay_us=3_000, hold_us=1_000)) as delays:
+    with injected_delays(3_000, 1_000, 1) as delays:
         delay, hold = delays
         assert await took_ns(delay.pause) >= 3_000_000
         assert await took_ns(hold.pause) >= 1_000_000

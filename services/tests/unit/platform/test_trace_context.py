@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from opentelemetry import trace
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, TraceState
 
-from shop.instrument.lean.spans import RecordedSpan, Recorder
-from shop.instrument.tracing import CLIENT
+from recording.lean.spans import RecordedSpan, Recorder
+from shop.platform.telemetry.recorder import CLIENT
 from shop.platform.telemetry.trace_context import (
     PROPAGATOR,
     UNTRACED_CALLER,

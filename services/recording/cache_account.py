@@ -13,7 +13,7 @@ KEPT_S = 7_200
 
 
 class CacheAccount:
-    """The account of a process, in a file that whoever started the process can read.
+    """The account of a process, in a file for the experiment.
 
     Args:
         path: Path of the file; None for no file.
@@ -23,7 +23,7 @@ class CacheAccount:
         self._path = path
         self._seconds: deque[list[int]] = deque(maxlen=KEPT_S)
 
-    def note(self, *, asked: int = 0, hits: int = 0, unanswered: int = 0) -> None:
+    def note(self, asked: int, hits: int, unanswered: int) -> None:
         """Counts what happened in this second.
 
         Args:

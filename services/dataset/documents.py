@@ -12,8 +12,8 @@ from datetime import UTC, datetime
 import numpy as np
 from msgspec import json, structs
 
-from shop.database import words
-from shop.database.rows import CURRENCY, FIRST_PLACED, LAST_PLACED, Draws, Table, blocks
+from dataset import words
+from dataset.rows import CURRENCY, FIRST_PLACED, LAST_PLACED, Draws, Table, blocks
 from shop.money import Money
 from shop.values.product import MAX_RECORDS, Document, DocumentRecord, DocumentSection
 

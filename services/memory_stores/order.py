@@ -11,15 +11,16 @@ from bisect import bisect_left, bisect_right
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import UTC, datetime
 from itertools import islice
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from msgspec.structs import replace
 
+from memory_stores.loading import in_memory
 from shop.errors import no_such
 from shop.fields import LARGEST_ID
 from shop.order.domain import Purchase
 from shop.order.errors import TakenOver
-from shop.order.ports import Cancellation
+from shop.order.ports import Cancellation, OrderStores
 from shop.order.postgres_orders import LINE_COLUMNS, orders_of
 from shop.order.postgres_sagas import CHECKOUT_COLUMNS, cancellation_of, checkout_of
 from shop.order.saga import UNCERTAIN, Checkout, Refusal, SagaState, Step
@@ -291,26 +292,21 @@ class MemoryCancellations:
         return cancellation
 
 
-class MemoryTables(NamedTuple):
-    """The stores of the order service, over the same rows."""
-
-    orders: MemoryOrders
-    checkouts: MemoryCheckouts
-    cancellations: MemoryCancellations
-
-    @classmethod
-    async def load(cls, connection: Connection) -> MemoryTables:
-        """Returns the stores of what the tables hold."""
-        orders = MemoryOrders(
-            orders_of(await connection.fetch(ORDERS)),
-            [(row[0], str(row[1])) for row in await connection.fetch(CHECKOUT_IDS)],
-            frozenset(row[0] for row in await connection.fetch(GONE)),
-        )
-        checkouts = [(checkout_of(row), row["lease_s"]) for row in await connection.fetch(CHECKOUTS)]
-        cancellations = [(cancellation_of(row), row["lease_s"]) for row in await connection.fetch(CANCELLATIONS)]
-        return cls(orders, MemoryCheckouts(orders, checkouts), MemoryCancellations(orders, cancellations))
+async def load(connection: Connection) -> OrderStores:
+    """Returns the stores of what the tables hold."""
+    orders = MemoryOrders(
+        orders_of(await connection.fetch(ORDERS)),
+        [(row[0], str(row[1])) for row in await connection.fetch(CHECKOUT_IDS)],
+        frozenset(row[0] for row in await connection.fetch(GONE)),
+    )
+    checkouts = [(checkout_of(row), row["lease_s"]) for row in await connection.fetch(CHECKOUTS)]
+    cancellations = [(cancellation_of(row), row["lease_s"]) for row in await connection.fetch(CANCELLATIONS)]
+    return OrderStores(orders, MemoryCheckouts(orders, checkouts), MemoryCancellations(orders, cancellations))
 
 
 def _ended(leases: Mapping[K, float], now: float, limit: int) -> list[K]:
     """Returns up to `limit` sagas whose leases have ended, the longest ended first."""
     return sorted((saga for saga, ends in leases.items() if ends <= now), key=lambda saga: leases[saga])[:limit]
+
+
+open_store = in_memory(load)

@@ -1,4 +1,4 @@
-"""When the event loop was at work without a rest: whoever came meanwhile has waited for it.
+"""When the event loop was at work without a rest: requests that came meanwhile have waited for it.
 
 A server sees a request when it gets to reading it, not when it arrives. So it says at that moment when its loop had
 been busy; what of that came after the caller had begun to call was spent waiting behind other work. The loop tells
@@ -9,6 +9,8 @@ otherwise what it has done was done just before the second one, since what follo
 from __future__ import annotations
 
 import time
+
+from opentelemetry.trace import Span
 
 BUSY, RESTED = "shop.loop.busy_ms", "shop.loop.rested_ms"
 """Attributes of a SERVER span, as of its start, and of a CLIENT span, as of its end: how long the loop was busy, and
@@ -53,3 +55,20 @@ class LoopAccount:
             if busy_ns >= _OWN_NS or not rested:
                 return busy_ns, 0
         return (before_ns, now_ns - ended_ns) if before_ns else None
+
+
+class LoopNotes:
+    """Notes on spans how long the event loop had been busy, from the first traced request of the process on."""
+
+    def __init__(self) -> None:
+        self._account: LoopAccount | None = None
+
+    def note_moment(self, span: Span | None) -> None:
+        if self._account is None:
+            if span is None:  # a run without traces has no account of its loops
+                return
+            self._account = LoopAccount()
+        busy = self._account.busy()
+        if span is not None and busy is not None:
+            span.set_attribute(BUSY, busy[0] / 1_000_000)
+            span.set_attribute(RESTED, busy[1] / 1_000_000)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from statistics import median
 
-from shop.instrument.tracing import CLIENT, INTERNAL, SERVER, Tracing, shared
+from shop.platform.telemetry.recorder import CLIENT, INTERNAL, SERVER, Tracing, shared
 from shop.platform.telemetry.trace_context import caller_of, sampled_caller, trace_headers
 from shop.platform.telemetry.tracing import Current, Ending
 

@@ -13,8 +13,8 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from shop.database.acknowledged import Acknowledgement
-from shop.database.invariants import INVARIANTS, Invariant
+from dataset.acknowledged import Acknowledgement
+from dataset.invariants import INVARIANTS, Invariant
 
 SCHEMA = 1
 SAMPLES = 5

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Protocol
 
-from shop.instrument.account import SpanAccount
-from shop.instrument.tracing import Tracing
+from recording.account import SpanAccount
+from shop.platform.telemetry.recorder import Tracing
 
 TRACINGS = ("lean", "sdk")
 
@@ -37,9 +37,9 @@ def instrument_of(name: str) -> Instrument:
         name: One of `TRACINGS`.
     """
     if name == "sdk":
-        from shop.instrument import sdk
+        from recording import sdk
 
         return sdk
-    from shop.instrument import lean
+    from recording import lean
 
     return lean

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from shop.database import words
+from dataset import words
 
 Whole = NDArray[np.int64]
 

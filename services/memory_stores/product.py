@@ -11,6 +11,7 @@ from itertools import groupby
 
 from msgspec.structs import replace
 
+from memory_stores.loading import in_memory
 from shop.fields import LARGEST_ID
 from shop.money import Money
 from shop.platform.database.pool import Connection
@@ -233,3 +234,6 @@ class MemoryStockTransaction:
         before = self._reservations[reservation.id]
         self._undo.append(partial(self._reservations.__setitem__, before.id, before))
         self._reservations[reservation.id] = reservation
+
+
+open_store = in_memory(MemoryProductStore.load)

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
+from memory_stores.loading import in_memory
 from shop.money import Money
 from shop.payment.domain import NOTHING, StoredPayment
 from shop.payment.postgres import COLUMNS, stored_of
@@ -99,3 +100,6 @@ class MemoryPayments:
 
 def _moved(payment: Payment, status: PaymentStatus, order_id: int) -> Payment:
     return replace(payment, status=status, order_id=order_id)
+
+
+open_store = in_memory(MemoryPayments.load)

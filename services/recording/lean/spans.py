@@ -1,7 +1,7 @@
 """Spans that only note what they are told: ids, times, kind, attributes and status, behind OpenTelemetry's API.
 
 A span becomes one flat row of plain values when it ends. The garbage collector does not track such rows, so that those
-that wait cost requests nothing; what else it takes to export them is done later (`shop.instrument.lean.export`). There
+that wait cost requests nothing; what else it takes to export them is done later (`recording.lean.export`). There
 is no lock: spans start and end on the thread of the event loop.
 """
 
@@ -25,7 +25,7 @@ from opentelemetry.trace import (
     TraceState,
 )
 
-from shop.instrument.tracing import Attributes, Parent, SharedAttributes
+from shop.platform.telemetry.recorder import Attributes, Parent, SharedAttributes
 
 # A gateway that answers 1,700 traced requests a second fills it in about 40 s.
 MOST_WAITING = 131_072

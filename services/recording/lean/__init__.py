@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 
-from shop.instrument.account import SpanAccount
-from shop.instrument.lean.export import SpanExporter
-from shop.instrument.lean.spans import Recorder
+from recording.account import SpanAccount
+from recording.lean.export import SpanExporter
+from recording.lean.spans import Recorder
 
 
 @asynccontextmanager

@@ -6,6 +6,7 @@ import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 
+from memory_stores.loading import in_memory
 from shop.platform.database.pool import Connection
 from shop.user.domain import Credentials, NewUser, UserChange
 from shop.user.postgres import COLUMNS, email_digest, user_of
@@ -119,3 +120,6 @@ class MemoryUserStore:
         self._users[user.id] = user
         self._hashes[user.id] = password_hash
         self._of_email[user.email] = user.id
+
+
+open_store = in_memory(MemoryUserStore.load)

@@ -12,8 +12,8 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyVa
 from opentelemetry.proto.trace.v1.trace_pb2 import ScopeSpans, SpanFlags
 from opentelemetry.util.types import AttributeValue
 
-from shop.instrument.lean.spans import FIELDS, EndedSpan
-from shop.instrument.tracing import SharedAttributes
+from recording.lean.spans import FIELDS, EndedSpan
+from shop.platform.telemetry.recorder import SharedAttributes
 
 log = logging.getLogger(__name__)
 

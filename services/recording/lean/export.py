@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 import grpc
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from shop.instrument.account import SpanAccount
-from shop.instrument.lean.otlp import Batch
-from shop.instrument.lean.spans import Recorder
+from recording.account import SpanAccount
+from recording.lean.otlp import Batch
+from recording.lean.spans import Recorder
 
 log = logging.getLogger(__name__)
 

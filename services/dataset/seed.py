@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 import time
 from collections.abc import Mapping
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -13,16 +15,22 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from shop.database.roles import let_services_connect, set_passwords
-from shop.database.schemas import digest
+from shop.database.schemas import SCHEMAS, SHOP
 
 if TYPE_CHECKING:
-    from shop.database.rows import Table
+    from dataset.rows import Table
 
 SCALES = range(1, 1001)
 SEEDS = range(2**63)
 LOCK_SPACE = 0x5EED
 """A constant that no other user of the server takes; the digest's own number is added."""
 LOCK_WAIT = "600s"
+_DATABASE, _HERE = SHOP / "database", Path(__file__).parent
+CODE = (
+    *(_DATABASE / name for name in ("schemas.py", "migrate.py", "roles.py")),
+    *(_HERE / name for name in ("seed.py", "rows.py", "documents.py", "words.py")),
+)
+"""The code that decides what a prepared database holds."""
 
 
 def prepare(admin_url: str, passwords: Mapping[str, str], *, seed: int, scale: int) -> str:
@@ -66,9 +74,9 @@ def _exists(admin: psycopg.Connection, name: str) -> bool:
 
 
 def _build(admin: psycopg.Connection, admin_url: str, name: str, *, building: str, seed: int, scale: int) -> None:
-    from shop.database.documents import documents_table
+    from dataset.documents import documents_table
+    from dataset.rows import SeededShop
     from shop.database.migrate import migrate  # these import what a re-run has no use for
-    from shop.database.rows import SeededShop
 
     started = time.monotonic()
     _say(f"preparing the database of seed {seed}, scale {scale} (about {2 + 3 * scale} s)")
@@ -124,3 +132,20 @@ def _advance_sequences(connection: psycopg.Connection) -> None:
 
 def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
+
+
+def digest(*parts: str) -> str:
+    """Names a prepared database: changes whenever a migration, the code of the seed or a part of `parts` does.
+
+    Args:
+        parts: The seed and the scale.
+
+    Returns:
+        Twelve hexadecimal digits.
+    """
+    migrations = [path for schema in SCHEMAS for path in sorted(schema.migrations.glob("*.sql"))]
+    total = hashlib.sha256("\0".join(parts).encode())
+    for source in (*migrations, *CODE):
+        content = source.read_bytes()
+        total.update(f"{source.relative_to(SHOP.parent)}\0{len(content)}\0".encode() + content)
+    return total.hexdigest()[:12]

@@ -26,8 +26,6 @@ from typing import Protocol, TypeAlias
 
 from opentelemetry import trace
 
-from shop.platform.config import ServiceConfig
-
 ASKED_ATTRIBUTE = "shop.injected_delay_ms"
 TOOK_ATTRIBUTE = "shop.injected_delay_took_ms"
 
@@ -201,13 +199,19 @@ Delay: TypeAlias = InjectedDelay | InjectedHold
 
 
 @contextmanager
-def injected_delays(config: ServiceConfig) -> Iterator[tuple[Delay, ...]]:
-    """Gives the delays of every request that this process serves, if the configuration asks for any."""
+def injected_delays(delay_us: int, hold_us: int, hold_every: int) -> Iterator[tuple[Delay, ...]]:
+    """Gives the delays of every request that this process serves.
+
+    Args:
+        delay_us: Wait of every request, in microseconds; 0 for none.
+        hold_us: How long every Nth request blocks the event loop, in microseconds; 0 for not at all.
+        hold_every: That N.
+    """
     delays: list[Delay] = []
-    if config.delay_us:
-        delays.append(InjectedDelay(config.delay_us))
-    if config.hold_us:
-        delays.append(InjectedHold(config.hold_us, config.hold_every))
+    if delay_us:
+        delays.append(InjectedDelay(delay_us))
+    if hold_us:
+        delays.append(InjectedHold(hold_us, hold_every))
     try:
         yield tuple(delays)
     finally:

@@ -1,0 +1,1 @@
+"""Stores of the services in memory: what a call costs without its database."""

@@ -1,0 +1,37 @@
+"""Fills a store in memory from the service's database, which it needs no longer afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from shop.platform.config import ServiceConfig
+from shop.platform.database.pool import Connection
+from shop.platform.database.store import OpenStore, opened_database
+from shop.platform.process.runtime import Runtime
+
+S = TypeVar("S")
+
+
+def in_memory(load: Callable[[Connection], Awaitable[S]]) -> OpenStore[S]:
+    """Returns what opens a store of the rows that the service's database has now; changes stay in memory.
+
+    Args:
+        load: Makes the store of what the tables hold.
+    """
+
+    @asynccontextmanager
+    async def open_store(config: ServiceConfig, runtime: Runtime) -> AsyncIterator[S]:
+        async with (
+            opened_database(replace(config, database_pool=1), runtime) as database,
+            database.transaction() as connection,
+        ):
+            # The role's limit is for requests; whole tables may take longer.
+            await connection.execute("SET LOCAL statement_timeout = 0")
+            store = await load(connection)
+        yield store
+
+    return open_store

@@ -1,0 +1,36 @@
+"""What commands of the database read from the environment, as other users can see the command line of a process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from shop.database.schemas import MONITOR, SCHEMAS
+from shop.platform.config import required, value_of
+
+
+def admin_url_of(env: Mapping[str, str]) -> str:
+    """Returns the URL of `SHOP_ADMIN_URL`, or raises `ConfigError`."""
+    return variable(env, "SHOP_ADMIN_URL", "postgresql://admin:password@host:5432/postgres")
+
+
+def passwords_of(env: Mapping[str, str]) -> dict[str, str]:
+    """Returns the passwords of `SHOP_ROLE_PASSWORDS`, by role.
+
+    Raises:
+        ValueError: There are none, or one is missing.
+    """
+    example = json.dumps({schema.name: "…" for schema in SCHEMAS})
+    text = variable(env, "SHOP_ROLE_PASSWORDS", example)
+    try:
+        given = json.loads(text)
+        roles = [*(schema.name for schema in SCHEMAS), *([MONITOR] if MONITOR in given else [])]
+        return {role: str(given[role]) for role in roles}
+    except (ValueError, TypeError, KeyError):
+        # The text holds passwords, so it is not repeated.
+        raise ValueError(f"SHOP_ROLE_PASSWORDS is not valid; valid: {example}") from None
+
+
+def variable(env: Mapping[str, str], name: str, example: str) -> str:
+    """Returns the value of a variable, or of the file that `NAME_FILE` names; raises `ConfigError` if there is none."""
+    return required(value_of(env, name), name, example)

@@ -1,0 +1,39 @@
+"""A receiver of spans over OTLP and gRPC, for processes that tests start."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import grpc
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
+
+
+class Collector:
+    """An OTLP receiver that keeps the spans that it takes, by name."""
+
+    def __init__(self) -> None:
+        self.spans: list[Any] = []
+        self.resources: list[dict[str, str]] = []
+        handler = grpc.unary_unary_rpc_method_handler(
+            self._take,
+            request_deserializer=ExportTraceServiceRequest.FromString,
+            response_serializer=ExportTraceServiceResponse.SerializeToString,
+        )
+        self.server = grpc.server(ThreadPoolExecutor(1))
+        service = "opentelemetry.proto.collector.trace.v1.TraceService"
+        self.server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(service, {"Export": handler})])
+        self.url = f"http://127.0.0.1:{self.server.add_insecure_port('127.0.0.1:0')}"
+
+    def _take(self, request: ExportTraceServiceRequest, _: object) -> ExportTraceServiceResponse:
+        for process in request.resource_spans:
+            self.resources.append({one.key: one.value.string_value for one in process.resource.attributes})
+            self.spans += [span for scope in process.scope_spans for span in scope.spans]
+        return ExportTraceServiceResponse()
+
+    def named(self, name: str) -> list[Any]:
+        """The spans of this name, in the order of their starts."""
+        return sorted((span for span in self.spans if span.name == name), key=lambda span: span.start_time_unix_nano)
