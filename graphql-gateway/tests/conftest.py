@@ -17,12 +17,13 @@ from graphql_gateway.app import build_app
 from memory_shop import Data, MemoryShop
 from recording.lean.spans import Recorder
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
-from shop.platform.access.rules import Authenticator
+from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.access.streams import Streams
 from shop.platform.admission import Admission
 from shop.platform.incoming import Incoming
 from shop.platform.process.runtime import Runtime
 from shop.platform.telemetry.tracing import Spans
+from shop.product.graphql import build_app as catalogue
 
 DOCUMENTS = Path(__file__).resolve().parents[2] / "load" / "internal" / "graphql" / "documents"
 
@@ -143,6 +144,19 @@ async def gateway(
     http = serving(app) if program is None else httpx.AsyncClient(base_url=program, trust_env=False)
     async with http:
         yield GatewayClient(http, signer, shop)
+
+
+@pytest.fixture(params=["gateway", pytest.param("service", marks=pytest.mark.ours)])
+async def server(
+    request: pytest.FixtureRequest, gateway: GatewayClient, runtime: Runtime
+) -> AsyncIterator[GatewayClient]:
+    """Whatever answers GraphQL over HTTP: the gateway, and a service, whose caller is another component."""
+    if request.param == "gateway":
+        yield gateway
+        return
+    incoming = Incoming(Authenticator(NoVerifier(), trusts_inside=True), runtime)
+    async with serving(catalogue(gateway.shop.use_cases("product"), incoming)) as http:
+        yield GatewayClient(http, gateway.signer, gateway.shop)
 
 
 @pytest.fixture

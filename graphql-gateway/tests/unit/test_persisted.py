@@ -7,11 +7,6 @@ from typing import Any
 
 import pytest
 
-from graphql_gateway.schema import build_schema
-from shop.platform.graphql.documents import Documents
-from shop.platform.graphql.error_format import PersistedQueryNotFound
-from shop.platform.graphql.internals import core_schema
-
 QUERY = "query q($id: ID!) { product(id: $id) { title } }"
 VARIABLES = {"id": "UHJvZHVjdDox"}
 
@@ -37,18 +32,18 @@ async def test_a_hash_is_unknown_until_its_text_came(gateway: Any) -> None:
         assert answer == {"data": {"product": {"title": "Product 1"}}}
 
 
-async def test_a_hash_of_another_text_is_refused(gateway: Any) -> None:
-    response = await gateway.post({"query": "{ __typename }", "extensions": by_hash(QUERY)})
+async def test_a_hash_of_another_text_is_refused(server: Any) -> None:
+    response = await server.post({"query": "{ __typename }", "extensions": by_hash(QUERY)})
     error = response.json()["errors"][0]
 
     assert error["extensions"] == {"code": "INVALID_ARGUMENT", "field": "extensions.persistedQuery.sha256Hash"}
 
 
-async def test_a_document_that_is_not_valid_is_not_kept(gateway: Any) -> None:
+async def test_a_document_that_is_not_valid_is_not_kept(server: Any) -> None:
     bad = "{ nothing }"
-    answer = (await gateway.post({"query": bad, "extensions": by_hash(bad)})).json()
+    answer = (await server.post({"query": bad, "extensions": by_hash(bad)})).json()
     assert answer["errors"][0]["extensions"]["code"] == "INVALID_ARGUMENT"
-    answer = (await gateway.post({"extensions": by_hash(bad)})).json()
+    answer = (await server.post({"extensions": by_hash(bad)})).json()
     assert answer["errors"][0]["extensions"]["code"] == "PERSISTED_QUERY_NOT_FOUND"
 
 
@@ -76,25 +71,8 @@ async def test_the_limits_hold_for_persisted_queries(gateway: Any) -> None:
     ],
     ids=str,
 )
-async def test_malformed_hashes(gateway: Any, persisted: object) -> None:
-    response = await gateway.post({"extensions": {"persistedQuery": persisted}})
+async def test_malformed_hashes(server: Any, persisted: object) -> None:
+    response = await server.post({"extensions": {"persistedQuery": persisted}})
 
     assert response.status_code == 400
     assert response.json()["errors"][0]["extensions"]["code"] == "INVALID_ARGUMENT"
-
-
-async def test_the_store_is_bounded_and_a_flood_of_texts_leaves_persisted_queries_alone() -> None:
-    documents = Documents(core_schema(build_schema()), capacity=2)
-    texts = [f"query q{number} {{ __typename }}" for number in range(4)]
-    await documents.find(texts[0], sha256(texts[0]))
-    for text in texts:
-        await documents.find(text, None)
-    kept = await documents.find(None, sha256(texts[0]))
-    assert await documents.find(texts[0], sha256(texts[0])) is kept
-
-    await documents.find(texts[1], sha256(texts[1]))
-    await documents.find(None, sha256(texts[0]))
-    await documents.find(texts[2], sha256(texts[2]))
-    with pytest.raises(PersistedQueryNotFound):
-        await documents.find(None, sha256(texts[1]))
-    assert await documents.find(None, sha256(texts[0])) is kept

@@ -234,7 +234,7 @@ def _denial(error: ShopError) -> Response:
 
 
 class _Subscriptions:
-    """The context of a WebSocket, each of whose subscriptions has a context of its own.
+    """The context of a WebSocket, each of whose subscriptions has a separate context.
 
     Attributes:
         connection_params: What came with its `connection_init`, as Strawberry notes it here.

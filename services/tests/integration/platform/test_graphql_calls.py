@@ -190,50 +190,6 @@ async def test_what_comes_through_the_edge_is_refused() -> None:
     assert puppet.calls == 0
 
 
-BAD_NUMBERS = [
-    (b'{"query": "{ product(id: ' + b"1" * 4400 + b') { id } }"}', "RESOURCE_EXHAUSTED"),
-    (b'{"query": "query ($i: Long! = ' + b"1" * 4400 + b') { product(id: $i) { id } }"}', "RESOURCE_EXHAUSTED"),
-    (b'{"query": "{ product(id: 1' + b"0" * 30 + b') { id } }"}', "INVALID_ARGUMENT"),
-    (b'{"query": "query ($i: Long!) { product(id: $i) { id } }", "variables": {"i": 1.0}}', "INVALID_ARGUMENT"),
-    (
-        b'{"query": "query ($i: Long!) { product(id: $i) { id } }", "variables": {"i": ' + b"1" * 5000 + b"}}",
-        "INVALID_ARGUMENT",
-    ),
-]
-
-
-@pytest.mark.parametrize(("body", "code"), BAD_NUMBERS)
-async def test_bad_numbers_are_the_callers_fault(body: bytes, code: str) -> None:
-    puppet = Puppet()
-    incoming = Incoming(Authenticator(NoVerifier(), trusts_inside=True))
-    app = product_graphql.build_app(puppet, incoming)  # type: ignore[arg-type]
-    async with http_server(app, "127.0.0.1:0") as address, httpx.AsyncClient() as http:
-        headers = {"content-type": "application/json"}
-        response = await http.post(f"http://{address}/graphql", content=body, headers=headers)
-    assert response.status_code in (200, 400)
-    assert response.headers["cache-control"] == "no-store"
-    assert response.json()["errors"][0]["extensions"]["code"] == code
-    assert puppet.calls == 0
-
-
-async def test_a_body_that_does_not_come_is_given_up_and_its_connection_closed() -> None:
-    incoming = Incoming(Authenticator(NoVerifier(), trusts_inside=True))
-    app = product_graphql.build_app(Puppet(), incoming)  # type: ignore[arg-type]
-    async with http_server(app, "127.0.0.1:0") as address:
-        host, _, port = address.partition(":")
-        reader, writer = await asyncio.open_connection(host, int(port))
-        writer.write(
-            b"POST /graphql HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
-            b"x-envoy-expected-rq-timeout-ms: 100\r\ncontent-length: 50\r\n\r\n{"
-        )
-        async with asyncio.timeout(4.5):
-            answer = await reader.read()
-        writer.close()
-        await writer.wait_closed()
-    assert answer.startswith(b"HTTP/1.1 408 ")
-    assert b"DEADLINE_EXCEEDED" in answer
-
-
 async def test_an_error_shows_in_the_servers_span(traces: Any) -> None:
     async def fail() -> Product:
         raise NotFound("there is none")

@@ -1,8 +1,9 @@
-"""Documents that are not known yet are prepared one after the other, and keep nobody waiting who sends known ones."""
+"""New documents are prepared one after the other, while known ones are executed; how many are kept."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import threading
 import time
 from collections.abc import Iterator
@@ -11,15 +12,18 @@ from typing import Any
 import httpx
 import pytest
 
-from graphql_gateway.schema import build_schema
+from shop.clients.ports import ProductClient
+from shop.contract.calls import PRODUCT
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.graphql.documents import REST, Documents
 from shop.platform.graphql.endpoint import Endpoint
+from shop.platform.graphql.error_format import PersistedQueryNotFound
 from shop.platform.graphql.internals import core_schema
 from shop.platform.graphql.schema import RequestContext
+from shop.platform.graphql.service import schema_of
 from shop.platform.incoming import Incoming
 
-SCHEMA = build_schema()
+SCHEMA = schema_of(PRODUCT, ProductClient)
 TEXTS = [f"query q{number} {{ __typename }}" for number in range(4)]
 PREPARES_S = 0.02
 
@@ -101,3 +105,20 @@ async def test_a_turn_that_comes_too_late_is_answered_in_time(preparation: Prepa
         preparation.goes_on.set()
         answer = await client.post("/graphql", json={"query": TEXTS[3]})
         assert answer.json() == {"data": {"__typename": "Query"}}
+
+
+async def test_the_store_is_bounded_and_a_flood_of_texts_leaves_persisted_queries_alone() -> None:
+    documents = Documents(core_schema(SCHEMA), capacity=2)
+    hashes = [hashlib.sha256(text.encode()).hexdigest() for text in TEXTS]
+    await documents.find(TEXTS[0], hashes[0])
+    for text in TEXTS:
+        await documents.find(text, None)
+    kept = await documents.find(None, hashes[0])
+    assert await documents.find(TEXTS[0], hashes[0]) is kept
+
+    await documents.find(TEXTS[1], hashes[1])
+    await documents.find(None, hashes[0])
+    await documents.find(TEXTS[2], hashes[2])
+    with pytest.raises(PersistedQueryNotFound):
+        await documents.find(None, hashes[1])
+    assert await documents.find(None, hashes[0]) is kept
