@@ -30,8 +30,8 @@ HEADERS = "4 128k"
 
 
 OPENINGS = {
-    "second": limits.OPENINGS,
-    "minute": limits.OPENINGS + 60 * limits.OPENINGS_PER_S,
+    # Kong counts by fixed windows, and thousands of openings take longer than a second.
+    "minute": limits.OPENINGS,
     "limit_by": "header",
     "header_name": "authorization",
     "policy": "local",
