@@ -141,11 +141,11 @@ class CostModel:
         return coerced
 
     def _measure(self, operation: OperationDefinitionNode, values: VariableValues) -> int:
-        walk = _Walk(self._schema, self._document, values)
+        walk = _CostCounter(self._schema, self._document, values)
         return walk.cost(operation.selection_set, self._schema.get_root_type(operation.operation))
 
 
-class _Walk:
+class _CostCounter:
     def __init__(self, schema: GraphQLSchema, document: DocumentNode, values: VariableValues) -> None:
         self._schema = schema
         self._fragments = fragments_of(document)

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 import msgspec
 
 from shop.contract.calls import Call, Service
-from shop.contract.wire import Codec, protobuf_codecs
+from shop.contract.wire import Codec, protobuf_codecs, requests
+from shop.errors import InvalidArgument
 from shop.values.page import Page
 from shop.values.product import ProductReviews
 
@@ -89,6 +90,7 @@ class Method:
             name for name, parameter in self.parameters.items() if get_origin(parameter.type) is Sequence
         ]
         self._names = tuple(self.parameters)
+        self._request = requests(codec)
         self._defaults = {
             name: parameter.default
             for name, parameter in self.parameters.items()
@@ -113,6 +115,14 @@ class Method:
         if self.answer is _REVIEWS:
             return [ProductReviews(product_id, tuple(reviews)) for product_id, reviews in value.items()]
         return value
+
+    def find_misfit(self, arguments: Mapping[str, Any]) -> InvalidArgument | None:
+        """Returns the error for the first argument that no request can carry; None if all of them fit."""
+        try:
+            self._request(**arguments)
+        except InvalidArgument as error:
+            return error
+        return None
 
     @property
     def position(self) -> tuple[str, Callable[[Any], int]]:

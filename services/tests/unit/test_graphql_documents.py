@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from graphql import parse, validate
 
-from shop.clients.graphql.documents import Document
+from shop.clients.graphql.documents import CallDocument
 from shop.clients.ports import PORTS
 from shop.contract.calls import SERVICES, Service
 from shop.contract.methods import Method, methods_of
@@ -24,7 +24,7 @@ from shop.platform.graphql.service import schema_of
 )
 def test_every_document_is_valid_for_the_schema_of_its_service(service: Service, method: Method) -> None:
     schema = core_schema(schema_of(service, PORTS[service.name]))
-    text = Document(method).text
+    text = CallDocument(method).text
     document = parse(text)
     assert validate(schema, document) == []
     check_length(text)

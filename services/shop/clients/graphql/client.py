@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
 from typing import Any, Generic, TypeVar, get_args, get_origin
@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar, get_args, get_origin
 import msgspec
 import orjson
 
-from shop.clients.graphql.documents import Document
+from shop.clients.graphql.documents import CallDocument
 from shop.clients.http_channel import HttpChannel
 from shop.clients.ports import PORTS
 from shop.contract.calls import Service
@@ -30,8 +30,6 @@ UNKNOWN_HASH = "PERSISTED_QUERY_NOT_FOUND"
 _HEADERS = {"content-type": "application/json"}
 _STREAM_HEADERS = {**_HEADERS, "accept": "text/event-stream"}
 _DATA = b"data: "
-_MIN_LONG, _MAX_LONG = -(2**63), 2**63 - 1
-_HALF = re.compile("[\ud800-\udfff]")
 _CAPITAL = re.compile(r"[A-Z]")
 _LOG = logging.getLogger(__name__)
 
@@ -52,7 +50,7 @@ class _Answer(msgspec.Struct, Generic[T]):
     errors: list[_Error] = []
 
 
-class _Call:
+class _CallFormat:
     """A call as GraphQL carries it.
 
     Args:
@@ -61,7 +59,7 @@ class _Call:
 
     def __init__(self, method: Method) -> None:
         self.method = method
-        self.document = Document(method)
+        self.document = CallDocument(method)
         answer: Any = Any if method.answer is type(None) else method.answer
         decoder: msgspec.json.Decoder[_Answer[Any]] = msgspec.json.Decoder(_Answer[answer])
         self._decode = decoder.decode
@@ -94,11 +92,6 @@ class _Call:
             return None
         return answer if answer.errors else _Answer()
 
-    def misfits(self, arguments: Mapping[str, Any]) -> Iterator[str]:
-        """Yields the places of arguments that GraphQL over JSON cannot carry, as the contract names them."""
-        for name, parameter in self.method.parameters.items():
-            yield from _misfits(arguments.get(name), parameter.field)
-
 
 class GraphQLClient:
     """A service as its callers see it over GraphQL: the methods of its port.
@@ -112,9 +105,9 @@ class GraphQLClient:
         self._channel = channel
         for method in methods_of(service, PORTS[service.name]):
             kind = self._follow if method.watches else self._rows if method.lists else self._run
-            setattr(self, method.name, partial(kind, _Call(method)))
+            setattr(self, method.name, partial(kind, _CallFormat(method)))
 
-    async def _run(self, call: _Call, /, *given: object, **named: object) -> Any:
+    async def _run(self, call: _CallFormat, /, *given: object, **named: object) -> Any:
         """Makes a call.
 
         Raises:
@@ -123,7 +116,7 @@ class GraphQLClient:
         """
         return call.method.value(await self._answer(call, call.method.bind(given, named)))
 
-    async def _rows(self, call: _Call, /, *given: object, **named: object) -> AsyncIterator[Any]:
+    async def _rows(self, call: _CallFormat, /, *given: object, **named: object) -> AsyncIterator[Any]:
         """Yields rows page by page, where other protocols stream; the service decides how long a page is."""
         arguments = call.method.bind(given, named)
         after, id_of = call.method.position
@@ -136,7 +129,7 @@ class GraphQLClient:
                 return
             arguments[after] = id_of(rows[-1])
 
-    async def _follow(self, call: _Call, /, *given: object, **named: object) -> AsyncGenerator[Any]:
+    async def _follow(self, call: _CallFormat, /, *given: object, **named: object) -> AsyncGenerator[Any]:
         """Yields the events of a subscription; errors as those of a call."""
         arguments = call.method.bind(given, named)
         document = call.document
@@ -148,7 +141,7 @@ class GraphQLClient:
                 if line.startswith(_DATA) and (data := line[len(_DATA) :].strip()):
                     yield self._value(call.decode(data), call, arguments)
 
-    async def _answer(self, call: _Call, arguments: Mapping[str, Any]) -> Any:
+    async def _answer(self, call: _CallFormat, arguments: Mapping[str, Any]) -> Any:
         document = call.document
         answer = await self._send(call, _encode(call, arguments, extensions=document.persisted))
         if answer.errors and answer.errors[0].extensions.code == UNKNOWN_HASH:
@@ -156,7 +149,7 @@ class GraphQLClient:
             answer = await self._send(call, body)
         return self._value(answer, call, arguments)
 
-    async def _send(self, call: _Call, body: bytes) -> _Answer[Any]:
+    async def _send(self, call: _CallFormat, body: bytes) -> _Answer[Any]:
         document = call.document
         received = await self._channel.send(
             "POST",
@@ -172,7 +165,7 @@ class GraphQLClient:
             raise self._channel.unreadable(received, document.name, "GraphQL")
         return answer
 
-    def _value(self, answer: _Answer[Any] | None, call: _Call, arguments: Mapping[str, Any]) -> Any:
+    def _value(self, answer: _Answer[Any] | None, call: _CallFormat, arguments: Mapping[str, Any]) -> Any:
         if answer is not None and answer.errors:
             raise _error(answer.errors[0], call, arguments)
         if answer is None or not answer.data:
@@ -181,24 +174,22 @@ class GraphQLClient:
         return next(iter(answer.data.values()))
 
 
-def _error(error: _Error, call: _Call, arguments: Mapping[str, Any]) -> ShopError:
+def _error(error: _Error, call: _CallFormat, arguments: Mapping[str, Any]) -> ShopError:
     """Returns the error that the service raised; an answer of which a part is missing is no answer."""
     extensions = error.extensions
     field = _CAPITAL.sub(lambda capital: f"_{capital[0].lower()}", extensions.field)
     raised = error_for_code(extensions.code, error.message, field, extensions.retry_after)
     if type(raised) is InvalidArgument and not field:
         # GraphQL's own check of a variable does not name its place as the contract does.
-        for misfit in call.misfits(arguments):
-            return InvalidArgument(f"{misfit} is out of range", field=misfit)
+        return call.method.find_misfit(arguments) or raised
     return raised
 
 
-def _encode(call: _Call, arguments: Mapping[str, Any], **body: object) -> bytes:
+def _encode(call: _CallFormat, arguments: Mapping[str, Any], **body: object) -> bytes:
     try:
         return orjson.dumps({**body, "variables": call.variables(arguments)})
     except TypeError:
-        misfit = next(call.misfits(arguments), "")
-        raise InvalidArgument(f"{misfit} is out of range", field=misfit) from None
+        raise call.method.find_misfit(arguments) or InvalidArgument("an argument is out of range") from None
 
 
 def _encoder(name: str, kind: Any) -> Callable[[Any], Any] | None:
@@ -222,19 +213,3 @@ def _without_id(value: Any) -> Any:
     # The call has it as an argument.
     del fields["id"]
     return fields
-
-
-def _misfits(value: Any, at: str) -> Iterator[str]:
-    """Yields the places of values that GraphQL over JSON cannot carry: over 64 bits, or a lone surrogate."""
-    if isinstance(value, msgspec.Struct):
-        for name in value.__struct_fields__:
-            yield from _misfits(getattr(value, name), f"{at}.{name}")
-    elif isinstance(value, int):
-        if not _MIN_LONG <= value <= _MAX_LONG:
-            yield at
-    elif isinstance(value, str):
-        if _HALF.search(value):
-            yield at
-    elif isinstance(value, list):
-        for index, entry in enumerate(value):
-            yield from _misfits(entry, f"{at}[{index}]")

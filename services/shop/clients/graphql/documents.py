@@ -18,7 +18,7 @@ from shop.contract.methods import EXPECTED, Method, bare, is_optional
 _SCALARS: Mapping[Any, Any] = {int: "Long!", str: "String!"}
 
 
-class Document:
+class CallDocument:
     """The operation that a client sends for a call.
 
     Args:

@@ -84,11 +84,11 @@ class Endpoint:
             await self._sockets(scope, receive, send)
         elif scope["type"] == "http":
             work = self._works.get(scope["path"], _nothing)
-            await self._incoming.answer(_Request(work, scope, receive, send))
+            await self._incoming.answer(_GraphQLHttpRequest(work, scope, receive, send))
         elif scope["type"] == "lifespan":
             await _live(receive, send)
 
-    async def _graphql(self, request: _Request) -> None:
+    async def _graphql(self, request: _GraphQLHttpRequest) -> None:
         received = await _received(request)
         context = self._context(request.headers)
         status, body, is_public = await self._answer(received, context, request)
@@ -98,7 +98,7 @@ class Endpoint:
         body, encoding = self._encoded(body, request.headers)
         await request.respond(status, body, encoding, caching)
 
-    async def _stream(self, request: _Request) -> None:
+    async def _stream(self, request: _GraphQLHttpRequest) -> None:
         if _EVENTS not in request.headers.get(b"accept", b""):
             error = InvalidArgument(f"the answer is a stream; accept {_EVENTS.decode()}, or open a WebSocket")
             raise Refused(406, error)
@@ -133,7 +133,7 @@ class Endpoint:
         return gzip(body), ((b"content-encoding", b"gzip"),)
 
     async def _answer(
-        self, received: GraphQLRequest, context: RequestContext, request: _Request
+        self, received: GraphQLRequest, context: RequestContext, request: _GraphQLHttpRequest
     ) -> tuple[int, bytes, bool]:
         """Returns the status, the body, and whether everyone would get the same."""
         try:
@@ -161,7 +161,7 @@ class Endpoint:
         return 200 if begun else 400, orjson.dumps({"errors": errors, "data": result.data}), False
 
 
-class _Request(HttpRequest):
+class _GraphQLHttpRequest(HttpRequest):
     """One request over HTTP.
 
     Args:
@@ -216,10 +216,10 @@ class _Request(HttpRequest):
         await respond(self.send, status, _errors([shop_error(error)]), self._media_type, headers)
 
 
-Work: TypeAlias = Callable[[_Request], Awaitable[None]]
+Work: TypeAlias = Callable[[_GraphQLHttpRequest], Awaitable[None]]
 
 
-async def _nothing(request: _Request) -> None:
+async def _nothing(request: _GraphQLHttpRequest) -> None:
     """Answers what is at no route."""
     error = NotFound(f"there is nothing at {request.scope['path'][:100]}; POST {ROUTE} answers queries")
     raise Refused(404, error)
@@ -233,7 +233,7 @@ def _unprepared(error: PersistedQueryNotFound | RequestError | ShopError) -> tup
     return 200 if isinstance(error, DeadlineExceeded) else 400, _errors([shop_error(error)])
 
 
-async def _received(request: _Request) -> GraphQLRequest:
+async def _received(request: _GraphQLHttpRequest) -> GraphQLRequest:
     if request.method == "POST":
         received = await _from_post(request.headers, request.receive)
     elif request.method == "GET":

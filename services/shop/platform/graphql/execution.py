@@ -123,12 +123,12 @@ class Execution:
         for node in info.field_nodes:
             fields = self._fields.get(id(node))
             if fields is None:
-                fields = self._fields[id(node)] = _Walk(info).fields(node, info.return_type)
+                fields = self._fields[id(node)] = _FieldCounter(info).fields(node, info.return_type)
             total += fields
         return max(total, 1)
 
 
-class _Walk:
+class _FieldCounter:
     """Counts fields down to lists, which are counted when they are met."""
 
     def __init__(self, info: GraphQLResolveInfo[Any]) -> None:

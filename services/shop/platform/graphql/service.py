@@ -76,7 +76,7 @@ def schema_of(service: Service, port: type) -> Schema:
 
 def _field(method: Method, types: ValueTypes) -> Any:
     name, items = root_field(method)
-    arguments, call = _arguments(method, types), _Call(method)
+    arguments, call = _arguments(method, types), _Resolver(method)
     answer = bool if method.answer is type(None) else types.output(method.answer, items)
     resolve: Any = call.rows if method.lists else call.follow if method.watches else call.run
 
@@ -119,7 +119,7 @@ def _arguments(method: Method, types: ValueTypes) -> list[Parameter]:
     ]
 
 
-class _Call:
+class _Resolver:
     """A call as its field makes it."""
 
     def __init__(self, method: Method) -> None:
