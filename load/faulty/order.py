@@ -7,9 +7,9 @@ from types import SimpleNamespace
 from faulty.access import NOTE_METHOD, forget_owner
 from faulty.seeds import Fault, change_answer, change_arguments, change_result, replace
 from shop.money import Money
+from shop.order.checkout_states import Step, compensations, request_hash
 from shop.order.domain import Purchase, purchase
 from shop.order.postgres_orders import PostgresOrders
-from shop.order.saga import Step, compensations, request_hash
 from shop.order.sagas.cancellation import CancellationSaga
 
 

@@ -18,12 +18,11 @@ from msgspec.structs import replace
 from memory_stores.loading import in_memory
 from shop.errors import no_such
 from shop.fields import LARGEST_ID
+from shop.order.checkout_states import UNCERTAIN, Checkout, Refusal, SagaState, Step
 from shop.order.domain import Purchase
-from shop.order.errors import TakenOver
-from shop.order.ports import Cancellation, OrderStores
+from shop.order.ports import Cancellation, OrderStores, TakenOver
 from shop.order.postgres_orders import LINE_COLUMNS, orders_of
 from shop.order.postgres_sagas import CHECKOUT_COLUMNS, cancellation_of, checkout_of
-from shop.order.saga import UNCERTAIN, Checkout, Refusal, SagaState, Step
 from shop.order.sagas.retries import LEASE_S
 from shop.platform.database.pool import Connection
 from shop.values.order import JoinedOrderLine, Order, OrderLine, OrderStatus

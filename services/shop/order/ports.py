@@ -8,8 +8,9 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 
+from shop.errors import Conflict
+from shop.order.checkout_states import Checkout, Refusal, Step
 from shop.order.domain import Purchase
-from shop.order.saga import Checkout, Refusal, Step
 from shop.values.notification import Event
 from shop.values.order import JoinedOrderLine, Order, OrderStatus
 
@@ -31,6 +32,10 @@ class Cancellation(Struct, frozen=True, gc=False):
     def id(self) -> str:
         """What the log calls it."""
         return f"cancellation of order {self.order_id}"
+
+
+class TakenOver(Conflict):
+    """Another process drives the saga now, since this one seemed to have died; this one must not touch it again."""
 
 
 class OrderStore(Protocol):

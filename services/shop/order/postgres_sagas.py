@@ -18,11 +18,10 @@ import asyncpg
 from msgspec.structs import replace
 
 from shop.errors import ErrorCode, no_such
+from shop.order.checkout_states import UNCERTAIN, Checkout, Refusal, SagaState, Step
 from shop.order.domain import Purchase
-from shop.order.errors import TakenOver
-from shop.order.ports import Cancellation
+from shop.order.ports import Cancellation, TakenOver
 from shop.order.postgres_outbox import SILENCE, Telling
-from shop.order.saga import UNCERTAIN, Checkout, Refusal, SagaState, Step
 from shop.order.sagas.retries import LEASE_S
 from shop.platform.database.pool import Database
 from shop.platform.database.statements import Statement

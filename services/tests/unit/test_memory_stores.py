@@ -18,9 +18,9 @@ from memory_stores.product import MemoryProductStore, MemoryStockTransaction
 from memory_stores.user import MemoryUserStore
 from shop.errors import ErrorCode, InvalidArgument, NotFound, OutOfStock
 from shop.money import Money
+from shop.order.checkout_states import Checkout, Refusal, SagaState, Step
 from shop.order.domain import PricedLine, Purchase
-from shop.order.errors import TakenOver
-from shop.order.saga import Checkout, Refusal, SagaState, Step
+from shop.order.ports import TakenOver
 from shop.order.sagas.retries import LEASE_S
 from shop.product.service import ProductService
 from shop.values.order import OrderStatus

@@ -9,7 +9,7 @@ import pytest
 
 from shop import errors
 from shop.errors import ErrorCode, ShopError
-from shop.order.saga import (
+from shop.order.checkout_states import (
     UNCERTAIN,
     Checkout,
     Compensation,

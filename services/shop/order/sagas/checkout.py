@@ -13,10 +13,7 @@ from msgspec.structs import replace
 
 from shop.clients.ports import PaymentClient, ProductClient, UserClient
 from shop.errors import Conflict, ErrorCode, FailedPrecondition, IdempotencyKeyReused, Internal, ShopError, Unavailable
-from shop.order.domain import Purchase, purchase
-from shop.order.errors import TakenOver
-from shop.order.ports import CheckoutStore, OrderStore
-from shop.order.saga import (
+from shop.order.checkout_states import (
     Checkout,
     Compensation,
     Direction,
@@ -28,6 +25,8 @@ from shop.order.saga import (
     request_hash,
     undo_from,
 )
+from shop.order.domain import Purchase, purchase
+from shop.order.ports import CheckoutStore, OrderStore, TakenOver
 from shop.order.sagas.retries import FINISH_LIMIT_S, FORWARD_LIMIT_S, with_retries
 from shop.platform.deadline import deadline, own_deadline, remaining
 from shop.platform.errors import error_for_code
@@ -51,7 +50,7 @@ class CheckoutRequest(Struct, frozen=True, gc=False):
 
 
 class CheckoutSaga:
-    """The checkout over its store and the three services that it needs; `shop.order.saga` has the picture."""
+    """The checkout over its store and the three services that it calls; `checkout_states` has the picture."""
 
     def __init__(
         self,

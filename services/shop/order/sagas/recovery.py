@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from shop.errors import ShopError
-from shop.order.errors import TakenOver
-from shop.order.ports import Cancellation, S, Saga
-from shop.order.saga import Checkout
+from shop.order.checkout_states import Checkout
+from shop.order.ports import Cancellation, S, Saga, TakenOver
 from shop.order.sagas.retries import backoff
 
 log = logging.getLogger(__name__)

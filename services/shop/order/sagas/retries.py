@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
-from shop.order.saga import uncertain
+from shop.order.checkout_states import uncertain
 
 T = TypeVar("T")
 
