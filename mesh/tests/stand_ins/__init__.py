@@ -22,7 +22,7 @@ import pytest
 
 from mesh.description.ports import Ports
 from mesh.description.switches import Switches
-from mesh.description.topology import Topology, port_name
+from mesh.description.topology import CLIENT, Topology, load_topology, names, port_name
 from mesh.istio.mesh import IstioMesh
 from mesh.paths import ROOT, RunFolder
 from mesh.sidecars.certificates import Authority, issue_all, make_authority
@@ -39,6 +39,17 @@ KONG = shutil.which(os.environ.get("KONG_BIN") or "kong")
 NO_KONG = "there is no Kong: install its official package, or set KONG_BIN"
 needs_kong = pytest.mark.skipif(KONG is None, reason=NO_KONG)
 """For tests that run Kong, which no set-up can fetch."""
+
+
+def _links(topology: Topology) -> str:
+    inside = {caller: called for caller, called in topology.links.items() if caller != CLIENT}
+    return repr((topology.exposed, sorted(topology.gateways), inside))
+
+
+LINKED = sorted({_links(load_topology(name)): name for name in reversed(names())}.values())
+"""One topology for each set of links, for tests of what clients and programs do not change."""
+DEPLOYED = [*LINKED, *(name for name in names() if load_topology(name).programs)]
+"""One topology for each deployment: those that differ in clients or in a gateway's plan count as one."""
 
 
 class Handler(BaseHTTPRequestHandler):

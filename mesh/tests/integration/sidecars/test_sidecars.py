@@ -16,11 +16,11 @@ from pathlib import Path
 import grpc
 import httpx
 import pytest
-from stand_ins import MeshRun, needs_istio
+from stand_ins import LINKED, MeshRun, needs_istio
 
 from mesh.description.ports import Ports
 from mesh.description.switches import parse_switches
-from mesh.description.topology import Protocol, load_topology, names
+from mesh.description.topology import Protocol, load_topology
 from mesh.envoy_replies import UNSENT
 from mesh.paths import RunFolder
 from mesh.sidecars.certificates import Authority, Certificate, issue, make_authority
@@ -63,7 +63,7 @@ def encrypted(prepare: Callable[..., MeshRun]) -> Iterator[MeshRun]:
         yield run
 
 
-@pytest.fixture(scope="module", params=[name for name in names() if not load_topology(name).frames_thrift])
+@pytest.fixture(scope="module", params=[name for name in LINKED if not load_topology(name).frames_thrift])
 def of_topology(request: pytest.FixtureRequest, prepare: Callable[..., MeshRun]) -> Iterator[MeshRun]:
     with prepare(request.param, mtls="on") as run:
         yield run

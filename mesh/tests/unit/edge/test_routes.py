@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from stand_ins import LINKED
 
 from mesh.components.keys import key_pair
 from mesh.description.ports import load_ports
@@ -92,7 +93,7 @@ def test_the_transcoder_is_there_only_where_a_channel_enters_by_it(name: str) ->
 
 @pytest.mark.integration
 @pytest.mark.parametrize("plugins", ["none", "typical", "all"])
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", LINKED)
 def test_envoy_takes_the_configuration(name: str, plugins: str, folder: RunFolder) -> None:
     key = key_pair(folder).public.read_text()
     plan = edge_plan(load_topology(name), PORTS, folder.logs / ACCESS_LOG, plugins=plugins, jwt_public_key=key)
