@@ -19,12 +19,13 @@ func main() {
 }
 
 func serve(ctx context.Context, p process.Parts) error {
-	pool, err := database.Open(ctx, p.Config.DatabaseURL, p.Config.DatabasePool, p.Tracing.Tracer("hopwise/services"))
+	pool, err := database.Open(
+		ctx, p.Config.DatabaseURL, p.Config.DatabasePool, p.Tracing.Tracer("hopwise/services"), product.SpanNames)
 	if err != nil {
 		return err
 	}
 	defer pool.Close()
-	levels := access.Levels(pb.File_shop_product_v1_product_proto.Services().ByName("ProductService"))
-	g := &guard.Guard{Authenticator: p.Authenticator, Levels: levels, Delay: p.Config.Delay}
+	rules := access.RulesOf(pb.File_shop_product_v1_product_proto)
+	g := &guard.Guard{Authenticator: p.Authenticator, Rules: rules, Delay: p.Config.Delay}
 	return server.Serve(ctx, p.Config, pb.ProductService_ServiceDesc, product.New(pool, p.Config.PageTokenKey), g, p.Tracing)
 }

@@ -30,17 +30,21 @@ import (
 // Level is which callers a method admits.
 type Level = typev1.Access
 
-// Levels returns which callers each method of a service admits, as the contract's options say, by full name:
-// "/shop.product.v1.ProductService/GetProduct".
-func Levels(service protoreflect.ServiceDescriptor) map[string]Level {
-	methods := service.Methods()
-	levels := make(map[string]Level, methods.Len())
-	for i := range methods.Len() {
-		method := methods.Get(i)
-		rule, _ := proto.GetExtension(method.Options(), typev1.E_Call).(*typev1.CallRule)
-		levels[fmt.Sprintf("/%s/%s", service.FullName(), method.Name())] = rule.GetAccess()
+// Rules has the contract's rule of each call by its full name: "/shop.product.v1.ProductService/GetProduct".
+type Rules map[string]*typev1.CallRule
+
+// RulesOf returns the rules of the calls in files of the contract.
+func RulesOf(files ...protoreflect.FileDescriptor) Rules {
+	rules := make(Rules)
+	for _, file := range files {
+		service := file.Services().Get(0)
+		for i := range service.Methods().Len() {
+			method := service.Methods().Get(i)
+			rule, _ := proto.GetExtension(method.Options(), typev1.E_Call).(*typev1.CallRule)
+			rules[fmt.Sprintf("/%s/%s", service.FullName(), method.Name())] = rule
+		}
 	}
-	return levels
+	return rules
 }
 
 const (
@@ -111,11 +115,11 @@ func (a *Authenticator) Admit(level Level, md metadata.MD) error {
 		return err
 	}
 	if level != typev1.Access_ACCESS_CALLER && level != typev1.Access_ACCESS_PARTNER {
-		return shoperr.New(shoperr.PermissionDenied, "", "only the shop's own services may do this")
+		return internalOnly()
 	}
 	caller, err := a.Authenticate(last(md, "authorization"))
-	if err == nil && level == typev1.Access_ACCESS_PARTNER {
-		err = caller.RequirePartner()
+	if err == nil {
+		err = caller.Require(level)
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package access
 import (
 	"time"
 
+	"hopwise/proto/stubs/typev1"
 	"hopwise/services/internal/shoperr"
 )
 
@@ -27,12 +28,21 @@ func (c Caller) RequireOwner(user int64, field string) error {
 	return nil
 }
 
-// RequirePartner checks that the caller is a partner.
-func (c Caller) RequirePartner() error {
-	if !c.IsPartner() {
+// Require checks that the caller is one of those whom a call admits.
+func (c Caller) Require(level Level) error {
+	switch {
+	case level == typev1.Access_ACCESS_EVERYBODY, level == typev1.Access_ACCESS_CALLER:
+		return nil
+	case level != typev1.Access_ACCESS_PARTNER:
+		return internalOnly()
+	case !c.IsPartner():
 		return shoperr.New(shoperr.PermissionDenied, "", "this needs a partner's token")
 	}
 	return nil
+}
+
+func internalOnly() error {
+	return shoperr.New(shoperr.PermissionDenied, "", "only the shop's own services may do this")
 }
 
 // CustomerID returns the user who calls.

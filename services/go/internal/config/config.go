@@ -2,13 +2,19 @@
 package config
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sethvargo/go-envconfig"
 )
 
 // Exit codes of a process.
@@ -18,52 +24,68 @@ const (
 )
 
 const (
-	// DefaultPageTokenKey is no secret: it keeps clients from building page tokens of their own.
-	DefaultPageTokenKey = "hopwise page tokens"
-
-	contract    = "1" // the version of docs/system/your-component.md
 	unixScheme  = "unix:"
-	longestPath = 107 // of a Unix domain socket
-	defaultPool = 8
+	maxUnixPath = 107 // bytes of a Unix domain socket's path
 )
-
-// unserved are what other implementations of a component may be asked for, and these cannot do.
-var unserved = []string{
-	"SHOP_LISTEN_REST", "SHOP_LISTEN_GRAPHQL", "SHOP_LISTEN_THRIFT", "SHOP_LISTEN_THRIFT_ENTRANCE", "SHOP_LISTEN_THRIFT_JSON",
-	"SHOP_LISTEN_METRICS", "SHOP_CACHE_URL", "SHOP_ADMISSION", "SHOP_HOLD_US", "SHOP_PEER_NOTIFICATION",
-}
 
 // Kind is what a component serves, and needs for it.
 type Kind struct {
 	Listen   string   // the variable that says where
 	Database bool     // whether it has one
-	Peers    []string // the services that it calls; one that calls some checks every caller's token
+	Peers    []string // the services that it calls; a component that calls services checks the token of every caller
 }
 
 // Peer is a service to call.
 type Peer struct {
 	Addresses []string // host:port of each replica
-	Socket    string   // path of a socket to connect in their place; empty for none
+	Socket    string   // path of a socket to connect in place of these addresses; empty for none
 }
 
 // Config is what the environment says.
 type Config struct {
-	Component       string
-	Instance        string
+	Component     string        `env:"SHOP_COMPONENT, required"`
+	Contract      string        `env:"SHOP_CONTRACT"` // the version of docs/system/your-component.md
+	Instance      string        `env:"SHOP_INSTANCE"`
+	Store         string        `env:"SHOP_STORE"`
+	DatabaseURL   string        `env:"SHOP_DATABASE_URL"`
+	DatabasePool  int32         `env:"SHOP_DATABASE_POOL, default=8"`
+	Collector     string        `env:"OTEL_EXPORTER_OTLP_ENDPOINT"` // read by OpenTelemetry's SDK; empty for no spans
+	TelemetryFile string        `env:"SHOP_TELEMETRY_FOLDER"`       // the process's file in it; empty for none
+	Topology      string        `env:"SHOP_TOPOLOGY"`
+	Trial         string        `env:"SHOP_TRIAL"`
+	PublicKeyFile string        `env:"SHOP_JWT_PUBLIC_KEY_FILE"`
+	EdgeIdentity  string        `env:"SHOP_EDGE_IDENTITY"`
+	Loaders       string        `env:"SHOP_GRAPHQL_LOADERS"`
+	Delay         time.Duration `env:"SHOP_DELAY_US"`
+	ConnectionAge time.Duration `env:"SHOP_CONNECTION_AGE_S"`
+	// PageTokenKey is no secret by default: it keeps clients from building page tokens.
+	PageTokenKey []byte `env:"SHOP_PAGE_TOKEN_KEY, default=hopwise page tokens"`
+	AwaitStdin   string `env:"SHOP_AWAIT_STDIN, default=off"`
+
 	Network, Listen string // as net.Listen takes them
-	DatabaseURL     string
-	DatabasePool    int32
-	Traced          bool // whether spans go to a collector, whose address OpenTelemetry's SDK reads itself
-	TelemetryFile   string
-	Topology        string
-	Trial           string
-	PublicKeyFile   string
-	EdgeIdentity    string
-	Delay           time.Duration
-	ConnectionAge   time.Duration
-	PageTokenKey    []byte
-	AwaitStdin      bool
 	Peers           map[string]Peer
+}
+
+// rule returns the value of a setting as go-envconfig reads it, or an error that says which values are valid.
+type rule func(string) (string, error)
+
+func rulesOf(component string) map[string]rule {
+	return map[string]rule{
+		"SHOP_COMPONENT":        choice(component, component+"-canary"),
+		"SHOP_CONTRACT":         choice("1"),
+		"SHOP_STORE":            choice("postgres"),
+		"SHOP_GRAPHQL_LOADERS":  choice("on"),
+		"SHOP_AWAIT_STDIN":      choice("off", "on"),
+		"SHOP_DATABASE_POOL":    whole(1, 200, ""),
+		"SHOP_DELAY_US":         whole(0, 1_000_000, "us"),
+		"SHOP_CONNECTION_AGE_S": whole(0, 3_600, "s"),
+	}
+}
+
+// unserved are settings of what other implementations of a component can do and this one cannot.
+var unserved = []string{
+	"SHOP_LISTEN_REST", "SHOP_LISTEN_GRAPHQL", "SHOP_LISTEN_THRIFT", "SHOP_LISTEN_THRIFT_ENTRANCE", "SHOP_LISTEN_THRIFT_JSON",
+	"SHOP_LISTEN_METRICS", "SHOP_CACHE_URL", "SHOP_ADMISSION", "SHOP_HOLD_US", "SHOP_PEER_NOTIFICATION",
 }
 
 // Error is a setting that is missing or wrong; its text names the variable and the valid values.
@@ -73,138 +95,128 @@ func (e Error) Error() string { return string(e) }
 
 // Read reads the settings of a component; empty variables count as absent.
 func Read(component string, kind Kind, getenv func(string) string) (Config, error) {
-	r := reader{getenv: getenv}
-	c := Config{
-		Component:     r.choice("SHOP_COMPONENT", "", component, component+"-canary"),
-		Instance:      getenv("SHOP_INSTANCE"),
-		DatabasePool:  int32(r.whole("SHOP_DATABASE_POOL", defaultPool, 1, 200)),
-		Traced:        getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "",
-		Topology:      getenv("SHOP_TOPOLOGY"),
-		Trial:         getenv("SHOP_TRIAL"),
-		PublicKeyFile: getenv("SHOP_JWT_PUBLIC_KEY_FILE"),
-		EdgeIdentity:  getenv("SHOP_EDGE_IDENTITY"),
-		Delay:         time.Duration(r.whole("SHOP_DELAY_US", 0, 0, 1_000_000)) * time.Microsecond,
-		ConnectionAge: time.Duration(r.whole("SHOP_CONNECTION_AGE_S", 0, 0, 3_600)) * time.Second,
-		PageTokenKey:  []byte(or(r.secret("SHOP_PAGE_TOKEN_KEY"), DefaultPageTokenKey)),
-		AwaitStdin:    r.choice("SHOP_AWAIT_STDIN", "off", "off", "on") == "on",
-	}
-	c.Network, c.Listen = r.address(kind.Listen)
-	if kind.Database {
-		c.DatabaseURL = r.secret("SHOP_DATABASE_URL")
-		if c.DatabaseURL == "" {
-			r.fail("SHOP_DATABASE_URL is not set; set it, for example " +
-				"SHOP_DATABASE_URL=postgresql://role:password@127.0.0.1:18060/shop_trial")
+	var c Config
+	from := &environment{getenv: getenv}
+	rules := rulesOf(component)
+	check := func(_ context.Context, name, _, _, value string) (string, bool, error) {
+		if rule, isRuled := rules[name]; isRuled {
+			read, err := rule(value)
+			if err != nil {
+				from.fail("%s is %q; valid: %v", name, value, err)
+			}
+			return read, false, err
 		}
+		return value, false, nil
+	}
+	err := envconfig.ProcessWith(context.Background(), &envconfig.Config{
+		Target: &c, Lookuper: from, Mutators: []envconfig.Mutator{envconfig.MutatorFunc(check)},
+	})
+	if err != nil {
+		from.fail("%v", err)
+		return c, from.err
+	}
+	c.Network, c.Listen = from.address(kind.Listen)
+	if c.TelemetryFile != "" {
+		c.TelemetryFile = filepath.Join(c.TelemetryFile, cmp.Or(c.Instance, c.Component)+".json")
+	}
+	if kind.Database {
+		from.require("SHOP_DATABASE_URL", "postgresql://role:password@127.0.0.1:18060/shop_trial")
 	}
 	if kind.Peers != nil {
-		r.required("SHOP_JWT_PUBLIC_KEY_FILE", "keys/jwt-public.pem")
-		r.choice("SHOP_GRAPHQL_LOADERS", "on", "on")
-		c.Peers = r.peers(kind.Peers)
+		from.require("SHOP_JWT_PUBLIC_KEY_FILE", "keys/jwt-public.pem")
+		c.Peers = from.peers(kind.Peers)
 	}
-	if folder := getenv("SHOP_TELEMETRY_FOLDER"); folder != "" {
-		c.TelemetryFile = filepath.Join(folder, or(c.Instance, c.Component)+".json")
-	}
-	r.choice("SHOP_STORE", "postgres", "postgres")
-	r.choice("SHOP_CONTRACT", contract, contract)
 	for _, name := range unserved {
-		if getenv(name) != "" && getenv(name) != "off" && getenv(name) != "0" {
-			r.fail("%s is set, and this implementation of %s has nothing of the kind; leave it out", name, component)
+		if value := getenv(name); value != "" && value != "off" && value != "0" {
+			from.fail("%s is set, and this implementation of %s cannot do that; leave it out", name, component)
 		}
 	}
-	return c, r.err
+	return c, from.err
 }
 
-// reader keeps the first error.
-type reader struct {
+func choice(valid ...string) rule {
+	return func(value string) (string, error) {
+		if slices.Contains(valid, value) {
+			return value, nil
+		}
+		return "", errors.New(strings.Join(valid, ", "))
+	}
+}
+
+func whole(least, most int, unit string) rule {
+	return func(value string) (string, error) {
+		number, err := strconv.Atoi(value)
+		if err != nil || number < least || number > most {
+			return "", fmt.Errorf("an integer from %d to %d", least, most)
+		}
+		return strconv.Itoa(number) + unit, nil
+	}
+}
+
+// environment looks up settings, and keeps the first error.
+type environment struct {
 	getenv func(string) string
 	err    error
 }
 
-func (r *reader) fail(format string, values ...any) {
-	if r.err == nil {
-		r.err = Error(fmt.Sprintf(format, values...))
+func (e *environment) fail(format string, values ...any) {
+	if e.err == nil {
+		e.err = Error(fmt.Sprintf(format, values...))
 	}
 }
 
-func (r *reader) required(name, example string) string {
-	value := r.getenv(name)
-	if value == "" {
-		r.fail("%s is not set; set it, for example %s=%s", name, name, example)
-	}
-	return value
-}
-
-// secret reads a setting that may lie in the file that NAME_FILE names.
-func (r *reader) secret(name string) string {
-	path := r.getenv(name + "_FILE")
-	if value := r.getenv(name); value != "" || path == "" {
-		return value
-	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		r.fail("%s_FILE is %q, which cannot be read: %v", name, path, err)
-	}
-	return strings.TrimSpace(string(content))
-}
-
-func (r *reader) choice(name, fallback string, valid ...string) string {
-	value := or(r.getenv(name), fallback)
-	for _, one := range valid {
-		if value == one {
-			return value
+// Lookup returns the value of a setting, or of the file that NAME_FILE names.
+func (e *environment) Lookup(name string) (string, bool) {
+	value, file := e.getenv(name), name+"_FILE"
+	if path := e.getenv(file); path != "" {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			e.fail("%s is %q, which cannot be read: %v", file, path, err)
+		} else if value != "" {
+			e.fail("%s and %s are both set; set one of them", name, file)
 		}
+		value = strings.TrimSpace(string(content))
 	}
-	r.fail("%s is %s; valid: %s", name, or(value, "not set"), strings.Join(valid, ", "))
+	return value, value != ""
+}
+
+func (e *environment) require(name, example string) string {
+	value, isSet := e.Lookup(name)
+	if !isSet {
+		e.fail("%s is not set; set it, for example %s=%s", name, name, example)
+	}
 	return value
 }
 
-func (r *reader) whole(name string, fallback, least, most int) int {
-	text := r.getenv(name)
-	if text == "" {
-		return fallback
-	}
-	number, err := strconv.Atoi(text)
-	if err != nil || number < least || number > most {
-		r.fail("%s is %q; valid: an integer from %d to %d", name, text, least, most)
-	}
-	return number
-}
-
-func (r *reader) address(name string) (network, address string) {
-	text := r.required(name, "127.0.0.1:18020")
+func (e *environment) address(name string) (network, address string) {
+	text := e.require(name, "127.0.0.1:18020")
 	if path, isUnix := strings.CutPrefix(text, unixScheme); isUnix {
-		if !filepath.IsAbs(path) || len(path) > longestPath {
-			r.fail("%s is %q; the socket's path must be absolute and have at most %d bytes", name, text, longestPath)
+		if !filepath.IsAbs(path) || len(path) > maxUnixPath {
+			e.fail("%s is %q; the socket's path must be absolute and have at most %d bytes", name, text, maxUnixPath)
 		}
 		return "unix", path
 	}
 	host, port, err := net.SplitHostPort(text)
-	if _, bad := strconv.ParseUint(port, 10, 16); r.err == nil && (err != nil || host == "" || bad != nil) {
-		r.fail("%s is %q; valid: host:port with a port from 0 to 65535, as 127.0.0.1:18020, or unix:/absolute/path.sock",
+	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || host == "" || bad != nil {
+		e.fail("%s is %q; valid: host:port with a port from 0 to 65535, as 127.0.0.1:18020, or unix:/absolute/path.sock",
 			name, text)
 	}
 	return "tcp", text
 }
 
-func (r *reader) peers(names []string) map[string]Peer {
+func (e *environment) peers(names []string) map[string]Peer {
 	peers := make(map[string]Peer, len(names))
 	for _, name := range names {
 		variable := "SHOP_PEER_" + strings.ToUpper(name)
-		addresses, isGRPC := strings.CutPrefix(r.required(variable, "grpc://127.0.0.1:18020"), "grpc://")
-		peer := Peer{Addresses: strings.Split(addresses, ","), Socket: r.getenv("SHOP_SOCKET_" + strings.ToUpper(name))}
+		text := e.require(variable, "grpc://127.0.0.1:18020")
+		addresses, isGRPC := strings.CutPrefix(text, "grpc://")
+		peer := Peer{Addresses: strings.Split(addresses, ","), Socket: e.getenv("SHOP_SOCKET_" + strings.ToUpper(name))}
 		for _, address := range peer.Addresses {
 			if _, _, err := net.SplitHostPort(address); !isGRPC || err != nil {
-				r.fail("%s is %q; valid: grpc://host:port, with commas between those of replicas", variable, r.getenv(variable))
+				e.fail("%s is %q; valid: grpc://host:port, with commas between those of replicas", variable, text)
 			}
 		}
 		peers[name] = peer
 	}
 	return peers
-}
-
-func or(value, fallback string) string {
-	if value == "" {
-		return fallback
-	}
-	return value
 }

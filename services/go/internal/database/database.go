@@ -28,8 +28,10 @@ const (
 	canNotYet    = "57P03"         // cannot_connect_now
 )
 
-// Open opens connections and waits until the database answers.
-func Open(ctx context.Context, databaseURL string, connections int32, tracer trace.Tracer) (*pgxpool.Pool, error) {
+// Open opens connections and waits until the database answers; names are those of the spans of its statements.
+func Open(
+	ctx context.Context, databaseURL string, connections int32, tracer trace.Tracer, names SpanNames,
+) (*pgxpool.Pool, error) {
 	c, err := pgxpool.ParseConfig(databaseURL)
 	if err != nil { // its text may hold the password
 		return nil, config.Error("SHOP_DATABASE_URL is not valid; valid: a URL with a host and the scheme postgresql or postgres")
@@ -37,7 +39,7 @@ func Open(ctx context.Context, databaseURL string, connections int32, tracer tra
 	c.MinConns, c.MaxConns = connections, connections
 	c.ConnConfig.ConnectTimeout = connectOnce
 	c.ConnConfig.RuntimeParams = map[string]string{"application_name": "shop", "jit": "off", "timezone": "UTC"}
-	c.ConnConfig.Tracer = statements{tracer}
+	c.ConnConfig.Tracer = statements{tracer, names}
 	// A statement that is cut off leaves its connection as good as new.
 	c.ConnConfig.BuildContextWatcherHandler = func(connection *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: connection, DeadlineDelay: resetLimit}

@@ -3,9 +3,7 @@ package database
 import (
 	"context"
 	"errors"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -17,15 +15,14 @@ import (
 // acquireSpan is what the instrument counts as waiting for a connection.
 const acquireSpan = "pool.acquire"
 
-var (
-	firstWord = regexp.MustCompile(`[A-Za-z]+`)
-	change    = regexp.MustCompile(`\b(INSERT INTO|DELETE FROM|UPDATE) ([a-z_]+)`)
-	read      = regexp.MustCompile(`\bFROM ([a-z_]+)\b(\()?`) // with a parenthesis, a function
-	innermost = regexp.MustCompile(`\([^()]*\)`)
-)
+// SpanNames has the operation and the table of each statement, by its SQL: "SELECT product".
+type SpanNames map[string]string
 
 // statements makes a CLIENT span of every statement of a sampled request, and an INTERNAL one of every wait for a connection.
-type statements struct{ tracer trace.Tracer }
+type statements struct {
+	tracer trace.Tracer
+	names  SpanNames
+}
 
 var (
 	_ pgx.QueryTracer       = statements{}
@@ -38,7 +35,11 @@ func (s statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.T
 	if !trace.SpanContextFromContext(ctx).IsSampled() {
 		return ctx
 	}
-	operation, summary := named(data.SQL)
+	summary, isNamed := s.names[data.SQL]
+	if !isNamed { // pgx's own: begin, commit, rollback
+		summary, _, _ = strings.Cut(strings.ToUpper(data.SQL), " ")
+	}
+	operation, _, _ := strings.Cut(summary, " ")
 	return s.begin(ctx, summary, trace.SpanKindClient, attribute.String("db.system.name", "postgresql"),
 		attribute.String("db.operation.name", operation), attribute.String("db.query.summary", summary))
 }
@@ -75,38 +76,4 @@ func end(ctx context.Context, err error) {
 		span.SetStatus(codes.Error, "") // the error's own text may quote a row
 	}
 	span.End()
-}
-
-// known has the names of statements, whose texts are few.
-var known sync.Map
-
-type name struct{ operation, summary string }
-
-// named returns a statement's operation, and that with its table: of the outermost change, else of what it reads.
-func named(sql string) (operation, summary string) {
-	if found, ok := known.Load(sql); ok {
-		return found.(name).operation, found.(name).summary
-	}
-	operation, table := strings.ToUpper(firstWord.FindString(sql)), ""
-	switch operation {
-	case "WITH", "INSERT", "UPDATE", "DELETE":
-		outer := sql
-		for shorter := innermost.ReplaceAllString(outer, ""); shorter != outer; shorter = innermost.ReplaceAllString(outer, "") {
-			outer = shorter
-		}
-		if found := change.FindStringSubmatch(outer); found != nil {
-			operation, _, _ = strings.Cut(found[1], " ")
-			table = found[2]
-		}
-	case "SELECT":
-		for _, found := range read.FindAllStringSubmatch(sql, -1) {
-			if found[2] == "" {
-				table = found[1]
-				break
-			}
-		}
-	}
-	summary = strings.TrimSpace(operation + " " + table)
-	known.Store(sql, name{operation, summary})
-	return operation, summary
 }

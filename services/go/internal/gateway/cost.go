@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
@@ -136,7 +137,7 @@ func (c costs) first(field *ast.Field, definition *ast.ArgumentDefinition) float
 		value = given.Value
 	} else if given != nil {
 		if coerced, isGiven := c.variables[given.Value.Raw]; isGiven {
-			number, _ := coerced.(int64)
+			number, _ := graphql.UnmarshalInt64(coerced) // as the resolver's argument is read
 			return float64(number)
 		}
 	}

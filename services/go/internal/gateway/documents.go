@@ -4,9 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
+	"github.com/99designs/gqlgen/graphql"
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
@@ -19,12 +22,14 @@ import (
 )
 
 const (
-	mostDocuments = 128
-	mostErrors    = 5 // mistakes of a document that its sender is told
+	maxDocuments = 128
+	maxErrors    = 5 // mistakes of a document that its sender is told
 	// rest is how long documents that are not known yet wait after one was prepared, in times of what it took, so that a
 	// flood of them takes little from those who send known ones.
 	rest = 8
 )
+
+var sha256Form = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // validation has the specification's rules; suggestions would cost more than all the rest.
 var validation = func() *rules.Rules {
@@ -45,8 +50,9 @@ type document struct {
 	isPublic bool // whether everyone gets the same answer
 }
 
-// documents turns what clients send into documents that can be executed. Those sent by text and those persisted by hash
-// are kept apart, so that no flood of texts drives out the latter.
+// documents is an extension of gqlgen's executor that turns what clients send into documents that can be executed, and the
+// executor's cache of them. Those sent by text and those persisted by hash are kept apart, so that no flood of texts drives
+// out the latter. gqlgen's AutomaticPersistedQuery would keep a text before it is known to be valid.
 type documents struct {
 	schema         *ast.Schema
 	tracer         trace.Tracer
@@ -55,39 +61,87 @@ type documents struct {
 	restsUntil     time.Time
 }
 
+var _ interface {
+	graphql.OperationParameterMutator
+	graphql.Cache[*ast.QueryDocument]
+} = (*documents)(nil)
+
 func newDocuments(schema *ast.Schema, tracer trace.Tracer) *documents {
-	byText, _ := lru.New[string, *document](mostDocuments) // fails for a size below 1
-	byHash, _ := lru.New[string, *document](mostDocuments)
+	byText, _ := lru.New[string, *document](maxDocuments) // fails for a size below 1
+	byHash, _ := lru.New[string, *document](maxDocuments)
 	d := &documents{schema: schema, tracer: tracer, byText: byText, byHash: byHash, turn: make(chan struct{}, 1)}
 	d.turn <- struct{}{}
 	return d
 }
 
-// find returns the document of a request: its text, or the SHA-256 of one that came before, or both to have it persisted.
-func (d *documents) find(ctx context.Context, text, hash *string) (*document, error) {
-	if hash == nil {
-		if text == nil {
+// ExtensionName is a part of gqlgen's interface of extensions.
+func (*documents) ExtensionName() string { return "Documents" }
+
+// Validate is a part of gqlgen's interface of extensions.
+func (*documents) Validate(graphql.ExecutableSchema) error { return nil }
+
+// Get returns the document of a request, which the extension has found.
+func (*documents) Get(ctx context.Context, _ string) (*ast.QueryDocument, bool) {
+	return exchangeOf(ctx).document.QueryDocument, true
+}
+
+// Add keeps nothing: the extension does.
+func (*documents) Add(context.Context, string, *ast.QueryDocument) {}
+
+// MutateOperationParameters finds the document of a request.
+func (d *documents) MutateOperationParameters(ctx context.Context, r *graphql.RawParams) *gqlerror.Error {
+	x := exchangeOf(ctx)
+	hash, err := hashOf(x, r.Extensions)
+	if err == nil {
+		x.document, err = d.find(ctx, r.Query, hash)
+	}
+	if err == nil {
+		err = checkName(x.document.Operations, r.OperationName)
+	}
+	return x.requestError(ctx, err)
+}
+
+// hashOf returns the hash of a persisted query; empty if the request names none.
+func hashOf(x *exchange, extensions map[string]any) (string, error) {
+	const field = "extensions.persistedQuery"
+	persisted := extensions["persistedQuery"]
+	if persisted == nil {
+		return "", nil
+	}
+	object, _ := persisted.(map[string]any)
+	hash, _ := object["sha256Hash"].(string)
+	if fmt.Sprint(object["version"]) == "1" && sha256Form.MatchString(hash) {
+		return hash, nil
+	}
+	x.refusal = malformed(field, `%s must be {"version": 1, "sha256Hash": "64 lower-case hexadecimal digits"}`, field)
+	return "", x.refusal.failure
+}
+
+// find returns the document of a request: its text, or the SHA-256 of an earlier one, or both to have it persisted.
+func (d *documents) find(ctx context.Context, text, hash string) (*document, error) {
+	if hash == "" {
+		if text == "" {
 			return nil, shoperr.New(shoperr.InvalidArgument, "query", "query is missing; send the GraphQL document as its text")
 		}
-		return d.ofText(ctx, *text)
+		return d.ofText(ctx, text)
 	}
-	known, isKnown := d.byHash.Get(*hash)
-	if text == nil {
+	known, isKnown := d.byHash.Get(hash)
+	if text == "" {
 		if !isKnown {
 			return nil, errPersistedQueryNotFound
 		}
 		return known, nil
 	}
-	if sum := sha256.Sum256([]byte(*text)); hex.EncodeToString(sum[:]) != *hash {
+	if sum := sha256.Sum256([]byte(text)); hex.EncodeToString(sum[:]) != hash {
 		return nil, shoperr.New(shoperr.InvalidArgument, "extensions.persistedQuery.sha256Hash",
 			"sha256Hash is not the SHA-256 of query, in lower-case hexadecimal")
 	}
 	if isKnown {
 		return known, nil
 	}
-	made, err := d.ofText(ctx, *text)
+	made, err := d.ofText(ctx, text)
 	if err == nil {
-		d.byHash.Add(*hash, made)
+		d.byHash.Add(hash, made)
 	}
 	return made, err
 }
@@ -127,12 +181,8 @@ func (d *documents) prepare(ctx context.Context, text string) (*document, error)
 	_, span := d.tracer.Start(ctx, "graphql.validate")
 	mistakes := validator.ValidateWithRules(d.schema, parsed, validation)
 	span.End()
-	if len(mistakes) > mostErrors {
-		mistakes = append(mistakes[:mostErrors],
-			gqlerror.Errorf("Too many validation errors, error limit reached. Validation aborted."))
-	}
-	for _, mistake := range mistakes {
-		mistake.Message = strings.ReplaceAll(mistake.Message, `"`, "'") // as the gateway in Python quotes
+	if len(mistakes) > maxErrors {
+		mistakes = append(mistakes[:maxErrors], gqlerror.Errorf("there are more errors"))
 	}
 	if len(mistakes) > 0 {
 		return nil, mistakes
@@ -151,9 +201,6 @@ func (d *documents) parse(ctx context.Context, text string) (*ast.QueryDocument,
 		return nil, err
 	}
 	document, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: text}, mostTokens)
-	if err == nil && len(document.Operations)+len(document.Fragments) == 0 {
-		err = gqlerror.Errorf("Unexpected <EOF>.")
-	}
 	if err == nil {
 		return document, words.check(document)
 	}
@@ -161,28 +208,18 @@ func (d *documents) parse(ctx context.Context, text string) (*ast.QueryDocument,
 	if strings.Contains(mistake.Message, "exceeded token limit") {
 		return nil, exhausted("the document has more than %d tokens, which is the limit", mostTokens)
 	}
-	mistake.Message = "Syntax Error: " + strings.ReplaceAll(mistake.Message, `"`, "'")
 	return nil, gqlerror.List{mistake}
 }
 
-// operationOf returns the operation to run; its name may be left out if there is only one.
-func operationOf(document *ast.QueryDocument, name string) (*ast.OperationDefinition, error) {
-	if name == "" && len(document.Operations) == 1 {
-		return document.Operations[0], nil
+// checkName checks that a document has the operation to run, whose name may be left out if there is only one.
+func checkName(operations ast.OperationList, name string) error {
+	if operations.ForName(name) != nil {
+		return nil
 	}
-	var names []string
-	for _, operation := range document.Operations {
-		if operation.Name == name && name != "" {
-			return operation, nil
-		}
-		names = append(names, operation.Name)
+	var valid []string
+	for _, operation := range operations {
+		valid = append(valid, "'"+operation.Name+"'")
 	}
-	message, valid := "the document has several operations, so operationName is needed: ", strings.Join(names, ", ")
-	switch {
-	case name != "" && valid == "":
-		message = "operationName is '" + name + "'; the document's operation has no name"
-	case name != "":
-		message = "operationName is '" + name + "'; the document has the operations "
-	}
-	return nil, shoperr.New(shoperr.InvalidArgument, "operationName", "%s", message+valid)
+	return shoperr.New(shoperr.InvalidArgument, "operationName",
+		"operationName is '%s'; the operations of the document are %s", name, strings.Join(valid, ", "))
 }

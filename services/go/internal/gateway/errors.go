@@ -1,35 +1,30 @@
 package gateway
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"regexp"
-	"slices"
 	"strings"
 
-	"github.com/99designs/gqlgen/graphql"
-	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"hopwise/services/internal/guard"
 	"hopwise/services/internal/shoperr"
 )
 
-// mostMessage is the longest message of the libraries that is passed on, in characters; they repeat what the client sent.
-const mostMessage = 1_000
+// maxMessage is how much of a library's message is passed on, in characters; such messages repeat what the client sent.
+const maxMessage = 1_000
 
 // errPersistedQueryNotFound is no error of the shop but a step of the persisted query convention.
-var errPersistedQueryNotFound = &gqlerror.Error{
-	Message:    "PersistedQueryNotFound",
-	Extensions: map[string]any{"code": "PERSISTED_QUERY_NOT_FOUND"},
-}
+var errPersistedQueryNotFound = errors.New("PersistedQueryNotFound")
+
+const persistedQueryNotFound = "PERSISTED_QUERY_NOT_FOUND"
 
 var snake = regexp.MustCompile(`_[a-z]`)
 
 // shown returns an error of the shop as clients see it.
 func shown(failure *shoperr.Error) *gqlerror.Error {
-	extensions := map[string]any{"code": failure.Code}
+	extensions := map[string]any{"code": string(failure.Code)}
 	if failure.Field != "" {
 		extensions["field"] = snake.ReplaceAllStringFunc(failure.Field, func(s string) string { return strings.ToUpper(s[1:]) })
 	}
@@ -42,77 +37,44 @@ func shown(failure *shoperr.Error) *gqlerror.Error {
 // mistaken returns what is wrong with a document or its values as clients see it.
 func mistaken(mistake *gqlerror.Error) *gqlerror.Error {
 	message := mistake.Message
-	if runes := []rune(message); len(runes) > mostMessage {
-		message = string(runes[:mostMessage]) + "..."
+	if runes := []rune(message); len(runes) > maxMessage {
+		message = string(runes[:maxMessage]) + "..."
 	}
-	extensions := map[string]any{"code": shoperr.InvalidArgument}
+	extensions := map[string]any{"code": string(shoperr.InvalidArgument)}
 	return &gqlerror.Error{Message: message, Locations: mistake.Locations, Path: mistake.Path, Extensions: extensions}
 }
 
-// present returns the error of a resolver as clients see it.
+// present returns an error as clients see it: of a resolver, of gqlgen, or one that is ready for clients.
 func present(ctx context.Context, err error) *gqlerror.Error {
 	failure, mistake := new(shoperr.Error), new(gqlerror.Error)
+	isMistake := errors.As(err, &mistake)
+	code, _ := mistake.Extensions["code"].(string)
 	var made *gqlerror.Error
-	if isMistake := errors.As(err, &mistake); isMistake && !errors.As(err, &failure) {
-		made = mistaken(mistake)
-	} else {
+	switch {
+	case code == persistedQueryNotFound || shoperr.Code(code).IsKnown():
+		return mistake
+	case errors.As(err, &failure) || !isMistake:
 		made = shown(guard.Told(ctx, err))
+	default:
+		made = mistaken(mistake)
 	}
-	made.Path = graphql.GetPath(ctx)
-	if mistake.Path != nil {
-		made.Path = mistake.Path
-	}
-	field := graphql.GetFieldContext(ctx)
-	if field != nil && field.Field.Field != nil && field.Field.Position != nil {
-		made.Locations = []gqlerror.Location{{Line: field.Field.Position.Line, Column: field.Field.Position.Column}}
-	}
-	made.Extensions[nulledKey] = nulled(field)
+	made.Path, made.Locations = mistake.Path, mistake.Locations
 	return made
 }
 
-// nulledKey is where an error says what of the answer it makes null, until once reads it.
-const nulledKey = "\x00nulled"
-
-// nulled returns the path of the innermost thing around a field that may be null.
-func nulled(field *graphql.FieldContext) string {
-	for ; field != nil && field.Parent != nil; field = field.Parent {
-		of := field.Field.Field
-		if field.Index != nil {
-			of = field.Parent.Field.Field
+// requestError returns why a request is not executed, as clients see it; nil for no error.
+func (x *exchange) requestError(ctx context.Context, err error) *gqlerror.Error {
+	var mistakes gqlerror.List
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, errPersistedQueryNotFound):
+		return &gqlerror.Error{Message: err.Error(), Extensions: map[string]any{"code": persistedQueryNotFound}}
+	case errors.As(err, &mistakes):
+		for _, mistake := range mistakes[1:] {
+			x.mistakes = append(x.mistakes, mistaken(mistake))
 		}
-		if of == nil || of.Definition == nil {
-			break
-		}
-		if typ := of.Definition.Type; field.Index == nil && !typ.NonNull || field.Index != nil && !typ.Elem.NonNull {
-			return field.Path().String()
-		}
+		return mistaken(mistakes[0])
 	}
-	return ""
-}
-
-// once returns the errors of resolvers in the order of the answer, and one of those that make the same null.
-func once(errs gqlerror.List) gqlerror.List {
-	slices.SortStableFunc(errs, func(one, other *gqlerror.Error) int {
-		for place := range min(len(one.Path), len(other.Path)) {
-			index, isIndex := one.Path[place].(ast.PathIndex)
-			beside, isBeside := other.Path[place].(ast.PathIndex)
-			if isIndex && isBeside && index != beside {
-				return int(index - beside)
-			}
-			if one.Path[place] != other.Path[place] {
-				break
-			}
-		}
-		return slices.CompareFunc(one.Locations, other.Locations, func(a, b gqlerror.Location) int {
-			return cmp.Or(a.Line-b.Line, a.Column-b.Column)
-		})
-	})
-	seen := make(map[any]bool, len(errs))
-	return slices.DeleteFunc(errs, func(err *gqlerror.Error) bool {
-		path := err.Extensions[nulledKey]
-		isAgain := seen[path]
-		seen[path] = true
-		delete(err.Extensions, nulledKey)
-		return isAgain
-	})
+	return shown(guard.Told(ctx, err))
 }

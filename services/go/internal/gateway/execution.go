@@ -2,13 +2,96 @@ package gateway
 
 import (
 	"context"
+	"net/http"
 	"reflect"
 	"strings"
 	"sync/atomic"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"hopwise/services/internal/graph"
+	"hopwise/services/internal/guard"
 )
+
+const maxOperationName = 100 // characters, in a span
+
+// limits is an extension of gqlgen's executor that bounds what an operation costs, and its execution by that and by the
+// deadline.
+type limits struct {
+	schema *ast.Schema
+	tracer trace.Tracer
+}
+
+var _ interface {
+	graphql.OperationContextMutator
+	graphql.OperationInterceptor
+	graphql.ResponseInterceptor
+} = limits{}
+
+// ExtensionName is a part of gqlgen's interface of extensions.
+func (limits) ExtensionName() string { return "Limits" }
+
+// Validate is a part of gqlgen's interface of extensions.
+func (limits) Validate(graphql.ExecutableSchema) error { return nil }
+
+// MutateOperationContext checks an operation with its variables.
+func (l limits) MutateOperationContext(ctx context.Context, asked *graphql.OperationContext) *gqlerror.Error {
+	x, operation := exchangeOf(ctx), asked.Operation
+	if x.request.Method == http.MethodGet && operation.Operation == ast.Mutation {
+		x.refusal = badMethod("mutations need POST", http.MethodPost)
+		return shown(x.refusal.failure)
+	}
+	if span := trace.SpanFromContext(ctx); span.IsRecording() {
+		span.SetAttributes(attribute.String("graphql.operation.type", string(operation.Operation)))
+		if name := operation.Name; name != "" {
+			span.SetAttributes(attribute.String("graphql.operation.name", name[:min(len(name), maxOperationName)]))
+		}
+	}
+	x.cost = costOf(l.schema, operation, asked.Variables)
+	return x.requestError(ctx, checkCost(ctx, operation, x.cost))
+}
+
+func checkCost(ctx context.Context, operation *ast.OperationDefinition, cost float64) error {
+	isPartner := false
+	if cost > maxCost {
+		caller, err := graph.Of(ctx).Caller()
+		isPartner = err == nil && caller.IsPartner()
+	}
+	if limit := limitOf(operation, isPartner); cost > limit {
+		return exhausted("the operation has a cost of %.0f; the limit is %.0f; ask for fewer items (`first`) or fields", cost, limit)
+	}
+	return nil
+}
+
+// InterceptOperation answers an operation that was cut off with the reason alone.
+func (l limits) InterceptOperation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
+	x := exchangeOf(ctx)
+	ctx, end := context.WithCancelCause(ctx)
+	ctx, span := l.tracer.Start(ctx, "graphql.execute")
+	counted := newExecution(x.cost, end)
+	graphql.GetOperationContext(ctx).ResolverMiddleware = counted.resolve
+	handle := next(ctx)
+	return func(ctx context.Context) *graphql.Response {
+		defer end(nil)
+		defer span.End()
+		response := handle(ctx)
+		if response == nil || counted.isCut.Load() {
+			response = &graphql.Response{Errors: gqlerror.List{shown(guard.Told(ctx, context.Cause(ctx)))}}
+		}
+		return response
+	}
+}
+
+// InterceptResponse adds what else is wrong with a document: gqlgen's extensions return one error.
+func (limits) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
+	x, response := exchangeOf(ctx), next(ctx)
+	response.Errors = append(response.Errors, x.mistakes...)
+	return response
+}
 
 // execution counts the fields of an answer while it is made. Each list counts those of its items before these are resolved;
 // once the context has ended, lists are empty, so that the rest of the answer costs little.
@@ -28,11 +111,14 @@ func newExecution(limit float64, end context.CancelCauseFunc) *execution {
 // resolve is the middleware of all fields.
 func (e *execution) resolve(ctx context.Context, next graphql.Resolver) (any, error) {
 	result, err := next(ctx)
-	field := graphql.GetFieldContext(ctx).Field
-	if err != nil || result == nil || !returnsList(field.Field) || strings.HasPrefix(field.ObjectDefinition.Name, "__") {
+	list := reflect.ValueOf(result)
+	if err != nil || list.Kind() != reflect.Slice {
 		return result, err
 	}
-	list := reflect.ValueOf(result)
+	field := graphql.GetFieldContext(ctx).Field
+	if !returnsList(field.Field) || strings.HasPrefix(field.ObjectDefinition.Name, "__") {
+		return result, err
+	}
 	if fields := list.Len() * max(fieldsOf(field.Selections, make(map[string]int)), 1); e.left.Add(-int64(fields)) < 0 {
 		e.end(exhausted("the answer has more than %d fields; ask for fewer items", e.limit))
 	}

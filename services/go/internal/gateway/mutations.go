@@ -18,7 +18,7 @@ import (
 type mutations struct{}
 
 func (mutations) CreateProduct(ctx context.Context, input schema.CreateProductInput) (*schema.ProductPayload, error) {
-	if err := graph.Of(ctx).RequirePartner(); err != nil {
+	if err := graph.Of(ctx).Admit(productv1.ProductService_CreateProduct_FullMethodName); err != nil {
 		return nil, err
 	}
 	return productPayload(graph.Of(ctx).Services.Product.CreateProduct(ctx, &productv1.CreateProductRequest{
@@ -30,7 +30,7 @@ func (mutations) CreateProduct(ctx context.Context, input schema.CreateProductIn
 }
 
 func (mutations) UpdateProduct(ctx context.Context, input schema.UpdateProductInput) (*schema.ProductPayload, error) {
-	number, err := partnersNumber(ctx, input.ID, "Product")
+	number, err := admitted(ctx, productv1.ProductService_UpdateProduct_FullMethodName, input.ID, "Product")
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (mutations) UpdateProduct(ctx context.Context, input schema.UpdateProductIn
 func (mutations) DeleteProduct(
 	ctx context.Context, input schema.DeleteProductInput,
 ) (*schema.DeleteProductPayload, error) {
-	number, err := partnersNumber(ctx, input.ID, "Product")
+	number, err := admitted(ctx, productv1.ProductService_DeleteProduct_FullMethodName, input.ID, "Product")
 	if err == nil {
 		_, err = graph.Of(ctx).Services.Product.DeleteProduct(ctx, &productv1.DeleteProductRequest{
 			Id: number, Expected: expectedProduct(input.Expected, number),
@@ -117,7 +117,7 @@ func (mutations) UpdateProfile(ctx context.Context, input schema.UpdateProfileIn
 func (mutations) DeleteUser(ctx context.Context, input schema.DeleteUserInput) (*schema.DeleteUserPayload, error) {
 	number, err := graph.Number(input.ID, "User", "input.id")
 	if err == nil {
-		err = graph.Of(ctx).RequireOwner(number)
+		err = graph.Of(ctx).AdmitFor(userv1.UserService_DeleteUser_FullMethodName, number, "")
 	}
 	if err == nil {
 		_, err = graph.Of(ctx).Services.User.DeleteUser(ctx, &userv1.DeleteUserRequest{
@@ -149,7 +149,7 @@ func (mutations) Checkout(ctx context.Context, input schema.CheckoutInput) (*sch
 func (mutations) UpdateOrderStatus(
 	ctx context.Context, input schema.UpdateOrderStatusInput,
 ) (*schema.OrderPayload, error) {
-	number, err := partnersNumber(ctx, input.ID, "Order")
+	number, err := admitted(ctx, orderv1.OrderService_UpdateOrderStatus_FullMethodName, input.ID, "Order")
 	if err != nil {
 		return nil, err
 	}
@@ -193,16 +193,16 @@ func buyer(ctx context.Context, id *string) (int64, error) {
 	case caller.IsPartner():
 		return named, nil
 	case id != nil:
-		if err := caller.RequireOwner(named, "input.userId"); err != nil {
+		if err := graph.Of(ctx).AdmitFor(orderv1.OrderService_Checkout_FullMethodName, named, "input.userId"); err != nil {
 			return 0, err
 		}
 	}
 	return caller.CustomerID()
 }
 
-// partnersNumber returns the service's id of what only partners may change.
-func partnersNumber(ctx context.Context, id, kind string) (int64, error) {
-	if err := graph.Of(ctx).RequirePartner(); err != nil {
+// admitted returns the service's id of what a call changes, if the caller may make the call.
+func admitted(ctx context.Context, call, id, kind string) (int64, error) {
+	if err := graph.Of(ctx).Admit(call); err != nil {
 		return 0, err
 	}
 	return graph.Number(id, kind, "input.id")

@@ -148,7 +148,7 @@ func (u *User) CheckOwner(ctx context.Context) error {
 	if u.Own {
 		return nil
 	}
-	return Of(ctx).RequireOwner(u.Id)
+	return Of(ctx).AdmitFor(userv1.UserService_GetUser_FullMethodName, u.Id, "")
 }
 
 // Email is for the user and partners.
@@ -243,16 +243,16 @@ func (r *Request) prepared(ctx context.Context, id int64) (*Order, error) {
 
 // OwnOrder returns the order with this id to whom it belongs, and to partners.
 func (r *Request) OwnOrder(ctx context.Context, id int64) (*Order, error) {
-	caller, err := r.Caller()
-	if err != nil {
+	const call = orderv1.OrderService_GetOrder_FullMethodName
+	if err := r.Admit(call); err != nil {
 		return nil, err
 	}
 	order, err := r.Orders.Load(id)
-	if order, err = Existing(order, err, "order", id); err != nil {
-		return nil, err
+	if order, err = Existing(order, err, "order", id); err == nil {
+		err = r.Show(call, order.UserId, shoperr.NoSuch("order", id))
 	}
-	if !caller.MayActFor(order.UserId) {
-		return nil, shoperr.NoSuch("order", id)
+	if err != nil {
+		return nil, err
 	}
 	ExpectOrders(ctx, []*Order{order})
 	return order, nil
@@ -260,13 +260,13 @@ func (r *Request) OwnOrder(ctx context.Context, id int64) (*Order, error) {
 
 // OwnPayment returns the payment with this id to whom it belongs, and to partners.
 func (r *Request) OwnPayment(ctx context.Context, id int64) (*Payment, error) {
-	caller, err := r.Caller()
-	if err != nil {
+	const call = paymentv1.PaymentService_GetPayment_FullMethodName
+	if err := r.Admit(call); err != nil {
 		return nil, err
 	}
 	payment, err := r.Services.Payment.GetPayment(ctx, &paymentv1.GetPaymentRequest{Id: id})
-	if err == nil && !caller.MayActFor(payment.UserId) {
-		err = shoperr.NoSuch("payment", id)
+	if err == nil {
+		err = r.Show(call, payment.UserId, shoperr.NoSuch("payment", id))
 	}
 	if err != nil {
 		return nil, err

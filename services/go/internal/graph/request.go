@@ -11,10 +11,16 @@ import (
 	"hopwise/proto/stubs/orderv1"
 	"hopwise/proto/stubs/paymentv1"
 	"hopwise/proto/stubs/productv1"
+	"hopwise/proto/stubs/typev1"
 	"hopwise/proto/stubs/userv1"
 	"hopwise/services/internal/access"
 	"hopwise/services/internal/peer"
 )
+
+// rules has the contract's rules of the calls that the gateway makes.
+var rules = access.RulesOf(
+	productv1.File_shop_product_v1_product_proto, orderv1.File_shop_order_v1_order_proto,
+	userv1.File_shop_user_v1_user_proto, paymentv1.File_shop_payment_v1_payment_proto)
 
 type requestKey struct{}
 
@@ -46,20 +52,39 @@ func WithRequest(ctx context.Context, services *peer.Services, authenticate func
 	return ctx
 }
 
-// RequireOwner checks that the caller may act for a user.
-func (r *Request) RequireOwner(user int64) error {
+// Admit admits the caller to a call, by its full name, as the call's rule says; calls for everybody need no token.
+func (r *Request) Admit(call string) error {
+	level := rules[call].GetAccess()
+	if level == typev1.Access_ACCESS_EVERYBODY {
+		return nil
+	}
 	caller, err := r.Caller()
 	if err == nil {
-		err = caller.RequireOwner(user, "")
+		err = caller.Require(level)
 	}
 	return err
 }
 
-// RequirePartner checks that the caller is a partner.
-func (r *Request) RequirePartner() error {
+// AdmitFor admits the caller to a call that concerns a user, whom the request names in a field if that is not the only one.
+func (r *Request) AdmitFor(call string, user int64, field string) error {
+	if err := r.Admit(call); err != nil || rules[call].GetOwner() == "" {
+		return err
+	}
 	caller, err := r.Caller()
 	if err == nil {
-		err = caller.RequirePartner()
+		err = caller.RequireOwner(user, field)
+	}
+	return err
+}
+
+// Show checks that the caller may see what a call found, which belongs to a user; missing is the error of an unknown id.
+func (r *Request) Show(call string, user int64, missing error) error {
+	if rules[call].GetOwner() == "" {
+		return nil
+	}
+	caller, err := r.Caller()
+	if err == nil && !caller.MayActFor(user) {
+		err = missing
 	}
 	return err
 }

@@ -31,23 +31,23 @@ const (
 	readLimit   = 20 * time.Second // a client's, to make room for the next message of a stream
 )
 
-// Guard stands before the methods that its levels name, and lets all others through: health and reflection.
+// Guard stands before the methods that its rules name, and lets all others through: health and reflection.
 type Guard struct {
 	Authenticator *access.Authenticator
-	Levels        map[string]access.Level // by full name, "/shop.product.v1.ProductService/GetProduct"
-	Delay         time.Duration           // before the work of every request, for proofs of the measurement
+	Rules         access.Rules
+	Delay         time.Duration // before the work of every request, for proofs of the measurement
 }
 
 // Unary guards methods that answer once.
 func (g *Guard) Unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	level, guarded := g.Levels[info.FullMethod]
-	if !guarded {
+	rule, isGuarded := g.Rules[info.FullMethod]
+	if !isGuarded {
 		return handler(ctx, request)
 	}
 	ctx, cancel := limited(ctx)
 	defer cancel()
 	var answer any
-	err := g.guarded(ctx, level, func() (err error) {
+	err := g.guarded(ctx, rule.GetAccess(), func() (err error) {
 		answer, err = handler(ctx, request)
 		return err
 	})
@@ -56,13 +56,13 @@ func (g *Guard) Unary(ctx context.Context, request any, info *grpc.UnaryServerIn
 
 // Stream guards methods that answer with a stream.
 func (g *Guard) Stream(server any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	level, guarded := g.Levels[info.FullMethod]
-	if !guarded {
+	rule, isGuarded := g.Rules[info.FullMethod]
+	if !isGuarded {
 		return handler(server, stream)
 	}
 	ctx, cancel := limited(stream.Context())
 	defer cancel()
-	return g.guarded(ctx, level, func() error { return handler(server, &limitedStream{stream, ctx}) })
+	return g.guarded(ctx, rule.GetAccess(), func() error { return handler(server, &limitedStream{stream, ctx}) })
 }
 
 // guarded does the work for a caller who is admitted, and says what went wrong as callers are told of it.

@@ -26,7 +26,7 @@ func guarding(t *testing.T) *Guard {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Guard{Authenticator: authenticator, Levels: map[string]access.Level{method: typev1.Access_ACCESS_INTERNAL}}
+	return &Guard{Authenticator: authenticator, Rules: access.Rules{method: {Access: typev1.Access_ACCESS_INTERNAL}}}
 }
 
 func call(ctx context.Context, g *Guard, method string, work func(context.Context) error) *status.Status {

@@ -5,12 +5,11 @@ import (
 	"math"
 	"testing"
 
-	"hopwise/services/internal/config"
 	"hopwise/services/internal/pagetoken"
 	"hopwise/services/internal/shoperr"
 )
 
-var key = []byte(config.DefaultPageTokenKey)
+var key = []byte("hopwise page tokens") // the default of SHOP_PAGE_TOKEN_KEY
 
 func TestTokenStandsForItsID(t *testing.T) {
 	for _, after := range []int64{0, 1, 4711, math.MaxInt64} {

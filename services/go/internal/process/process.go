@@ -44,7 +44,7 @@ func run(component string, kind config.Kind, work func(context.Context, Parts) e
 	if err != nil {
 		return err
 	}
-	if c.AwaitStdin {
+	if c.AwaitStdin == "on" {
 		// What is started meanwhile is there when standard input ends.
 		_, _ = io.Copy(io.Discard, os.Stdin)
 	}

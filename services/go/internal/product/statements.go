@@ -1,6 +1,8 @@
 package product
 
-// The statements are those of every implementation of the catalogue, so that what differs is the program alone.
+import "hopwise/services/internal/database"
+
+// Every implementation of the catalogue has these statements, so that they differ in the program alone.
 const (
 	columns = "id, title, description, category, price_minor, currency, stock"
 
@@ -80,3 +82,26 @@ const (
         WHERE line.product_id = $1 AND reservation.state = 'HELD')`
 	deleteSQL = "DELETE FROM product WHERE id = $1"
 )
+
+// SpanNames name the spans of the statements: operation and table.
+var SpanNames = database.SpanNames{
+	getSQL:                       "SELECT product",
+	batchGetSQL:                  "SELECT product",
+	pageSQL:                      "SELECT product",
+	pageOfCategorySQL:            "SELECT product",
+	batchGetWithReviewsSQL:       "SELECT product",
+	pageWithReviewsSQL:           "SELECT product",
+	pageOfCategoryWithReviewsSQL: "SELECT product",
+	rowsSQL:                      "SELECT product",
+	productsLockedSQL:            "SELECT product",
+	addSQL:                       "INSERT product",
+	changeSQL:                    "UPDATE product",
+	moveSQL:                      "UPDATE product",
+	deleteSQL:                    "DELETE product",
+	reviewsSQL:                   "SELECT review",
+	documentSQL:                  "SELECT document_record",
+	claimSQL:                     "INSERT reservation",
+	findLockedSQL:                "SELECT reservation",
+	takeSQL:                      "INSERT reservation_line",
+	isHeldSQL:                    "SELECT reservation_line",
+}

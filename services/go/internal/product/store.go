@@ -3,6 +3,7 @@ package product
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -184,7 +185,7 @@ type stock struct{ tx pgx.Tx }
 // claim adds a reservation without lines; false if the id is there, after any rival has ended.
 func (s stock) claim(ctx context.Context, id string, state pb.ReservationState) (bool, error) {
 	var claimed string
-	err := s.tx.QueryRow(ctx, claimSQL, id, names[state]).Scan(&claimed)
+	err := s.tx.QueryRow(ctx, claimSQL, id, nameOf(state)).Scan(&claimed)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, nil
 	}
@@ -216,7 +217,7 @@ func (s stock) findLocked(ctx context.Context, id string) (*pb.Reservation, erro
 	if tag.RowsAffected() == 0 {
 		return nil, shoperr.New(shoperr.NotFound, "reservation_id", "reservation %s does not exist", id)
 	}
-	reservation.State = states[state]
+	reservation.State = stateOf(state)
 	return reservation, nil
 }
 
@@ -240,7 +241,7 @@ func (s stock) take(ctx context.Context, reservation *pb.Reservation) error {
 // move changes a reservation's state; its pieces go to stock or sold as often as these say.
 func (s stock) move(ctx context.Context, reservation *pb.Reservation, to pb.ReservationState, stock, sold int64) error {
 	ids, quantities := columnsOf[int64](reservation)
-	_, err := s.tx.Exec(ctx, moveSQL, reservation.Id, names[to], ids, quantities, stock, sold)
+	_, err := s.tx.Exec(ctx, moveSQL, reservation.Id, nameOf(to), ids, quantities, stock, sold)
 	return err
 }
 
@@ -262,17 +263,11 @@ func columnsOf[N int32 | int64](reservation *pb.Reservation) (ids []int64, quant
 	return ids, quantities
 }
 
-// names are the states in the database.
-var names = map[pb.ReservationState]string{
-	pb.ReservationState_RESERVATION_STATE_HELD:      "HELD",
-	pb.ReservationState_RESERVATION_STATE_CONFIRMED: "CONFIRMED",
-	pb.ReservationState_RESERVATION_STATE_RELEASED:  "RELEASED",
-}
+// statePrefix begins the contract's names of states, and not those in the database.
+const statePrefix = "RESERVATION_STATE_"
 
-var states = func() map[string]pb.ReservationState {
-	inverse := make(map[string]pb.ReservationState, len(names))
-	for state, name := range names {
-		inverse[name] = state
-	}
-	return inverse
-}()
+func nameOf(state pb.ReservationState) string { return strings.TrimPrefix(state.String(), statePrefix) }
+
+func stateOf(name string) pb.ReservationState {
+	return pb.ReservationState(pb.ReservationState_value[statePrefix+name])
+}
