@@ -35,6 +35,7 @@ class GatewayClient:
     http: httpx.AsyncClient
     signer: TokenSigner
     shop: MemoryShop
+    is_program: bool = False
 
     def token(self, kind: str, number: int = 1) -> str:
         return self.signer.sign(Principal(kind, number))  # type: ignore[arg-type]
@@ -143,7 +144,7 @@ async def gateway(
     app = build_app(shop.clients, Incoming(Authenticator(verifier), runtime), streams=Streams())
     http = serving(app) if program is None else httpx.AsyncClient(base_url=program, trust_env=False)
     async with http:
-        yield GatewayClient(http, signer, shop)
+        yield GatewayClient(http, signer, shop, is_program=program is not None)
 
 
 @pytest.fixture(params=["gateway", pytest.param("service", marks=pytest.mark.ours)])

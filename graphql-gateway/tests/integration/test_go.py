@@ -76,11 +76,13 @@ def verdict_in_go(gateway: httpx.Client, text: str) -> str:
     first = answer.get("errors", [{"extensions": {"code": ""}}])[0]
     if first["extensions"]["code"] == "RESOURCE_EXHAUSTED":
         return str(first["message"])
-    return of_invalid(first["message"]) if response.status_code == 400 else RUNS
+    # What is wrong with a variable has its path.
+    is_variable = first.get("path", [""])[0] == "variable"
+    return INVALID if response.status_code == 400 and not is_variable else RUNS
 
 
 def of_invalid(message: str) -> str:
-    """The libraries have words of their own, and look at the values of variables at other times."""
+    """A document whose variables have wrong values is valid; the libraries check these at different times."""
     return RUNS if "has invalid value" in message else INVALID
 
 
