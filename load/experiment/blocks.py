@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from experiment.errors import UsageError
 from experiment.generator.shopload import BINARY, Shopload
 from experiment.generator.tapes import Tapes, make_tapes
-from experiment.plan.arms_in_blocks import DATA_SEED, MOST_BLOCKS, PLAN, Plan, Planned
+from experiment.plan.arms_in_blocks import DATA_SEED, MOST_BLOCKS, PLAN, Arm, Plan, Planned
 from experiment.progress import Progress, minutes
 from experiment.results.folder import ResultsFolder, check_room, read_json, write_json
 from experiment.results.manifest import git_state, manifest_of, now
@@ -32,6 +32,8 @@ from mesh.paths import ROOT, jaeger_version, kong, kong_version
 from mesh.runtime import system_of
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from hops.analysis.precision import Decided
 
 WORKLOAD = "workload.yaml"
@@ -44,6 +46,12 @@ TRIAL_OVERHEAD_S = 6.0
 """Seconds of a trial that are neither warm-up nor load: starting, parity, collecting, stopping. A first guess."""
 
 
+Measure = Callable[["Arm"], "tuple[TrialRecord, pl.DataFrame]"]
+"""Runs the trial of an arm, unless it is finished, and returns its record and the rows of its journeys."""
+Choose = Callable[[Plan, Measure, Progress], Mapping[str, Any]]
+"""Measures arms, each chosen by the arms before it; returns what the manifest says of that."""
+
+
 @dataclass(frozen=True, slots=True)
 class Makers:
     """What makes that which trials need.
@@ -51,10 +59,12 @@ class Makers:
     Attributes:
         tapes: Makes the tapes that all trials share.
         system: Makes what a trial runs on.
+        choose: Chooses the arms of a plan that does not have them all.
     """
 
     tapes: Callable[[Shopload, Plan, Path, Path], Tapes] = make_tapes
     system: Callable[..., Any] = system_of
+    choose: Choose | None = None
 
 
 THE_SHOP = Makers()
@@ -93,19 +103,41 @@ class Blocks:
         if again:
             self._say(f"interrupted earlier, running again: {', '.join(again)}")
         self._shopload = Shopload(BINARY)
-        self._tapes = self._same_tapes()
+        self._tapes = self._same_tapes(plan)
         for name, of_arms in self._tapes.loads.items():
             tape = name.replace("load", "tape", 1)
             self._say(f"{tape} {of_arms.load.sha256[:12]}…: {of_arms.load.journeys} journeys, seed {plan.seed}")
 
     def run_all(self, retry: int) -> None:
-        """Runs every trial that is not finished yet, and decides on the way how many blocks a precision takes."""
-        if self.plan.precision is None:
+        """Runs every trial that is not finished yet, and decides on the way what else there is to run.
+
+        That is how many blocks a precision takes, or which arms follow.
+        """
+        if self._makers.choose is not None:
+            self._run_chosen(self._makers.choose, retry)
+        elif self.plan.precision is None:
             self._run_from(1, retry)
         else:
             self._run_until(self.plan.precision, retry)
         if len(self.plan.trials()) > 1:
             self._say("all trials are finished; computing figures and intervals")
+
+    def _run_chosen(self, choose: Choose, retry: int) -> None:
+        """Runs arms, each chosen by the arms before it."""
+        # Trials by which others were chosen must stay what they were: of those that are finished, all but the last.
+        finished = sorted(self._files.records(), key=lambda record: record["began"])
+        acted_on = {record["topology"] for record in finished[:-1]}
+        ran: list[Arm] = []
+
+        def measure(arm: Arm) -> tuple[TrialRecord, pl.DataFrame]:
+            self._tapes = self._with_tapes(replace(self.plan, arms=(arm,)))
+            planned = Planned(1, len(ran) + 1, arm)
+            record = self._run_planned(planned, 0 if arm.label in acted_on else retry, arm.label)
+            ran.append(arm)
+            return record, self._files.frame("journeys", [planned])
+
+        about = choose(self.plan, measure, self._say)
+        self.plan = replace(self.plan, arms=tuple(ran), about={**self.plan.about, **about})
 
     def _run_until(self, precision: float, retry: int) -> None:
         """Runs the first stage, and then as many blocks as it and those after it call for."""
@@ -118,26 +150,38 @@ class Blocks:
             self._decide(first, precision)
 
     def _run_from(self, block: int, retry: int, stage: str = "") -> None:
-        """Runs the trials of this block and those that follow it."""
+        """Runs the trials of this block and of the following ones."""
         trials, say = self.plan.trials(), self._say
         several = len(trials) > 1
         for number, planned in enumerate(trials, start=1):
             if planned.block < block:
                 continue
-            record = self._files.record(planned.name)
-            while record is None or (failing_gates(record["gates"]) and record["attempt"] <= retry):
-                attempt = 1 if record is None else record["attempt"] + 1
-                check_room(self._folder.path)
-                began = time.monotonic()
-                with say.within(_title(planned, number, len(trials), attempt) if several else ""):
-                    record = self._trial(planned, attempt, parity_in_full=planned.arm.label not in self._checked)
-                self._durations_s.append(time.monotonic() - began)
+
+            def report(record: TrialRecord, number: int = number) -> None:
                 if several:
                     left = (len(trials) - number) * self._trial_s
                     to_wait = f"; {minutes(left)} left{stage}" if left else ""
                     say(f"trial {number} of {len(trials)} finished: {_verdict(record)}{to_wait}", keep=True)
                     self._warn_of_noise(record, len(trials))
-            self._checked.add(planned.arm.label)
+
+            self._run_planned(planned, retry, _title(planned, number, len(trials)) if several else "", report)
+
+    def _run_planned(
+        self, planned: Planned, retry: int, title: str, report: Callable[[TrialRecord], None] | None = None
+    ) -> TrialRecord:
+        """Runs a trial until it is finished, and again while a gate fails, as often as `retry` says."""
+        record = self._files.record(planned.name)
+        while record is None or (failing_gates(record["gates"]) and record["attempt"] <= retry):
+            attempt = 1 if record is None else record["attempt"] + 1
+            check_room(self._folder.path)
+            began = time.monotonic()
+            with self._say.within(title + (f", attempt {attempt}" if title and attempt > 1 else "")):
+                record = self._trial(planned, attempt, parity_in_full=planned.arm.label not in self._checked)
+            self._durations_s.append(time.monotonic() - began)
+            if report:
+                report(record)
+        self._checked.add(planned.arm.label)
+        return record
 
     def _warn_of_noise(self, record: TrialRecord, trials: int) -> None:
         """Says once that the machine disturbs a long run, if all of its first trials are NOISY."""
@@ -196,7 +240,10 @@ class Blocks:
                 of_trial.rename(vegeta / f"{planned.name}.gob")
         for name, frame in self._files.frames(plan.trials()):
             write_parquet(frame, path / f"{name}.parquet")
+        planned_names = {planned.name for planned in plan.trials()}
         records = self._files.records()
+        for record in records:
+            record["used"] &= f"{record['block']}-{record['topology']}" in planned_names
         self._folder.write_json(TRIALS, {"schema": SCHEMA, "trials": records})
         self._folder.write_json(MANIFEST, self._manifest(max(row["memory_peak_mb"] for row in records if row["used"])))
 
@@ -216,18 +263,27 @@ class Blocks:
         )
         return self._files.finish(planned, trial, attempt=attempt, began=began, commit=git_state(ROOT)["commit"])
 
-    def _same_tapes(self) -> Tapes:
+    def _with_tapes(self, plan: Plan) -> Tapes:
+        """The tapes so far, and those of a plan's arms."""
+        if all(arm.tape in self._tapes.loads for arm in plan.arms):
+            return self._tapes
+        made = self._same_tapes(plan)
+        return replace(made, loads={**self._tapes.loads, **made.loads})
+
+    def _same_tapes(self, plan: Plan) -> Tapes:
+        """Makes the tapes of a plan, the same as an earlier start did."""
         folder = self._folder.path
         where = folder / "tapes"
-        tapes = self._makers.tapes(self._shopload, self.plan, folder / WORKLOAD, where)
+        tapes = self._makers.tapes(self._shopload, plan, folder / WORKLOAD, where)
         noted = where / "sha256.json"
-        if not noted.is_file():
-            write_json(noted, tapes.shas())
-        elif read_json(noted) != tapes.shas():
+        shas = tapes.shas()
+        known = read_json(noted) if noted.is_file() else {}
+        if any(known.get(name, sha) != sha for name, sha in shas.items()):
             raise UsageError(
                 "the generator now makes a different tape, so new trials would not be comparable. "
                 "Resume with the version that started the experiment, or start a new one"
             )
+        write_json(noted, known | shas)
         return tapes
 
     def _manifest(self, memory_peak_mb: float) -> dict[str, Any]:
@@ -307,9 +363,8 @@ def trial_name(run: str, trial: str) -> str:
     return f"{run}/{trial}"
 
 
-def _title(planned: Planned, number: int, of: int, attempt: int) -> str:
-    again = f", attempt {attempt}" if attempt > 1 else ""
-    return f"{number}/{of} {planned.arm.label}, block {planned.block}{again}"
+def _title(planned: Planned, number: int, of: int) -> str:
+    return f"{number}/{of} {planned.arm.label}, block {planned.block}"
 
 
 def _verdict(record: TrialRecord) -> str:

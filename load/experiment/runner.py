@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from experiment.blocks import THE_SHOP, WORKLOAD, Blocks, Makers, RunTrial
 from experiment.plan.arms_in_blocks import PLAN, Plan
@@ -18,7 +18,7 @@ from experiment.results.manifest import now
 from experiment.trial.files import RECORD
 from experiment.trial.run import run_trial
 from hops.run.documents.summary import Summary
-from hops.run.loads import rates_text
+from hops.run.loads import lengths_text, rates_text
 from hops.run.network import network_text
 from hops.run.switches import is_of_the_shop
 from mesh.description.ports import Ports
@@ -65,12 +65,10 @@ def run_plan(
 
     def conclude() -> tuple[Summary, Path]:
         # Not at the top: `experiment.blocks` loads them beside the first trial's warm-up.
-        from hops.kinds import make_report
-        from hops.run.files import SUMMARY, read_document
+        from hops.kinds import summary_with_report
 
-        make_report(folder.path)
-        path = folder.publish()
-        return cast("Summary", read_document(path / SUMMARY)), path
+        summary = summary_with_report(folder.path)
+        return summary, folder.publish(latest=not plan.chosen)
 
     return run_trials(plan, folder, ports, conclude=conclude, retry=retry, run=run, makers=makers, brief=brief)
 
@@ -124,11 +122,11 @@ def run_trials(
 
 def load_line(manifest: Mapping[str, Any]) -> str:
     """What drove a run, in words."""
-    closed, profile, switches = manifest["closed"], manifest["profile"], manifest["switches"]
+    closed, switches, length = manifest["closed"], manifest["switches"], lengths_text(manifest).rstrip(",")
     if closed is None:
-        load = f"open loop, {rates_text(manifest)} for {profile['duration_s']} s"
+        load = f"open loop, {rates_text(manifest)} for {length}"
     else:
-        load = f"{ClosedLoop(closed['vus'], closed['think_s'])}, for {profile['duration_s']} s"
+        load = f"{ClosedLoop(closed['vus'], closed['think_s'])}, for {length}"
     told, *others = {_network(arm) for arm in manifest.get("arms", {"": switches}).values()}
     return f"{load}; network: not the same for all arms" if others else load + told
 
@@ -142,7 +140,8 @@ def _what_is_left(plan: Plan, kept: Path) -> str:
     finished = kept.glob(f"trials/[!.]*/{RECORD}")
     done = sum(".attempt" not in path.parent.name for path in finished)
     command = plan.name if plan.kind == "proof" else plan.kind
-    if len(plan.trials()) == 1 or not done:
+    of = "" if plan.chosen else f" of {len(plan.trials())}"
+    if of == " of 1" or not done:
         return f"The partial results are in {shown(kept)}."
     resumes = f"make {command} resume=latest" if is_of_the_shop(plan.about) else f"hopwise {command} --resume latest"
-    return f"{done} of {len(plan.trials())} trials are finished and kept in {shown(kept)}; `{resumes}` resumes it."
+    return f"{done}{of} trials are finished and kept in {shown(kept)}; `{resumes}` resumes it."

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from experiment.arguments import checked_seed, number, whole_number
-from experiment.blocks import expected_s
+from experiment.blocks import THE_SHOP, Choose, expected_s
 from experiment.commands import options
 from experiment.commands.preflight import Preflight
 from experiment.errors import UsageError
@@ -22,7 +22,7 @@ from experiment.plan.profiles import profile_named
 from experiment.plan.resume import take_up
 from experiment.plan.workload import workload_file
 from experiment.progress import minutes
-from experiment.results.folder import RESULTS, ResultsFolder
+from experiment.results.folder import RESULTS
 from experiment.runner import begin, load_line, run_plan
 from hops.conclusions.wording import plural
 from hops.kinds import shown
@@ -50,10 +50,10 @@ class Common:
     """
 
     kind: str
-    blocks: str
     profile: str
     seed: str
     workload: str
+    blocks: str = "1"
     rate: str | None = None
     precision: str | None = None
 
@@ -85,13 +85,32 @@ class Common:
         )
 
 
-def experiment(kind: str) -> Callable[[Callable[..., Plan]], Callable[..., None]]:
+@dataclass(frozen=True, slots=True)
+class Choosing:
+    """How a kind chooses its arms while it runs.
+
+    Attributes:
+        choose: Chooses and measures them.
+        announce: Says beforehand what there will be, and how long it takes.
+    """
+
+    choose: Choose
+    announce: Callable[[Plan], Iterator[str]]
+
+
+def experiment(kind: str, *, choosing: Choosing | None = None) -> Callable[[Callable[..., Plan]], Callable[..., None]]:
     """Makes the command of a kind of experiment from the function that makes its plan.
 
     The settings of its row go to the function's parameters of their names, those that most kinds have together to
     `common`, and switches to `switches`. The command begins an experiment or resumes one, shows what it found, and ends
     the program. A kind that has `verbose` shows the main figures only, unless that is on.
+
+    Args:
+        kind: Kind of the experiment.
+        choosing: How it chooses its arms while it runs; None if its plan has them all.
     """
+    announce = choosing.announce if choosing else announcement
+    makers = replace(THE_SHOP, choose=choosing.choose) if choosing else THE_SHOP
 
     def decorate(plan_of: Callable[..., Plan]) -> Callable[..., None]:
         @takes_settings(kind)
@@ -113,23 +132,20 @@ def experiment(kind: str) -> Callable[[Callable[..., Plan]], Callable[..., None]
                     refuse_beside_resume(given)
                     look.end()
                     folder, plan = take_up(RESULTS, resume, kind)
-                    for text in announcement(plan):
+                    for text in announce(plan):
                         typer.echo(text, err=True)
                 else:
                     common = {name: chosen.pop(name) for name in _COMMON if name in chosen}
                     plan = plan_of(common=Common(kind, **common), switches=switches, **chosen)
-                    look.end(announcement(plan))
+                    look.end(announce(plan))
                     folder = begin(plan, RESULTS)
-                _carry_out(plan, folder, retry=repeats, strict=is_strict, as_json=as_json, brief=in_brief)
+                ports = load_ports(os.environ)
+                summary, path = run_plan(plan, folder, ports, retry=repeats, brief=in_brief, makers=makers)
+                show(summary, path, strict=is_strict, as_json=as_json, brief=in_brief)
 
         return command
 
     return decorate
-
-
-def _carry_out(plan: Plan, folder: ResultsFolder, *, retry: int, strict: bool, as_json: bool, brief: bool) -> None:
-    summary, path = run_plan(plan, folder, load_ports(os.environ), retry=retry, brief=brief)
-    show(summary, path, strict=strict, as_json=as_json, brief=brief)
 
 
 def show(summary: Summary, path: Path, *, strict: bool, as_json: bool, brief: bool = False) -> None:
@@ -137,12 +153,11 @@ def show(summary: Summary, path: Path, *, strict: bool, as_json: bool, brief: bo
     if as_json:
         options.print_file(path / SUMMARY)
     elif brief:
-        from hops.terminal.brief import brief as main_figures
-
         out = options.console()
-        out.print(main_figures(summary))
+        out.print(shown(summary, brief=True))
         options.print_links(out, path)
-        out.print("Decide:  make decide   (verbose=on prints all tables of the report)")
+        decide = "Decide:  make decide   " if summary["comparisons"] else ""
+        out.print(f"{decide}(verbose=on prints all tables of the report)")
     else:
         out = options.console()
         out.print(shown(summary))

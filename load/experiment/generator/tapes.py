@@ -16,6 +16,8 @@ from mesh.paths import ROOT
 EVEN = ROOT / "load" / "workloads" / "even.yaml"
 """Every pair of journey and channel in turn."""
 WARMUP, LOAD = "warmup", "load"
+SEEDS_APART = 2_000_000
+"""Between the seeds of two draws; that of the warm-up lies between them."""
 SPOT_CHECK_SAMPLES = 2
 """Samples of each pair, where the same topology was compared in full in an earlier trial of the experiment."""
 
@@ -60,12 +62,12 @@ def make_tapes(shopload: Shopload, plan: Plan, workload: Path, folder: Path) -> 
     parity = plan.profile.parity_samples
     spot_check = min(SPOT_CHECK_SAMPLES, parity)
 
-    def made(kind: str, arm: Arm, seed: int, duration_s: float) -> Tape:
-        out, rate = folder / f"{kind}{arm.tape.removeprefix(LOAD)}.jsonl", plan.sending(arm).rate
+    def made(kind: str, arm: Arm, seed: int, duration_s: float, rate: float) -> Tape:
+        out = folder / f"{kind}{arm.tape.removeprefix(LOAD)}.jsonl"
         file = workload
-        if arm.load is not None:
+        if arm.load is not None and (kind == LOAD or arm.load.mix):
             file = folder / f"{arm.tape}.yaml"
-            file.write_text(yaml.safe_dump(arm.load.as_workload(), sort_keys=False), encoding="utf-8")
+            file.write_text(yaml.safe_dump(arm.load.as_workload(workload), sort_keys=False), encoding="utf-8")
         return shopload.tape(
             file,
             out,
@@ -81,16 +83,17 @@ def make_tapes(shopload: Shopload, plan: Plan, workload: Path, folder: Path) -> 
         out = folder / f"{name}.jsonl"
         return parity_tape(shopload, out, samples, seed=seed, scale=scale, workload=workload, payload=plan.payload)
 
+    def load(arm: Arm) -> Load:
+        sending, draw = plan.sending(arm), 0 if arm.load is None else arm.load.draw
+        return Load(
+            warmup=made(WARMUP, arm, seed + 1_000_000, sending.warmup_s, sending.warm_rate or sending.rate),
+            load=made(LOAD, arm, seed + draw * SEEDS_APART, sending.duration_s, sending.rate),
+        )
+
     return Tapes(
         parity=compared("parity", parity),
         spot_check=compared("spot_check", spot_check),
-        loads={
-            name: Load(
-                warmup=made(WARMUP, arm, seed + 1_000_000, plan.sending(arm).warmup_s),
-                load=made(LOAD, arm, seed, plan.sending(arm).duration_s),
-            )
-            for name, arm in {arm.tape: arm for arm in plan.arms}.items()
-        },
+        loads={name: load(arm) for name, arm in {arm.tape: arm for arm in plan.arms}.items()},
     )
 
 

@@ -8,8 +8,8 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, TypedDict
 
 from experiment.arguments import ascending, whole_number
-from experiment.capacity.rig import PARITY_SAMPLES, Setup
 from experiment.commands import in_steps, options
+from experiment.commands.in_steps import PARITY_SAMPLES, Setup
 from experiment.generator.shopload import BINARY, Load, Shopload, Tape
 from experiment.generator.tapes import parity_tape
 from experiment.plan.arms_in_blocks import DATA_SEED

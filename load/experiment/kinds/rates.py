@@ -17,8 +17,9 @@ from experiment.plan.arms_in_blocks import MOST_ARMS, Arm, Plan, arm_of
 from experiment.plan.networks import channel_networks
 from experiment.results.folder import RESULTS
 from hops.errors import HopsError
-from hops.kinds.capacity.document import read_capacity
+from hops.kinds.capacity.document import capacity_of
 from hops.kinds.rates.arms import KIND, label_of
+from hops.run.files import SUMMARY, read_document
 from mesh.description.options import Given
 from mesh.description.topology import Topology
 
@@ -130,10 +131,10 @@ def _told(amount: tuple[float, bool]) -> str:
 
 def _held(topologies: Sequence[str], results: Path) -> tuple[dict[str, float], str]:
     """What each topology held in the newest sweep that has all of them, and its name; nothing if there is none."""
-    for path in sorted(results.glob("2*/sweep.json"), reverse=True):
+    for path in sorted(results.glob(f"2*-sweep*/{SUMMARY}"), reverse=True):
         try:
-            found = read_capacity(path)["results"]
-        except HopsError:
+            found = capacity_of(read_document(path))["results"]
+        except (HopsError, KeyError):
             continue  # another version's
         held = {name: found[name]["rate"] for name in topologies if name in found}
         known = {name: rate for name, rate in held.items() if rate is not None}

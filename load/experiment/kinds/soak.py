@@ -12,12 +12,11 @@ import psutil
 import psycopg
 
 from experiment.arguments import number
-from experiment.capacity.rig import PARITY_SAMPLES, Setup
 from experiment.commands import in_steps, options
+from experiment.commands.in_steps import PARITY_SAMPLES, Setup
 from experiment.errors import UsageError
 from experiment.generator.shopload import BINARY, Load, Shopload
 from experiment.generator.tapes import parity_tape
-from experiment.kinds import sweep
 from experiment.plan.arms_in_blocks import DATA_SEED
 from experiment.progress import Progress
 from experiment.progress import minutes as in_words
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from hops.gates.verdict import Doubt
 
 KIND = "soak"
+MAX_RATE = 10_000.0
 SHORTEST_MIN, LONGEST_MIN = 1.0, 24 * 60.0
 LOOKS, MOST_APART_S = 120, 30.0
 """Looks of a load at least, and the seconds between two of them at most."""
@@ -75,8 +75,8 @@ def command(
         length, asked = number("minutes", minutes), number("rate", rate)
         if length is None or not SHORTEST_MIN <= length <= LONGEST_MIN:
             raise UsageError(f"minutes={minutes} is not valid: give {SHORTEST_MIN:g} to {LONGEST_MIN:g} minutes")
-        if asked is None or not 0 < asked <= sweep.HIGHEST_RATE:
-            raise UsageError(f"rate={rate} is not valid: give journeys per second, up to {sweep.HIGHEST_RATE:g}")
+        if asked is None or not 0 < asked <= MAX_RATE:
+            raise UsageError(f"rate={rate} is not valid: give journeys per second, up to {MAX_RATE:g}")
 
         def measure(folder: ResultsFolder) -> Document:
             return _all(setup, folder, length, asked, Progress())

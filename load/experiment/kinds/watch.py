@@ -15,8 +15,8 @@ import numpy as np
 import psycopg
 
 from experiment.arguments import ascending, checked_seed, duration_s, number, topologies_of, whole_number
-from experiment.capacity.rig import PARITY_SAMPLES, Setup
 from experiment.commands import in_steps, options
+from experiment.commands.in_steps import PARITY_SAMPLES, Setup
 from experiment.errors import GeneratorError, UsageError
 from experiment.generator.shopload import BINARY, Load, Shopload, Tape, stop
 from experiment.generator.tapes import parity_tape

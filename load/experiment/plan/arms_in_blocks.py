@@ -84,7 +84,7 @@ class Plan:
     """An experiment before it runs.
 
     Attributes:
-        kind: Kind of the experiment, as manifests and reports name it: one of `hops.kinds.KINDS`.
+        kind: Kind of the experiment, as manifests and reports name it: one of `hops.kinds.kinds()`.
         name: Name of the results folder, after its time.
         arms: The arms that are compared.
         blocks: Number of blocks, in which each arm runs once.
@@ -95,6 +95,7 @@ class Plan:
         precision: How far intervals may reach beyond the ratio of two arms' p50, as a share; `blocks` are then those of
             the first stage, which decides how many there are in all. None if `blocks` are all.
         about: What the manifest says beside what every run's does.
+        chosen: Whether the kind chooses further arms by what these measure.
     """
 
     kind: str
@@ -107,14 +108,16 @@ class Plan:
     closed: ClosedLoop | None = None
     precision: float | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
+    chosen: bool = False
 
     def __post_init__(self) -> None:
         labels = [arm.label for arm in self.arms]
         for name in (self.name, *labels):
             require_folder_name(name)
         refuse_twice(labels)
-        # Faults are not compared with each other.
-        if not labels or (len(labels) > MOST_ARMS and not any(arm.fault for arm in self.arms)):
+        # Faults are not compared with each other, nor are arms that follow from each other.
+        few = not self.chosen and not any(arm.fault for arm in self.arms)
+        if not labels or (few and len(labels) > MOST_ARMS):
             raise UsageError(f"{len(labels)} topologies are too many: give from 1 to {MOST_ARMS}")
         if not 1 <= self.blocks <= MOST_BLOCKS:
             raise UsageError(f"blocks={self.blocks} is out of range: give an integer from 1 to {MOST_BLOCKS}")

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from experiment.errors import UsageError
 from experiment.plan.closed_loop import ClosedLoop
+from experiment.plan.workload import in_stairs
+from user_files.yaml_file import YamlFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +21,11 @@ class Sending:
         duration_s: Seconds of counted load.
         rate: Journeys a second of the tape, in the mean.
         closed: The closed loop that takes the journeys; None if they go at the tape's times.
-        steps: Share of the loop's users who are there in each of so many equal parts of the load; empty for all.
+        steps: Share of the loop's users in each of so many equal parts of the load, or in an open loop the rate, in
+            units of `rate`. Empty for a load of one part.
         overload: Whether it is more than the shop can take: journeys may fail, and blocks may differ.
+        warm_rate: Journeys a second of the warm-up, which then is an open loop; None to warm up as the load is.
+        connections: Connections of all clients together; 0 for as many as the switches say.
     """
 
     warmup_s: float
@@ -27,6 +34,8 @@ class Sending:
     closed: ClosedLoop | None = None
     steps: tuple[float, ...] = ()
     overload: bool = False
+    warm_rate: float | None = None
+    connections: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +44,26 @@ class OwnLoad:
 
     Attributes:
         name: Name of its tape.
-        mix: Journey, channel and weight of each share.
+        mix: Journey, channel and weight of each share; empty for those of the experiment's workload.
         sending: How it is sent.
-        process: How customers arrive, as in a workload file.
+        process: How customers arrive, as in a workload file; counts with a mix only.
+        draw: Which draw of journeys from the seed its tape is; 0 for the experiment's own.
     """
 
     name: str
     mix: tuple[tuple[str, str, float], ...]
     sending: Sending
     process: str = "poisson"
+    draw: int = 0
 
-    def as_workload(self) -> dict[str, Any]:
-        """The workload file of its tape."""
+    def as_workload(self, workload: Path) -> dict[str, Any]:
+        """The workload file of its tape.
+
+        Args:
+            workload: File of the experiment's workload.
+        """
+        if not self.mix:
+            steps = self.sending.steps if self.sending.closed is None else ()
+            return in_stairs(workload, steps) if steps else YamlFile.read(workload, UsageError).data
         mix = [{"journey": journey, "channel": channel, "weight": weight} for journey, channel, weight in self.mix]
         return {"name": self.name, "arrival": {"process": self.process}, "mix": mix}

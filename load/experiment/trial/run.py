@@ -1,8 +1,4 @@
-"""Runs one trial: a fresh system, parity, warm-up, the replay of a tape.
-
-`run_trial` is the whole of it. A step of a sweep or a stress test is a trial too, on a system that earlier steps have
-used, and made of the same pieces: `ready` and `Replay`.
-"""
+"""Runs one trial: a fresh system, parity, warm-up, the replay of a tape."""
 
 from __future__ import annotations
 
@@ -23,8 +19,14 @@ from experiment.trial.machine_speed import machine_speed
 from experiment.trial.outcome import JOURNEYS, PARITY, Clock, Trial
 from experiment.trial.sender import sender_of
 from mesh.components.shop_processes import TRIAL_DATABASE
+from mesh.resting import wait_for_rest
 from mesh.runtime import Runtime
 
+MAX_COMPARED = 10_000
+"""Journeys of an overload up to which each answer is compared with the data's, which takes as long as to send them."""
+REST_CORES, MAX_REST_S = 0.25, 12.0
+"""A shop has come to rest when it uses less than so many cores; after so many seconds, nobody waits any more."""
+MAX_LOG_BYTES = 16 << 20
 Say = Callable[[str], None]
 """Tells a person what the trial is doing now."""
 
@@ -68,16 +70,20 @@ def run_trial(
     clock = Clock()
     sample = tapes.parity if parity_in_full else tapes.spot_check
     of_arm, sending = tapes.loads[arm.tape], plan.sending(arm)
-    warmup = Load(of_arm.warmup, sending.warmup_s, sending.closed)
-    load = Load(of_arm.load, sending.duration_s, sending.closed, steps=sending.steps)
+    warmup = Load(of_arm.warmup, sending.warmup_s, sending.closed if sending.warm_rate is None else None)
+    load = Load(of_arm.load, sending.duration_s, sending.closed, sending.connections, sending.steps)
+    compared = not sending.overload or load.tape.journeys <= MAX_COMPARED
     speed_before = machine_speed()
     with ready(system, shopload, sample, warmup, folder, clock, say, prepare):
         # Not at the top: the system's start need not wait for the import of what reads rows and traces.
         from experiment.trial.replay import Replay
 
-        reference = reference_digests(system, load.tape)
+        reference = reference_digests(system, load.tape) if compared else None
         say(f"replaying {load}")
         replay = Replay(system, shopload, load, folder, clock, reference)
+        if sending.overload:  # the shop may still work on journeys that were given up
+            wait_for_rest(system, REST_CORES, MAX_REST_S)
+            clock.lap("rest")
         say(f"reading {len(replay.sampled)} traces from Jaeger")
         replay.collect(folder / JOURNEYS, once_told=system.stop_serving, keep_traces=arm.keeps_traces)
         say(f"audit: {replay.audit_in_words}")
@@ -148,5 +154,9 @@ def _keep_logs(system: Runtime, folder: Path) -> None:
     logs = folder / "logs"
     logs.mkdir(mode=0o700, parents=True, exist_ok=True)  # for the same user alone as the run's own
     for log in (*system.logs.glob("*.log"), *system.logs.glob("*.jsonl")):
-        if log.stat().st_size:
-            shutil.copy2(log, logs / log.name)
+        if size := log.stat().st_size:
+            with log.open("rb") as whole, (logs / log.name).open("wb") as kept:
+                if size > MAX_LOG_BYTES:  # an overload makes much more; the last lines say how it ended
+                    whole.seek(size - MAX_LOG_BYTES)
+                    whole.readline()
+                shutil.copyfileobj(whole, kept)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from experiment.plan.arms_in_blocks import Arm, Plan
 from experiment.trial.outcome import Trial
 from experiment.trial.resources import Origin
 from hops.gates.trial import Evidence
 from hops.run.documents.trial import Program
-from hops.run.rows import CALLS, HOPS, RESOURCES
+from hops.run.rows import CALLS, HOPS, JOURNEYS, RESOURCES
 from hops.units import NS_PER_MS
 
 
@@ -119,3 +121,38 @@ class FakeRuns:
         if self.latency_ms is None:
             return fake_trial(failures=outcome, other_cores=self.other_cores(len(self.ran)))
         return fake_trial(failures=outcome, rows=20, latency_ms=self.latency_ms(name, self.ran.count(name)))
+
+
+JOURNEYS_SENT = ("browse", "bulk_lines")
+
+
+def whole_trial(arm: Arm, plan: Plan) -> Trial:
+    """A trial with all rows of its load that analyses need; above 60 journeys a second, it takes ten times as long."""
+    sending = plan.sending(arm)
+    rate = max([sending.rate, *(sending.rate * share for share in sending.steps)])
+    count = 480
+    arrived_ns = [int(number / count * sending.duration_s * 1e9) for number in range(count)]
+    took_ns = [int((10.0 + number % 7) * (30 if rate > 60 else 1) * NS_PER_MS) for number in range(count)]
+    same = {"mode": "open", "channel": "web", "error": "", "order_id": None, "answer_sha256": "ab", "sampled": False}
+    counts = dict.fromkeys(name for name, kind in JOURNEYS.items() if kind == pl.Int64 and name != "order_id")
+    journeys = pl.DataFrame(
+        {
+            **{name: [1] * count for name in counts},
+            **{name: [value] * count for name, value in same.items()},
+            "seq": range(count),
+            "journey": [JOURNEYS_SENT[number % 2] for number in range(count)],
+            "outcome": ["ok"] * count,
+            "intended_ns": arrived_ns,
+            "started_ns": arrived_ns,
+            "ended_ns": [at + took for at, took in zip(arrived_ns, took_ns, strict=True)],
+            "latency_ns": took_ns,
+            "trace_id": [f"{number:032x}" for number in range(count)],
+        },
+        schema=JOURNEYS,
+    )
+    resources = pl.DataFrame(
+        [{"at_ns": at, "component": "order", "cpu_s": 1.0, "memory_mb": 50.0, "processes": 1} for at in (1, 10**9)],
+        schema=RESOURCES,
+    )
+    generator = {"answers_sha256": "ab", "wall_s": 1.0, "journeys": int(sending.rate), "connections": 4}
+    return replace(fake_trial(rows=count), journeys=journeys, resources=resources, generator=generator)

@@ -97,7 +97,8 @@ def _topology(ok: pl.DataFrame, records: Sequence[TracingRecord], samplings: Seq
     effect = effect_in(samplings)
     untraced = _untraced_median(ok)
     split = ok.filter(pl.col("journey").is_in(_in_sequence(ok)))
-    weights = {str(name): count / split.height for name, count in split["journey"].value_counts().iter_rows()}
+    counts = split["journey"].value_counts().sort("journey")
+    weights = {str(name): count / split.height for name, count in counts.iter_rows()}
     components = _components(records, weights)
     in_sequence = [one for one in samplings if one.journey in weights]
     places = [_place(place, effect_in(in_sequence, place), components) for place in PLACES] if split.height else []
@@ -124,7 +125,7 @@ def _untraced_median(ok: pl.DataFrame) -> float | None:
     rows = ok.group_by("journey").agg(
         pl.col("latency_ns").filter(~pl.col("sampled")).median().alias("median"), pl.len().alias("count")
     )
-    known = rows.drop_nulls()
+    known = rows.drop_nulls().sort("journey")  # for the same sum each time, to the last digit
     if not known.height:
         return None
     return float(np.average(known["median"].to_numpy(), weights=known["count"].to_numpy()) / NS_PER_MS)

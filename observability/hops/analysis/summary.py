@@ -24,10 +24,12 @@ from hops.errors import MalformedRunError
 from hops.gates.experiment import experiment_gates, experiment_gates_left_out, verdicts
 from hops.gates.verdict import failing_gates, verdict_of, with_verdicts
 from hops.run.documents import SCHEMA
+from hops.run.documents.gate import Gate, LeftOut
 from hops.run.documents.summary import Summary
 from hops.run.documents.topology import TopologySummary, WireSummary
 from hops.run.documents.trial import Program, TrialRecord
 from hops.run.files import RunFiles
+from hops.run.loads import overloads
 from hops.run.network import network_summary
 from hops.run.rows import select_rows
 from hops.run.switches import compares_edges, is_of_the_shop
@@ -64,8 +66,10 @@ MAX_PROGRAMS = 5
 """Programs that a summary names."""
 #: The pairs of topologies or arms that are compared; None for each with each other.
 PairsOf = Callable[[RunFiles], list[tuple[str, str]] | None]
-#: What a summary has beside the figures of every run.
+#: What the summary of a kind has, on top of the figures of every run.
 FiguresOf = Callable[[Measured], Mapping[str, Any]]
+#: The gates of a run, and the gates that were left out, by its files and what its kind adds to the summary.
+GatesOf = Callable[[RunFiles, Mapping[str, Any]], tuple[list[Gate], list[LeftOut]]]
 
 
 def every_pair(_run: RunFiles) -> None:
@@ -77,7 +81,14 @@ def distance_figures(measured: Measured) -> Mapping[str, Any]:
     return {"distance": distance_of(measured.run, measured.topologies)}
 
 
-def summarise(run: RunFiles, *, name: str, pairs_of: PairsOf, figures_of: FiguresOf) -> Summary:
+def every_gate(run: RunFiles, _figures: Mapping[str, Any]) -> tuple[list[Gate], list[LeftOut]]:
+    """The gates of all trials."""
+    return experiment_gates(run), experiment_gates_left_out(run)
+
+
+def summarise(
+    run: RunFiles, *, name: str, pairs_of: PairsOf, figures_of: FiguresOf, gates_of: GatesOf = every_gate
+) -> Summary:
     """Makes a run's summary.
 
     Args:
@@ -85,6 +96,7 @@ def summarise(run: RunFiles, *, name: str, pairs_of: PairsOf, figures_of: Figure
         name: of the summary.
         pairs_of: those that its kind compares.
         figures_of: those that only its kind has.
+        gates_of: makes the gates of its kind.
 
     Raises:
         MalformedRunError: The files contradict each other.
@@ -107,8 +119,9 @@ def summarise(run: RunFiles, *, name: str, pairs_of: PairsOf, figures_of: Figure
         {topology: groups[TOTAL] for topology, groups in used.items() if TOTAL in groups}, pairs, run.first_stage
     )
     correct(comparisons)
-    gates = experiment_gates(run)
     load, blocks = _load(run), _blocks(run)
+    figures = figures_of(Measured(run, rows, hops, latencies, topologies, load, blocks))
+    gates, gates_left_out = gates_of(run, figures)
     summary = Summary(
         schema=SCHEMA,
         name=name,
@@ -119,7 +132,7 @@ def summarise(run: RunFiles, *, name: str, pairs_of: PairsOf, figures_of: Figure
         closed=manifest["closed"],
         verdict=verdict_of(gates),
         gates=with_verdicts(gates),
-        gates_left_out=experiment_gates_left_out(run),
+        gates_left_out=gates_left_out,
         tape=_tape(run),
         switches=manifest["switches"],
         topologies=topologies,
@@ -146,14 +159,14 @@ def summarise(run: RunFiles, *, name: str, pairs_of: PairsOf, figures_of: Figure
         # Only of one tape, the same arrivals met other work elsewhere.
         by_tape: dict[str, dict[str, pl.DataFrame]] = {}
         for topology, frame in rows.items():
-            by_tape.setdefault(run.tape_of(topology), {})[topology] = frame
+            if not overloads(manifest, topology):  # there, everyone waits for everyone
+                by_tape.setdefault(run.tape_of(topology), {})[topology] = frame
         summary["meetings"] = [meeting for sharing in by_tape.values() for meeting in meetings_of(sharing)]
         if queues := queues_of(rows, run.calls):
             summary["queues"] = queues
     precision = precision_of(run, comparisons)
     if precision is not None:
         summary["precision"] = precision
-    figures = figures_of(Measured(run, rows, hops, latencies, topologies, load, blocks))
     summary = cast("Summary", {**summary, **figures})
     network, *others = (network_summary(arm) for arm in manifest.get("arms", {"": manifest["switches"]}).values())
     if network is not None and all(other == network for other in others):

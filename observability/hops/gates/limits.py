@@ -253,6 +253,8 @@ GATES = (
         _ANSWERS,
         remedy="The journeys are named below. In a target file, ignore leaves out what need not be the same.",
     ),
+    Kind("stopped", "topologies that ended early", WRONG, "at most", 0, "what was not measured proves nothing"),
+    Kind("without_rate", "topologies without a rate that holds", WRONG, "at most", 0, "a search must find something"),
     Kind("code_changed", "distinct commits beyond the first", WRONG, "at most", 0, _TRIALS),
     Kind(
         "block_spread_share",

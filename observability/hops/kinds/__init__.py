@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 PROOF, BENCH = "proof", "bench"
 #: A line for each kind whose runs are one document, `<kind>.json`: its name, and its folder, which has a `report.py`.
 DOCUMENTS = {
-    "sweep": "capacity",
-    "stress": "capacity",
-    "overload": "capacity",
     "verdicts": "studies",
     "connections": "connections",
     "watch": "watch",
@@ -58,17 +55,29 @@ def _named(name: str) -> Kind:
     return kind
 
 
-def shown(summary: Summary) -> Group:
-    """What a terminal shows of a run of any kind."""
-    from hops.elements.element import Fold, Heading
+def shown(summary: Summary, *, brief: bool = False) -> Group:
+    """What a terminal shows of a run of any kind.
+
+    Args:
+        summary: The run's summary.
+        brief: Whether it is the main figures only.
+    """
+    from itertools import takewhile
+
+    from hops.conclusions.notes import verdict_sentence
+    from hops.elements.element import Fold, Heading, Text
     from hops.tables.validity import trust_elements
     from hops.tables.view import SummaryView
+    from hops.terminal.brief import brief as main_figures
     from hops.terminal.render import rendered
 
     kind, view = _named(summary["kind"]), SummaryView(summary)
     if kind.terminal is not None:
-        return kind.terminal(summary)
+        return main_figures(summary) if brief else kind.terminal(summary)
     said = kind.conclusions(view)
+    if brief:
+        first = takewhile(lambda element: not isinstance(element, Heading), said.elements)
+        return rendered([Text(verdict_sentence(summary), tone="verdict"), *first])
     unfolded = [element for element in said.elements if not isinstance(element, Fold)]
     return rendered([Heading(said.title), *unfolded, *trust_elements(view)])
 
@@ -78,7 +87,24 @@ def analyse(run: RunFiles, *, name: str) -> Summary:
     from hops.analysis.summary import summarise
 
     kind = kind_of(run)
-    return summarise(run, name=name, pairs_of=kind.pairs_of, figures_of=kind.figures_of)
+    return summarise(run, name=name, pairs_of=kind.pairs_of, figures_of=kind.figures_of, gates_of=kind.gates_of)
+
+
+def summary_with_report(folder: Path) -> Summary:
+    """Makes the summary and the report of a run from its rows.
+
+    Raises:
+        HopsError: A file is missing, cut short, or of another schema.
+        OSError: The disk is full, or the folder cannot be written, or its `csv` is a symbolic link.
+    """
+    from hops.report import write_report
+    from hops.run.files import SUMMARY, read_run, write_summary
+
+    run = read_run(folder)
+    summary = analyse(run, name=run.manifest["name"])
+    write_summary(summary, folder / SUMMARY)
+    write_report(run, summary, folder, kind_of(run))
+    return summary
 
 
 def make_report(folder: Path) -> tuple[Path, Verdict]:
@@ -91,8 +117,7 @@ def make_report(folder: Path) -> tuple[Path, Verdict]:
         HopsError: A file is missing, cut short, or of another schema.
         OSError: The disk is full, or the folder cannot be written, or its `csv` is a symbolic link.
     """
-    from hops.report import write_report
-    from hops.run.files import SUMMARY, read_run, write_summary
+    from hops.report.write import PAGE
 
     for name, where in DOCUMENTS.items():
         if (folder / f"{name}.json").is_file():
@@ -100,7 +125,4 @@ def make_report(folder: Path) -> tuple[Path, Verdict]:
                 folder / f"{name}.json"
             )
             return made
-    run = read_run(folder)
-    summary = analyse(run, name=run.manifest["name"])
-    write_summary(summary, folder / SUMMARY)
-    return write_report(run, summary, folder, kind_of(run)), summary["verdict"]
+    return folder / PAGE, summary_with_report(folder)["verdict"]

@@ -30,20 +30,19 @@ def all_sections(view: View) -> list[Section]:
     manifest = view.run.manifest
     tape = ("tape", str(view.summary["tape"].get("sha256", "")))
     modelled = view.kind.modelled(view) if view.kind.modelled else view
+    traced, in_detail = view.kind.traced, view.kind.in_detail
     sections = [
         pictured(view.kind.conclusions(view), view),
-        *([budget.section(view)] if view.kind.traced else []),
-        *([meetings.section(view)] if view.summary.get("meetings") else []),
+        *([budget.section(view)] if traced else []),
+        *([meetings.section(view)] if view.summary.get("meetings") and in_detail else []),
         *([distance.section(modelled, view.summary["distance"])] if "distance" in view.summary else []),
-        resource.section(view),
-        latency.section(view),
-        *([spread.heat_section(view)] if len(view.looks) > 1 else []),
-        spread.box_section(view),
-        *([exemplar.section(view)] if view.kind.traced else []),
-        bytes_section.section(view),
-        load.section(view),
+        *([resource.section(view), latency.section(view)] if in_detail else []),
+        *([spread.heat_section(view)] if len(view.looks) > 1 and in_detail else []),
+        *([spread.box_section(view)] if in_detail else []),
+        *([exemplar.section(view)] if traced else []),
+        *([bytes_section.section(view), load.section(view)] if in_detail else []),
         validity.section(view),
-        *([made_of.observer_section(view)] if view.kind.traced else []),
+        *([made_of.observer_section(view)] if traced else []),
     ]
     compared = view.summary.get("compared", "topology")
     return [

@@ -38,7 +38,7 @@ def load_facts(view: View) -> list[tuple[str, str]]:
         ),
         (
             "experiment",
-            f"{blocks} of {count} {several} in random order{fresh}"
+            f"{blocks} of {count} {several} {view.kind.order}{fresh}"
             if count > 1
             else f"{blocks} of one {summary.get('compared', 'topology')}",
         ),

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 from rich.console import Group
 
-from hops.analysis.summary import FiguresOf, PairsOf, distance_figures, every_pair
+from hops.analysis.summary import FiguresOf, GatesOf, PairsOf, distance_figures, every_gate, every_pair
 from hops.elements.element import Figures, Section
 from hops.report.palette import Look, looks
 from hops.run.documents.summary import Summary
@@ -38,8 +38,11 @@ class Kind:
         called: what the page calls it; as the manifest does if empty.
         pairs_of: the pairs that are compared.
         figures_of: what the summary has beside the figures of every run.
+        gates_of: the gates that decide whether the run may be trusted; those of all its trials if not given.
         conclusions: the first section of the report.
         arms: what the trials of a block are, where they are more than topologies.
+        order: the order in which arms run.
+        in_detail: whether the report has the sections that show each arm; without, only what the kind shows of them.
         network: the emulated network in words, where arms differ in it.
         modelled: the view that the model of distance is of, where topologies have several arms.
         traced: whether its runs read traces; without, there is nothing on hop budgets in the report.
@@ -51,8 +54,11 @@ class Kind:
     called: str = ""
     pairs_of: PairsOf = every_pair
     figures_of: FiguresOf = distance_figures
+    gates_of: GatesOf = every_gate
     conclusions: Callable[[SummaryView], Section] = what_it_says
     arms: str = ""
+    order: str = "in random order"
+    in_detail: bool = True
     network: Callable[[View], str] | None = None
     modelled: Callable[[View], View] | None = None
     traced: bool = True

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from hops.__main__ import app
 from hops.kinds import make_report
-from hops.kinds.capacity.synthetic import synthetic_document
+from hops.kinds.capacity.synthetic import write_capacity_run
 from hops.kinds.ladder import synthetic as ladder
 from hops.kinds.rtt import synthetic as rtt
 from hops.synthetic.formats import foreign_trace, jaeger_trace
@@ -87,8 +87,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     write_generated_run(root / "ladder", blocks=3, journeys_per_trial=300, kind="ladder", arms=steps)
     distant = rtt.synthetic_arms(("rest", "hybrid"), (0.0, 20.0, 50.0))
     write_generated_run(root / "rtt", journeys_per_trial=200, kind="rtt", arms=distant)
-    (root / "stress").mkdir()
-    (root / "stress" / "stress.json").write_text(json.dumps(synthetic_document("stress")), encoding="utf-8")
+    write_capacity_run(root / "stress", "stress")
     return {name: make_report(root / name)[0] for name in ALL}
 
 

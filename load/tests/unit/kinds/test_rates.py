@@ -11,8 +11,8 @@ from experiment.errors import UsageError
 from experiment.kinds.rates import DEFAULT_RATES, rate_arms
 from experiment.plan.arms_in_blocks import Plan, plan_of
 from experiment.plan.profiles import PROFILES
-from hops.kinds.capacity.document import SCHEMA
 from hops.kinds.rates.arms import KIND
+from hops.run.documents import SCHEMA
 from mesh.description.topology import load_topology
 
 REST, HYBRID = load_topology("rest"), load_topology("hybrid")
@@ -25,7 +25,8 @@ def results(tmp_path: Path) -> Path:
     for name, rates in {"20260101T000000Z-sweep": (160.0, 110.0), "20260102T000000Z-sweep": (150.0, None)}.items():
         found = {topology: {"rate": rate} for topology, rate in zip(("rest", "hybrid"), rates, strict=True)}
         (tmp_path / name).mkdir()
-        (tmp_path / name / "sweep.json").write_text(json.dumps({"schema": SCHEMA, "results": found}), encoding="utf-8")
+        summary = {"schema": SCHEMA, "capacity": {"results": found}}
+        (tmp_path / name / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
     return tmp_path
 
 

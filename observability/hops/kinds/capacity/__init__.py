@@ -1,1 +1,1 @@
-"""How much load topologies hold: sweeps over rates, and stress tests with more and more users."""
+"""How much load topologies hold: rates that rise, users that come, peaks that pass."""

@@ -1,4 +1,4 @@
-"""The curves of a sweep or a stress test, by the report's own charts."""
+"""The curves of a run over capacity, by the report's own charts."""
 
 from __future__ import annotations
 
@@ -6,32 +6,34 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from hops.elements.element import Chart, Figures
-from hops.kinds.capacity.document import Document, Step, by_load, cores, generator_limits, load_of, topologies
+from hops.kinds.capacity.document import Capacity, Step, by_load, capacity_of, load_of
 from hops.report.chart import PAPER, SOFT, Spec, draw, ticks
 from hops.report.encodings import amount, layer
 from hops.report.palette import looks
+from hops.report.view import View
 
 CURVE_WIDTH, CURVE_HEIGHT = 300, 190
 
 
-def figures(document: Document) -> Figures:
-    """Every chart of a run, with what its marks stand for."""
-    key = [(f"mark t{look.index % 8}", look.name) for look in looks(topologies(document))]
-    objective = document["options"].get("objective_ms")
+def picture(view: View) -> Figures:
+    """Every curve over the load, with what its marks stand for."""
+    capacity = capacity_of(view.summary)
+    key = [(f"mark t{look.index % 8}", look.name) for look in looks(list(capacity["results"]))]
+    objective = capacity["asked"]["objective_ms"]
     if objective is not None:
         key.append(("line dashed", f"objective, {objective:g} ms"))
-    load = "number of users" if document["kind"] == "stress" else "rate"
+    load = "number of users" if capacity["asked"]["load"] == "stress" else "rate"
     drawn: list[tuple[str, Callable[[Step], float | None], str]] = [
         ("p99", lambda step: step["latency_ms"]["p99"], "ms"),
         ("Median", lambda step: step["latency_ms"]["p50"], "ms"),
-        ("Failures", lambda step: _percent(sum(step["errors"].values()), step["generator"]["journeys"]), "percent"),
-        ("CPU of the shop", lambda step: cores(step, "total"), "cores"),
-        ("CPU of the generator", lambda step: cores(step, "generator"), "cores"),
+        ("Failures", lambda step: _percent(sum(step["errors"].values()), step["journeys"]), "percent"),
+        ("CPU of the shop", lambda step: step["cores"]["total"], "cores"),
+        ("CPU of the generator", lambda step: step["cores"]["generator"], "cores"),
     ]
-    if document["kind"] != "sweep":
+    if capacity["asked"]["load"] != "sweep":
         drawn.insert(0, ("Journeys that ended ok", lambda step: step["throughput_per_s"], "a second"))
     charts = [
-        _curve(document, f"{title} over the {load}", figure, unit, objective if title == "p99" else None)
+        _curve(capacity, f"{title} over the {load}", figure, unit, objective if title == "p99" else None)
         for title, figure, unit in drawn
     ]
     text = "A hollow point is a step in which the generator was at its limit: it says what the two together do."
@@ -43,15 +45,15 @@ def _percent(part: int, whole: int) -> float:
 
 
 def _curve(
-    document: Document, title: str, figure: Callable[[Step], float | None], unit: str, objective: float | None
+    capacity: Capacity, title: str, figure: Callable[[Step], float | None], unit: str, objective: float | None
 ) -> Chart | None:
     rows: list[dict[str, Any]] = []
-    for name in topologies(document):
-        for order, step in enumerate(by_load(document, name)):
+    for name in list(capacity["results"]):
+        for order, step in enumerate(by_load(capacity, name)):
             value = figure(step)
             if value is not None:
                 row = {"topology": name, "load": load_of(step), "value": float(f"{value:.4g}"), "order": order}
-                rows.append({**row, "limited": bool(generator_limits(step))})
+                rows.append({**row, "limited": bool(step["limits"])})
     if not rows:
         return None
     values = [row["value"] for row in rows] + ([] if objective is None else [objective])
@@ -60,15 +62,15 @@ def _curve(
     else:
         y = amount("value", unit, scale={"domain": [0, max(*values, 0.1) * 1.08], "nice": False}, tickCount=4)
     loads = [row["load"] for row in rows]
-    load = "virtual users" if document["kind"] == "stress" else "journeys a second"
+    load = "virtual users" if capacity["asked"]["load"] == "stress" else "journeys a second"
     x = _logarithmic("load", load, min(loads) * 0.9, max(loads) * 1.1, grid=False)
-    layers = list(_lines(document, rows, x, y))
+    layers = list(_lines(capacity, rows, x, y))
     if objective is not None:
         data = [{"value": objective}]
         layers.append(layer("rule", {"y": y}, data=data, strokeDash=[5, 4], color=SOFT, strokeWidth=1.5))
     described = "; ".join(
         f"{name}: " + ", ".join(f"{row['load']:g} {row['value']:g}" for row in rows if row["topology"] == name)
-        for name in topologies(document)
+        for name in list(capacity["results"])
     )
     spec: Spec = {"width": CURVE_WIDTH, "height": CURVE_HEIGHT, "layer": layers}
     return draw(title, f"{title}, {unit}. {described}.", spec)
@@ -79,9 +81,9 @@ def _logarithmic(field: str, title: str, low: float, high: float, **axis: Any) -
     return amount(field, title, scale=scale, values=ticks(low, high), format="~r", **axis)
 
 
-def _lines(document: Document, rows: list[dict[str, Any]], x: Spec, y: Spec) -> Iterator[Spec]:
+def _lines(capacity: Capacity, rows: list[dict[str, Any]], x: Spec, y: Spec) -> Iterator[Spec]:
     order = {"field": "order", "type": "quantitative"}
-    for look in looks(topologies(document)):
+    for look in looks(list(capacity["results"])):
         own = [row for row in rows if row["topology"] == look.name]
         dash = [] if look.dash == (1, 0) else list(look.dash)
         encoding = {"x": x, "y": y, "order": order}

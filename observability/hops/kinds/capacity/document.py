@@ -1,138 +1,112 @@
-"""What a sweep, a stress test or an overload leaves, such as `sweep.json`, and what can be asked of it."""
+"""What a run over the capacity of topologies asked, measured and found, beside what every run has."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, Literal, TypedDict, cast
+from collections.abc import Mapping
+from typing import Final, Literal, TypedDict, cast
 
-from hops.analysis.cost import GENERATOR_GROUP, TOTAL, component_group
-from hops.gates.experiment import worst_of
-from hops.gates.verdict import Doubt, doubt_of, failing_gates
-from hops.run.documents.trial import TrialRecord
-from hops.run.files import read_document
+from hops.kinds.capacity.search import Limit
 
-SCHEMA = 3
-Kind = Literal["sweep", "stress", "overload"]
-Phase = Literal["search", "confirm", "stress", "overload"]
+KIND: Final = "capacity"
+Load = Literal["sweep", "stress", "overload"]
+Phase = Literal["search", "confirm", "users", "peak"]
 STAIRS = (0.5, 0.0, 0.0, 0.5, 0.5)
 """The rate in each equal part of an overload, in units of what the topology holds; 0 for the peak's."""
 PEAK_BEGINS, PEAK_PARTS = 1, 2
 
-GENERATOR_GATES = ("tape_unsent", "tape_exhausted", "start_lag_p99_ms", "generator_cores")
-"""Gates that say whether the generator kept up. A step in which it did not may fail for that reason alone; one that
-holds all the same still holds, since latency counts from the intended arrival."""
+
+class SearchBounds(TypedDict):
+    """The bounds of a search, as `hops.kinds.capacity.search.Bounds`."""
+
+    start: float
+    highest: float
+    lowest: float
+    precision: float
+    most_steps: int
+    most_confirmations: int
 
 
-class Step(TrialRecord):
-    """A step: the record of its trial, and what only a step has.
+class Asked(TypedDict):
+    """What the user asked for.
 
-    `position` is the step's number among those of its topology. `rate` (journeys a second) is None in a closed loop,
-    `users` in an open one. `throughput_per_s` counts the journeys that ended ok while the load lasted. Latencies are as
-    in `summary.json`, of all journeys that ended ok: from the intended arrival in an open loop, from the start in a
-    closed one. `errors` are counts by class, `messages` the most frequent of each in words. `broken` are the promises
-    about the shop's data that do not hold after the step; `holds` and `reasons` are the verdict of a sweep. Of an
-    overload, `rate`, `throughput_per_s`, latencies, `errors` and `messages` are those of its peak; `recovery_s` says
-    how many seconds after it all was well again, None if it was not before the load ended.
+    `given` is what topologies hold by the user's word, in journeys a second. `connections` are those of all clients, 0
+    for as many as the users need. A stress test searches for nothing: it has neither bounds nor an objective.
     """
 
+    load: Load
+    objective_ms: float | None
+    search: SearchBounds | None
+    users: list[int]
+    think_s: float
+    connections: int
+    factors: list[int]
+    given: dict[str, float]
+
+
+class Step(TypedDict):
+    """One trial: a topology under one load.
+
+    `rate` (journeys a second) is None in a closed loop, `users` in an open one. `throughput_per_s` counts the journeys
+    that ended ok while the load lasted. Latencies count from the intended arrival in an open loop, from the start in a
+    closed one. `holds` and `reasons` are the verdict of a search or a confirmation. Of a peak, `rate`,
+    `throughput_per_s`, latencies and `errors` are those of the journeys that arrived in it; `recovery_s` says how many
+    seconds later all was well again, None if it was not before the load ended. `limits` are the gates that say that the
+    generator could not keep up. `cores` are CPU seconds for each second of the replay, by group of components.
+    """
+
+    label: str
+    topology: str
     phase: Phase
     rate: float | None
     users: int | None
     duration_s: float
+    journeys: int
+    connections: int
     throughput_per_s: float
     latency_ms: dict[str, float | None]
     latency_ci95: dict[str, list[float | None]]
     errors: dict[str, int]
-    messages: dict[str, int]
     under_way_most: int
-    broken: list[str]
     recovery_s: float | None
     holds: bool | None
     reasons: list[str]
+    limits: list[str]
+    start_lag_p99_ms: float | None
+    cores: dict[str, float]
+    memory_peak_mb: float
 
 
-class TopologyResult(TypedDict):
+class Result(TypedDict):
     """The result of one topology.
 
-    `rate` is the highest rate that was confirmed, `failed` the lowest that was seen to fail, `limit` what stood between
-    (`shop`, `generator`, `max_rate` or `unknown`); a stress test has None, None and `unknown`; of an overload `rate` is
-    what its peaks are multiples of, given or found by a search without a confirmation. `stopped` says why the
-    topology came to its end before the steps did.
+    `rate` is the highest rate that was confirmed, `failed` the lowest that was seen to fail, `limit` what stood
+    between. A stress test has None, None and `unknown`. Of an overload, `rate` is what its peaks are multiples of,
+    given or found by a search without a confirmation. `stopped` says why the topology ended early.
     """
 
     rate: float | None
     failed: float | None
-    limit: str
+    limit: Limit
     tried: list[float]
     stopped: str | None
 
 
-class Document(TypedDict):
-    """The whole file. `complete` is false while steps are still to come, and for good if they never came.
+class Capacity(TypedDict):
+    """What was asked, every step in its order, and the result of each topology."""
 
-    `options` are the user's choices; `results` has an entry for each topology that is finished.
-    """
-
-    schema: int
-    kind: Kind
-    name: str
-    complete: bool
-    manifest: dict[str, Any]
-    options: dict[str, Any]
-    results: dict[str, TopologyResult]
+    asked: Asked
     steps: list[Step]
+    results: dict[str, Result]
 
 
-def read_capacity(path: Path) -> Document:
-    """Reads the document of a sweep or a stress test.
-
-    Raises:
-        MalformedRunError: It is missing, cut short, or of another schema; names the file and what to do.
-    """
-    return cast("Document", read_document(path, SCHEMA))
+def capacity_of(summary: Mapping[str, object]) -> Capacity:
+    """What the summary of a run over capacity has beside that of every run."""
+    return cast("Capacity", summary[KIND])
 
 
-def topologies(document: Document) -> list[str]:
-    """The topologies with steps or a result, in the order in which they ran."""
-    return list(dict.fromkeys([*(step["topology"] for step in document["steps"]), *document["results"]]))
-
-
-def by_load(document: Document, topology: str) -> list[Step]:
+def by_load(capacity: Capacity, topology: str) -> list[Step]:
     """A topology's steps by rising load, those of one load in their order."""
-    steps = [step for step in document["steps"] if step["topology"] == topology]
-    return sorted(steps, key=lambda step: (load_of(step), step["position"]))
-
-
-def confirmed(document: Document, topology: str) -> Step | None:
-    """The step that confirmed a topology's rate; None if none did."""
-    result = document["results"].get(topology)
-    if result is None or result["rate"] is None:
-        return None
-    steps = [step for step in by_load(document, topology) if step["phase"] == "confirm" and step["holds"]]
-    return next((step for step in steps if step["rate"] == result["rate"]), None)
-
-
-def claimed(document: Document, topology: str) -> list[Step]:
-    """The steps that a topology's result rests on: the one that confirmed its rate, or all users' or peaks'."""
-    if document["kind"] != "sweep":
-        return [step for step in by_load(document, topology) if step["phase"] == document["kind"]]
-    step = confirmed(document, topology)
-    return [] if step is None else [step]
-
-
-def doubts_about(document: Document, topology: str) -> list[Doubt]:
-    """Why a topology's figures must not be trusted, or are not there; empty if they are sound."""
-    result = document["results"].get(topology)
-    if result is None:
-        return [Doubt("not finished")]
-    doubts = [Doubt(f"stopped: {result['stopped']}")] if result["stopped"] else []
-    if document["kind"] != "stress" and not result["stopped"] and result["rate"] is None:
-        doubts.append(Doubt("no rate was confirmed" if document["kind"] == "sweep" else "no rate was held"))
-    broken = dict.fromkeys(promise for step in by_load(document, topology) for promise in step["broken"])
-    doubts += [Doubt(f"invariant broken: {promise}") for promise in broken]
-    told = (*GENERATOR_GATES, "invariants_broken")
-    gates = worst_of(claimed(document, topology))
-    return doubts + [doubt_of(gate) for gate in gates if not gate["ok"] and gate["name"] not in told]
+    return sorted((step for step in capacity["steps"] if step["topology"] == topology), key=load_of)
 
 
 def load_of(step: Step) -> float:
@@ -140,23 +114,15 @@ def load_of(step: Step) -> float:
     return step["rate"] if step["rate"] is not None else float(step["users"] or 0)
 
 
-def cores(step: Step, group: str) -> float:
-    """CPU seconds of a group of components for each second of the replay.
-
-    Args:
-        step: The step.
-        group: One of `hops.analysis.cost.GROUPS`; `total` is the shop with its database and telemetry.
-    """
-    groups = {name: component_group(name) for name in step["cpu_s"]}
-    counted = [name for name in groups if groups[name] == group or (group == TOTAL and groups[name] != GENERATOR_GROUP)]
-    return sum(step["cpu_s"][name] for name in counted) / float(step["generator"]["wall_s"])
+def confirmed(capacity: Capacity, topology: str) -> Step | None:
+    """The step that confirmed a topology's rate; None if none did."""
+    steps = (step for step in by_load(capacity, topology) if step["phase"] == "confirm" and step["holds"])
+    return next(steps, None)
 
 
-def gate_value(step: Step, name: str) -> float | None:
-    """The value of one gate; None if it was left out or not measured."""
-    return next((gate["value"] for gate in step["gates"] if gate["name"] == name), None)
-
-
-def generator_limits(step: Step) -> list[str]:
-    """The gates that say that the generator could not keep up."""
-    return [name for name in failing_gates(step["gates"]) if name in GENERATOR_GATES]
+def claimed(capacity: Capacity, topology: str) -> list[Step]:
+    """The steps that a topology's result rests on: the one that confirmed its rate, or all users' or peaks'."""
+    if capacity["asked"]["load"] != "sweep":
+        return [step for step in by_load(capacity, topology) if step["phase"] != "search"]
+    step = confirmed(capacity, topology)
+    return [] if step is None else [step]

@@ -1,26 +1,19 @@
-"""The tables of a sweep or a stress test, and whether to trust them."""
+"""The first section of the report of a run over capacity: results, peaks, steps."""
 
 from __future__ import annotations
 
+from hops.analysis.cost import GENERATOR_GROUP, TOTAL
 from hops.elements import numbers
-from hops.elements.element import Element, Points, Text
+from hops.elements.element import Element, Heading, Points, Section, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, whole, words
-from hops.gates.experiment import worst_of
-from hops.kinds.capacity.conclusions import doubts, generator_sentence, sentences
-from hops.kinds.capacity.document import (
-    Document,
-    Step,
-    by_load,
-    claimed,
-    confirmed,
-    cores,
-    gate_value,
-    generator_limits,
-    topologies,
-)
-from hops.tables.validity import gate_elements
+from hops.kinds.capacity.conclusions import sentences
+from hops.kinds.capacity.document import Capacity, Step, by_load, capacity_of, claimed, confirmed
+from hops.tables.view import SummaryView
 
-TRUSTED = "VALID: the figures may be trusted."
+ONE_MACHINE = (
+    "One machine carries the generator, the shop, its database and its telemetry: the figures compare topologies on "
+    "it, and say nothing about a cluster (docs/experiments/capacity.md)."
+)
 LIMITS = {
     "shop": "the shop",
     "generator": "the generator",
@@ -29,26 +22,22 @@ LIMITS = {
 }
 
 
-def result_elements(document: Document) -> list[Element]:
-    """What was found, in a sentence for each topology, and of a sweep as a table."""
-    tables = {"sweep": _results_table, "overload": _peaks_table}
-    table = tables.get(document["kind"])
-    return [Points(sentences(document)), *([table(document)] if table else [])]
-
-
-def trust_elements(document: Document) -> list[Element]:
-    """Whether to trust the figures, and the gates of the steps that the results rest on."""
-    reasons = [f"{doubt.verdict}: {doubt.text}" for doubt in doubts(document)]
-    generator = generator_sentence(document)
-    steps = [step for name in topologies(document) for step in claimed(document, name)]
-    return [
-        Points(reasons) if reasons else Text(TRUSTED, tone="verdict"),
-        *([Text(generator)] if generator else []),
-        *(gate_elements(worst_of(steps), len(steps), "step") if steps else []),
+def section(view: SummaryView) -> Section:
+    """What was found, in a sentence for each topology and as a table, and every step."""
+    capacity = capacity_of(view.summary)
+    load = capacity["asked"]["load"]
+    table = {"sweep": _results_table, "overload": _peaks_table}.get(load)
+    elements: list[Element] = [
+        Points(sentences(capacity), tone="conclusions"),
+        *([table(capacity)] if table else []),
+        Heading("Steps"),
+        steps_table(capacity),
+        Text(ONE_MACHINE, tone="note"),
     ]
+    return Section(load, "What topologies hold" if load == "sweep" else "What is left under load", elements)
 
 
-def _results_table(document: Document) -> Table:
+def _results_table(capacity: Capacity) -> Table:
     columns = [
         Column("topology", numeric=False),
         Column("held", "journeys/s"),
@@ -60,10 +49,10 @@ def _results_table(document: Document) -> Table:
         Column("limit", numeric=False),
     ]
     rows: list[list[Cell]] = []
-    for index, name in enumerate(topologies(document)):
-        result, step = document["results"].get(name), confirmed(document, name)
+    for index, name in enumerate(capacity["results"]):
+        result, step = capacity["results"][name], confirmed(capacity, name)
         head = words(name, f"mark t{index % 8}")
-        if result is None or step is None:
+        if step is None:
             rows.append([head, Cell("none confirmed"), *(number(None) for _ in range(5)), words("")])
             continue
         least = "" if result["limit"] == "shop" else "at least "
@@ -73,17 +62,17 @@ def _results_table(document: Document) -> Table:
                 Cell(f"{least}{numbers.plain(result['rate'])}", result["rate"]),
                 *_latency(step),
                 number(result["failed"]),
-                number(cores(step, "total")),
-                number(cores(step, "generator")),
+                number(step["cores"][TOTAL]),
+                number(step["cores"][GENERATOR_GROUP]),
                 words(LIMITS[result["limit"]]),
             ]
         )
-    objective = document["options"]["objective_ms"]
+    objective = capacity["asked"]["objective_ms"]
     caption = f"Highest rate held with p99 below {objective:g} ms and failures below 0.1 %, with that step's figures"
     return Table("capacity", caption, columns, rows)
 
 
-def _peaks_table(document: Document) -> Table:
+def _peaks_table(capacity: Capacity) -> Table:
     columns = [
         Column("topology", numeric=False),
         Column("peak", "times what it holds"),
@@ -96,10 +85,9 @@ def _peaks_table(document: Document) -> Table:
         Column("recovers after", "s"),
     ]
     rows: list[list[Cell]] = []
-    for index, name in enumerate(topologies(document)):
-        result = document["results"].get(name)
-        held = None if result is None else result["rate"]
-        for step in claimed(document, name):
+    for index, name in enumerate(capacity["results"]):
+        held = capacity["results"][name]["rate"]
+        for step in claimed(capacity, name):
             rate = step["rate"] or 0.0
             rows.append(
                 [
@@ -120,12 +108,12 @@ def _peaks_table(document: Document) -> Table:
     return Table("peaks", caption, columns, rows, heads=2)
 
 
-def steps_table(document: Document) -> Table:
+def steps_table(capacity: Capacity) -> Table:
     """Every step, by rising load."""
-    closed = document["kind"] == "stress"
+    closed = capacity["asked"]["load"] == "stress"
     columns = [
         Column("topology", numeric=False),
-        _load_column(document),
+        _load_column(capacity),
         *([] if closed else [Column("step", numeric=False)]),
         Column("verdict", numeric=False),
         Column("sent"),
@@ -148,41 +136,28 @@ def steps_table(document: Document) -> Table:
             _load(step),
             *([] if closed else [words(step["phase"])]),
             words("; ".join([*mark(step), *step["reasons"]])),
-            whole(step["generator"]["journeys"]),
+            whole(step["journeys"]),
             number(step["throughput_per_s"]),
             *_latency(step),
             *(whole(count) for count in step["errors"].values()),
-            whole(step["generator"]["connections"]),
+            whole(step["connections"]),
             whole(step["under_way_most"]),
-            number(gate_value(step, "start_lag_p99_ms")),
-            *(number(cores(step, group)) for group in ("total", "database", "telemetry", "generator")),
+            number(step["start_lag_p99_ms"]),
+            *(number(step["cores"].get(group)) for group in (TOTAL, "database", "telemetry", GENERATOR_GROUP)),
             number(step["memory_peak_mb"]),
         ]
-        for index, name in enumerate(topologies(document))
-        for step in by_load(document, name)
+        for index, name in enumerate(capacity["results"])
+        for step in by_load(capacity, name)
     ]
-    loop = f"closed loop, think time {document['options']['think_s']:g} s" if closed else "open loop"
+    loop = f"closed loop, think time {capacity['asked']['think_s']:g} s" if closed else "open loop"
     caption = f"Every step, by rising load ({loop}); the classes of failures are counts of journeys"
     return Table("steps", caption, columns, rows, heads=2)
-
-
-def messages_table(document: Document) -> Table:
-    """The errors in words."""
-    rows = [
-        [words(name), _load(step), whole(count), words(message)]
-        for name in topologies(document)
-        for step in by_load(document, name)
-        for message, count in step["messages"].items()
-    ]
-    columns = [Column("topology", numeric=False), _load_column(document), Column("journeys")]
-    caption = "The most frequent errors of each step and class, as the client saw them"
-    return Table("errors", caption, [*columns, Column("error", numeric=False)], rows, heads=2)
 
 
 def mark(step: Step) -> list[str]:
     """Whether a step held, and whether the generator was at its limit."""
     verdict = {True: ["holds"], False: ["misses"], None: []}[step["holds"]]
-    return [*verdict, "GENERATOR"] if generator_limits(step) else verdict
+    return [*verdict, "GENERATOR"] if step["limits"] else verdict
 
 
 def _latency(step: Step) -> list[Cell]:
@@ -193,5 +168,5 @@ def _load(step: Step) -> Cell:
     return number(step["rate"]) if step["users"] is None else whole(step["users"])
 
 
-def _load_column(document: Document) -> Column:
-    return Column("users") if document["kind"] == "stress" else Column("rate", "journeys/s")
+def _load_column(capacity: Capacity) -> Column:
+    return Column("users") if capacity["asked"]["load"] == "stress" else Column("rate", "journeys/s")

@@ -8,7 +8,7 @@ from typing import Any
 from hops.elements.element import Element, Figures, Fold, Heading, Section
 from hops.elements.table import Column, Table, words
 from hops.report.sections.topology_drawing import PROTOCOLS, draw_topology, links_of, protocol_name
-from hops.run.switches import is_of_the_shop, mesh_text, programs_of, switches_of
+from hops.run.switches import Switches, is_of_the_shop, mesh_text, programs_of, switches_of
 
 
 def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]], *notes: Element) -> Section:
@@ -20,8 +20,9 @@ def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]], *note
         notes: Elements below them.
     """
     elements: list[Element]
-    topologies: dict[str, Any] = manifest["topologies"]
-    switches = {name: switches_of(manifest, name) for name in topologies}
+    distinct = _distinct(manifest)
+    topologies = {name: one for name, (one, _) in distinct.items()}
+    switches = {name: own for name, (_, own) in distinct.items()}
     meshed = any(mesh_text(one) for one in switches.values())
     edges = {name: one.get("edge", "envoy") for name, one in switches.items()}
     drawings = [
@@ -73,6 +74,17 @@ def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]], *note
         *notes,
     ]
     return Section("setup", "What was measured", elements, detail=True)
+
+
+def _distinct(manifest: Mapping[str, Any]) -> dict[str, tuple[Mapping[str, Any], Switches]]:
+    """The topologies and their switches, each once: where arms differ in their load only, under the topology's name."""
+    arms = {label: (one, switches_of(manifest, label)) for label, one in manifest["topologies"].items()}
+    alike: dict[str, list[str]] = {}
+    for label, arm in arms.items():
+        alike.setdefault(repr(arm), []).append(label)
+    return {
+        labels[0] if len(labels) == 1 else str(arms[labels[0]][0]["name"]): arms[labels[0]] for labels in alike.values()
+    }
 
 
 def targets_table(targets: Mapping[str, Mapping[str, Any]]) -> Table:

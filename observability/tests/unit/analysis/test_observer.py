@@ -78,6 +78,10 @@ def test_a_journey_counts_by_its_share_of_the_load(run):
     assert product["spans"] == pytest.approx(of_rest.filter(pl.col("journey") == rare).height / of_rest.height)
 
 
+def test_the_same_rows_give_the_same_figures_to_the_last_digit(run):
+    assert len({str(observer_effect_of(run)) for _ in range(12)}) == 1
+
+
 def test_a_journey_whose_requests_overlap_is_not_split(run):
     parallel = pl.when(pl.col("journey") == "browse").then(2).otherwise(pl.col("parallel")).alias("parallel")
     journeys = observer_effect_of(dataclasses.replace(run, journeys=run.journeys.with_columns(parallel)))

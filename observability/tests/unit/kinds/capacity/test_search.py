@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiment.capacity.search import Bracket, Plan, Seen, climb, confirm, rounded
+from hops.kinds.capacity.search import Bounds, Bracket, Seen, climb, confirm, round_rate
 
-PLAN = Plan(start=20.0, highest=1000.0)
+PLAN = Bounds(start=20.0, highest=1000.0)
 
 
 class Shop:
@@ -63,7 +63,7 @@ def test_a_known_capacity_is_found_within_the_precision(capacity: float) -> None
 def test_nothing_is_reported_that_was_not_confirmed_and_the_search_ends(
     capacity: float, wrong: float, seed: int, start: float, most_steps: int, most_confirmations: int
 ) -> None:
-    plan = Plan(start, highest=700.0, most_steps=most_steps, most_confirmations=most_confirmations)
+    plan = Bounds(start, highest=700.0, most_steps=most_steps, most_confirmations=most_confirmations)
     shop = Shop(capacity, wrong=wrong, seed=seed)
     bracket = climb(shop.measure, plan)
     assert bracket.steps == len(shop.rates) <= most_steps
@@ -81,7 +81,7 @@ def test_a_shop_that_holds_the_highest_rate_has_no_limit_found() -> None:
 
 
 def test_a_search_that_is_out_of_steps_says_that_it_met_no_limit() -> None:
-    plan = Plan(start=20.0, highest=1000.0, most_steps=2)
+    plan = Bounds(start=20.0, highest=1000.0, most_steps=2)
     shop = Shop(5000.0)
     found = confirm(shop.confirm, climb(shop.measure, plan), plan)
     assert (found.rate, found.failed, found.limit) == (40.0, None, "unknown")
@@ -116,7 +116,7 @@ def test_a_failure_that_is_not_clear_is_measured_again() -> None:
         rates.append(rate)
         return next(answers, Seen(rate, holds=False, clear=True))
 
-    bracket = climb(measure, Plan(start=20.0, highest=1000.0, most_steps=3))
+    bracket = climb(measure, Bounds(start=20.0, highest=1000.0, most_steps=3))
     assert rates == [20.0, 20.0, 40.0]
     assert (bracket.held, bracket.failed) == (20.0, 40.0)
 
@@ -137,4 +137,4 @@ def test_confirmations_are_bounded() -> None:
 
 @pytest.mark.parametrize(("rate", "expected"), [(20.04, 20.0), (99.97, 100.0), (123.6, 124.0)])
 def test_rates_are_rounded_as_people_write_them(rate: float, expected: float) -> None:
-    assert rounded(rate) == expected
+    assert round_rate(rate) == expected

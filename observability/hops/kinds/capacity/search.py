@@ -1,10 +1,9 @@
-"""The search of `make sweep`: which rate to try next, when to stop, and with which result. It measures nothing itself.
+"""The search of a sweep: which rate to try next, when to stop, and with which result. It measures nothing itself.
 
 Climb by a factor until a rate fails, halve the gap (in ratio) until it is narrow, then confirm the highest rate that
-held: longer, and on a freshly started system. A rate that does not hold then is taken down a step and confirmed again.
-Searching for a rate between one that holds and one that fails is the procedure of RFC 2544, section 26.1; that single
-trials of the same rate may disagree, and need an answer, is the subject of RFC 9971 (MLRsearch). See
-docs/experiments/capacity.md.
+held, for longer. A rate that does not hold then is taken down a step and confirmed again. Searching between a rate that
+holds and a rate that fails is the procedure of RFC 2544, section 26.1. Single trials of the same rate may disagree: how
+a search answers that is the subject of RFC 9971 (MLRsearch). See docs/experiments/capacity.md.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ Limit = Literal["shop", "generator", "max_rate", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Bounds:
     """The bounds of a search.
 
     Attributes:
@@ -30,7 +29,7 @@ class Plan:
         lowest: No rate below it is tried.
         precision: The search ends once the lowest rate that failed is at most this times the highest that held.
         most_steps: Replays of the search, repetitions included.
-        most_confirmations: Replays that confirm, each on a system of its own.
+        most_confirmations: Replays that confirm, each of another draw of journeys.
     """
 
     start: float
@@ -46,7 +45,7 @@ class Seen:
     """What one replay says to the search.
 
     Attributes:
-        rate: Journeys a second that were asked for.
+        rate: Journeys a second that were sent.
         holds: Whether the objective was met.
         clear: Whether it was missed by so much that a repetition would tell nothing new.
         generator_limited: Whether the generator could not keep up, so that a failure may be its own.
@@ -63,7 +62,7 @@ Measure = Callable[[float], Seen]
 
 @dataclass(slots=True)
 class Bracket:
-    """What a search knows: the highest rate that held below every one that failed, and the lowest that failed.
+    """What a search knows: the highest rate that held below every rate that failed, and the lowest that failed.
 
     Attributes:
         steps: Replays so far.
@@ -104,10 +103,10 @@ class SearchResult:
 
 
 NO_RESULT = SearchResult(None, None, "unknown")
-"""A search that did not come to its end, and a stress test, which has none."""
+"""A search that did not come to its end, and a stress test, which searches for nothing."""
 
 
-def climb(measure: Measure, plan: Plan) -> Bracket:
+def climb(measure: Measure, bounds: Bounds) -> Bracket:
     """Finds how high the rate may go, by single replays that follow each other on one system.
 
     A rate that fails, but not clearly, is measured once more, and the second verdict counts: one stall of the machine
@@ -115,72 +114,72 @@ def climb(measure: Measure, plan: Plan) -> Bracket:
 
     Args:
         measure: Replays at a rate.
-        plan: The bounds.
+        bounds: The bounds.
     """
     bracket = Bracket()
-    while bracket.steps < plan.most_steps:
-        rate = _next_rate(bracket, plan)
+    while bracket.steps < bounds.most_steps:
+        rate = _next_rate(bracket, bounds)
         if rate is None:
             break
         seen = measure(rate)
         bracket.steps += 1
-        if not seen.holds and not seen.clear and bracket.steps < plan.most_steps:
+        if not seen.holds and not seen.clear and bracket.steps < bounds.most_steps:
             seen = measure(rate)
             bracket.steps += 1
         bracket.note(seen)
     return bracket
 
 
-def confirm(measure: Measure, bracket: Bracket, plan: Plan) -> SearchResult:
+def confirm(measure: Measure, bracket: Bracket, bounds: Bounds) -> SearchResult:
     """Confirms the highest rate that held, or the next ones below it.
 
     Args:
         measure: Replays at a rate, longer than the search did, on a system started for it.
         bracket: Result of the search.
-        plan: The bounds.
+        bounds: The bounds.
     """
     tried: list[float] = []
     failed, generator_limited = bracket.failed, bracket.generator_limited
-    for rate in _candidates(bracket, plan):
+    for rate in _candidates(bracket, bounds):
         tried.append(rate)
         seen = measure(rate)
         if seen.holds:
-            return SearchResult(rate, failed, _limit(rate, failed, generator_limited, plan), tuple(tried))
+            return SearchResult(rate, failed, _limit(rate, failed, generator_limited, bounds), tuple(tried))
         failed, generator_limited = rate, seen.generator_limited
     return SearchResult(None, failed, "generator" if generator_limited else "unknown", tuple(tried))
 
 
-def rounded(rate: float) -> float:
+def round_rate(rate: float) -> float:
     """A rate as people write it: to a tenth below 100, to a whole one above."""
     return round(rate, 1) if rate < 100 else float(round(rate))
 
 
-def _next_rate(bracket: Bracket, plan: Plan) -> float | None:
+def _next_rate(bracket: Bracket, bounds: Bounds) -> float | None:
     held, failed = bracket.held, bracket.failed
     if failed is None:
         if held is None:
-            return _within(plan.start, plan)
-        return _within(held * GROWTH, plan) if held < plan.highest else None
+            return _within(bounds.start, bounds)
+        return _within(held * GROWTH, bounds) if held < bounds.highest else None
     if held is None:
-        return _within(failed / GROWTH, plan) if failed > plan.lowest else None
-    middle = rounded(math.sqrt(held * failed))
-    return middle if failed / held > plan.precision and held < middle < failed else None
+        return _within(failed / GROWTH, bounds) if failed > bounds.lowest else None
+    middle = round_rate(math.sqrt(held * failed))
+    return middle if failed / held > bounds.precision and held < middle < failed else None
 
 
-def _within(rate: float, plan: Plan) -> float:
-    return min(max(rounded(rate), plan.lowest), plan.highest)
+def _within(rate: float, bounds: Bounds) -> float:
+    return min(max(round_rate(rate), bounds.lowest), bounds.highest)
 
 
-def _candidates(bracket: Bracket, plan: Plan) -> Iterator[float]:
+def _candidates(bracket: Bracket, bounds: Bounds) -> Iterator[float]:
     rate = bracket.held
-    for _ in range(plan.most_confirmations):
-        if rate is None or rate < plan.lowest:
+    for _ in range(bounds.most_confirmations):
+        if rate is None or rate < bounds.lowest:
             return
         yield rate
-        rate = rounded(rate * BACK_OFF)
+        rate = round_rate(rate * BACK_OFF)
 
 
-def _limit(rate: float, failed: float | None, generator_limited: bool, plan: Plan) -> Limit:
+def _limit(rate: float, failed: float | None, generator_limited: bool, bounds: Bounds) -> Limit:
     if failed is not None:
         return "generator" if generator_limited else "shop"
-    return "max_rate" if rate >= plan.highest else "unknown"
+    return "max_rate" if rate >= bounds.highest else "unknown"

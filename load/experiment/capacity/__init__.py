@@ -1,1 +1,0 @@
-"""Loading topologies step by step: how much load they hold."""

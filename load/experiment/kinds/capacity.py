@@ -1,0 +1,312 @@
+"""`make capacity`: how much load topologies hold, and what is left beyond that.
+
+Three loads: rates that rise until one fails (`sweep`), users who come in a closed loop (`stress`), and peaks of several
+times what a topology holds (`overload`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from itertools import count
+from math import ceil
+from typing import Any, cast, get_args
+
+from experiment.arguments import ascending, duration_s, number, profile_of, topologies_of
+from experiment.blocks import TRIAL_OVERHEAD_S, Measure
+from experiment.commands import in_blocks
+from experiment.errors import UsageError
+from experiment.plan.arms_in_blocks import Arm, Plan, arms_of
+from experiment.plan.closed_loop import LONGEST_THINK, MOST_VUS, ClosedLoop
+from experiment.plan.networks import refuse_networks
+from experiment.plan.own_load import OwnLoad, Sending
+from experiment.plan.profiles import DEFAULT_RATE, Profile
+from experiment.progress import Progress, minutes
+from hops.conclusions.wording import listed
+from hops.errors import HopsError
+from hops.kinds.capacity.course import take_course
+from hops.kinds.capacity.document import KIND, STAIRS, Asked, Load, Phase, SearchBounds, Step
+from hops.kinds.capacity.search import Bounds
+from hops.kinds.capacity.steps import step_of
+from mesh.description.options import Given
+from mesh.description.switches import parse_switches
+from mesh.errors import AlreadyRunningError, InputError, MeshError, NotInstalledError
+
+MIN_JOURNEYS = 420
+"""Fewer journeys leave the upper end of p99's 95 % interval unknown: 0.99^n must be below 2.5 %, so n above 366. The
+rest is for failures, and for tapes that have fewer journeys than their rate says."""
+DEFAULT_OBJECTIVE, MAX_OBJECTIVE = "100ms", "5s"
+"""No journey takes longer than the latter: then the generator gives it up."""
+DEFAULT_MAX, MAX_RATE = 1_000.0, 10_000.0
+DEFAULT_USERS, DEFAULT_THINK, MAX_STEPS = "100,300,1000,3000,10000", "10s", 20
+DEFAULT_FACTORS, MAX_FACTOR = "1,2,5,10", 100
+USERS_PER_CONNECTION = 100
+"""The edge lets an HTTP/2 connection carry 1,024 requests at a time, and a journey sends up to ten at a time."""
+MIN_CONNECTIONS, MAX_HTTP1_CONNECTIONS = 4, 1024
+MAX_TAPE_RATE = 5000.0
+"""More journeys a second than two cores can even refuse; it keeps tapes small."""
+PARITY_SAMPLES = 3
+OF_LOAD: Mapping[Load, tuple[str, ...]] = {
+    "sweep": ("objective", "start", "max", "connections"),
+    "stress": ("users", "think", "connections"),
+    "overload": ("objective", "factors", "capacity"),
+}
+"""The settings that only some loads have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """How long steps are, and how far a search goes.
+
+    Attributes:
+        warmup_s: Seconds of load before each step; not counted.
+        shortest_s: Shortest step of a search; it lasts as long as `MIN_JOURNEYS` take.
+        longest_s: Longest step of a search.
+        confirm_s: Shortest confirmation, which may take four times as long for `MIN_JOURNEYS`.
+        users_s: Seconds for which each number of users is kept up.
+        part_s: Seconds of each part of a peak's load.
+        precision: Where a search ends (`hops.kinds.capacity.search.Bounds`).
+        most_steps: Most replays of a search.
+        most_confirmations: Most replays that confirm.
+    """
+
+    warmup_s: int
+    shortest_s: float
+    longest_s: float
+    confirm_s: float
+    users_s: float
+    part_s: float
+    precision: float
+    most_steps: int
+    most_confirmations: int
+
+
+PROFILES = {
+    "smoke": Lengths(2, 3, 5, 5, 4, 2, 1.5, most_steps=4, most_confirmations=2),
+    "quick": Lengths(5, 10, 22, 30, 20, 10, 1.05, most_steps=12, most_confirmations=3),
+    "full": Lengths(10, 30, 60, 120, 60, 30, 1.03, most_steps=16, most_confirmations=5),
+}
+
+
+def choose(plan: Plan, measure: Measure, say: Progress) -> Mapping[str, Any]:
+    """Takes the course of every topology, one after the other.
+
+    A topology that cannot continue (a component died, an answer was wrong, traces could not be read) ends early, and
+    the next one begins: in an overload that is a finding. What stands in the way of all ends the run.
+
+    Raises:
+        MeshError, HopsError: No topology had a step, or something stands in the way of all.
+    """
+    asked = cast("Asked", plan.about[KIND])
+    stopped: dict[str, str] = {}
+    measured: list[Step] = []
+    for first in plan.arms:
+        name, numbers = first.topology.name, count(1)
+
+        def step(
+            phase: Phase, amount: float, held: float = 0.0, first: Arm = first, numbers: count[int] = numbers
+        ) -> Step:
+            load = load_of(asked, PROFILES[plan.profile.name], first.switches.http, phase, amount, held)
+            arm = replace(first, label=f"{first.label}-{next(numbers)}-{phase}-{amount:g}", load=load)
+            made = step_of(first.label, phase, *measure(arm), asdict(load), asked["objective_ms"] or 0.0)
+            measured.append(made)
+            say(f"{arm.label}: {_in_words(made)}", keep=True)
+            return made
+
+        try:
+            take_course(asked, name, step)
+        except (InputError, NotInstalledError, AlreadyRunningError):
+            raise
+        except (MeshError, HopsError) as error:
+            if not measured and first is plan.arms[-1]:
+                raise
+            stopped[name] = str(error).splitlines()[0]
+            say(f"{name} ends early: {error}", keep=True)
+    return {"stopped": stopped}
+
+
+def announce(plan: Plan) -> Iterator[str]:
+    """Says what there will be, and how long it takes."""
+    asked, lengths = cast("Asked", plan.about[KIND]), PROFILES[plan.profile.name]
+    names = ", ".join(arm.topology.name for arm in plan.arms)
+    trial_s = TRIAL_OVERHEAD_S + lengths.warmup_s
+    search_s = min(lengths.most_steps, 9) * (lengths.shortest_s + trial_s)
+    if asked["load"] == "sweep":
+        what = f"p99 below {asked['objective_ms']:g} ms, from {plan.profile.rate:g} journeys a second up"
+        each_s = search_s + 1.5 * (lengths.confirm_s + trial_s)
+    elif asked["load"] == "stress":
+        what = f"{listed([str(users) for users in asked['users']])} users, think time {asked['think_s']:g} s"
+        each_s = len(asked["users"]) * (lengths.users_s + trial_s)
+    else:
+        what = f"{listed([str(factor) for factor in asked['factors']])} times what each holds"
+        searched = sum(arm.topology.name not in asked["given"] for arm in plan.arms) / len(plan.arms)
+        each_s = searched * search_s + len(asked["factors"]) * (len(STAIRS) * lengths.part_s + trial_s)
+    yield (
+        f"{asked['load'].capitalize()} of {names}: {what}; {minutes(len(plan.arms) * each_s)}. Leave the machine idle "
+        "until then; Ctrl-C keeps finished trials."
+    )
+
+
+@in_blocks.experiment(KIND, choosing=in_blocks.Choosing(choose, announce))
+def command(*, load: str, topologies: str, common: in_blocks.Common, switches: Given, **chosen: str | None) -> Plan:
+    """The command `capacity`; `commands.toml` has its help."""
+    if load not in get_args(Load):
+        raise UsageError(f"load={load} is unknown; valid: {', '.join(get_args(Load))}")
+    kind = cast("Load", load)
+    given = {**chosen, "connections": switches["connections"]}
+    for name, value in given.items():
+        loads = [of for of, names in OF_LOAD.items() if name in names]
+        if value is not None and kind not in loads:
+            raise UsageError(f"{name}={value} is for load={' or load='.join(loads)}; the load is {kind}")
+    refuse_networks(common.file, KIND)
+    if kind == "overload":
+        switches = {**switches, "admission": switches["admission"] or "on"}
+    parsed = parse_switches(**switches)
+    measured = topologies_of(topologies, updates=parsed.updates)
+    lengths = profile_of(PROFILES, common.profile)
+    first, last = rates(given["start"], given["max"])
+    factors = ascending("factors", given["factors"] or DEFAULT_FACTORS, 1, MAX_FACTOR)
+    asked = Asked(
+        load=kind,
+        objective_ms=None
+        if kind == "stress"
+        else 1e3 * duration_s("objective", given["objective"] or DEFAULT_OBJECTIVE, "1ms", MAX_OBJECTIVE),
+        search=None if kind == "stress" else bounds_of(lengths, first, last),
+        users=list(parse_users(given["users"] or DEFAULT_USERS)) if kind == "stress" else [],
+        think_s=duration_s("think", given["think"] or DEFAULT_THINK, "0s", LONGEST_THINK),
+        factors=list(factors) if kind == "overload" else [],
+        connections=parsed.connections if kind == "stress" and given["connections"] else 0,
+        given=dict(parse_capacity(given["capacity"] or "", [topology.name for topology in measured])),
+    )
+    profile = Profile(common.profile, lengths.warmup_s, ceil(lengths.shortest_s), first, PARITY_SAMPLES)
+    plan = replace(common, profile="smoke").plan(kind, arms_of(measured, parsed))
+    return replace(plan, profile=profile, about={KIND: asked}, chosen=True)
+
+
+def bounds_of(lengths: Lengths, start: float, highest: float) -> SearchBounds:
+    """The bounds of each topology's search."""
+    lowest = min(start, ceil(MIN_JOURNEYS / (4 * lengths.confirm_s)))
+    made = Bounds(start, highest, lowest, lengths.precision, lengths.most_steps, lengths.most_confirmations)
+    return cast("SearchBounds", asdict(made))
+
+
+def rates(start: str | None, highest: str | None) -> tuple[float, float]:
+    """Reads the first and the highest rate of a sweep, journeys a second.
+
+    Raises:
+        UsageError: One is no number from 1 to 10,000, or the first is above the highest.
+    """
+    first, last = number("start", start), number("max", highest) if highest else DEFAULT_MAX
+    for name, value in (("start", first), ("max", last)):
+        if value is not None and not 1 <= value <= MAX_RATE:
+            raise UsageError(f"{name}={value:g} is out of range: give journeys per second, from 1 to {MAX_RATE:g}")
+    assert last is not None
+    first = min(DEFAULT_RATE, last) if first is None else first
+    if first > last:
+        raise UsageError(f"start={first:g} is above max={last:g}: give a start of at most max")
+    return first, last
+
+
+def parse_users(given: str) -> tuple[int, ...]:
+    """Reads the numbers of users, with commas between them.
+
+    Raises:
+        UsageError: One is no integer from 1 to 10,000, they do not ascend, or they are too many.
+    """
+    users = ascending("users", given, 1, MOST_VUS)
+    if len(users) > MAX_STEPS:
+        raise UsageError(f"users={given} has {len(users)} steps: give at most {MAX_STEPS}")
+    return users
+
+
+def parse_capacity(given: str, measured: list[str]) -> Mapping[str, float]:
+    """Reads what topologies hold, `rest:90,grpc:120`.
+
+    Raises:
+        UsageError: A topology is not measured, or a rate is no number from 1 to 10,000.
+    """
+    found = {}
+    for part in filter(None, (part.strip() for part in given.split(","))):
+        name, _, rate = part.partition(":")
+        if name not in measured:
+            raise UsageError(f"capacity={given}: {name} is not measured; measured are {', '.join(measured)}")
+        try:
+            value = float(rate)
+        except ValueError:
+            value = math.nan
+        if not 1 <= value <= MAX_RATE:
+            raise UsageError(f"capacity={given}: give journeys per second, from 1 to {MAX_RATE:g}")
+        found[name] = value
+    return found
+
+
+def connections_for(users: int, http: int) -> int:
+    """How many client connections a closed loop gets: as many as it takes that none is the limit.
+
+    With HTTP/1.1 a connection carries one request at a time: one for each user, up to what the generator opens.
+
+    Args:
+        users: Virtual users.
+        http: HTTP version from client to edge.
+    """
+    if http == 1:
+        return min(max(users, MIN_CONNECTIONS), MAX_HTTP1_CONNECTIONS)
+    return max(MIN_CONNECTIONS, -(-users // USERS_PER_CONNECTION))
+
+
+def tape_rate(closed: ClosedLoop) -> float:
+    """Journeys that the tape of a closed loop needs for each second: more than the users can take.
+
+    In an overload journeys end quickly, as failures: then they are no slower than the time to think.
+    """
+    return min(MAX_TAPE_RATE, closed.most_asked + 5.0)
+
+
+def step_s(rate: float, lengths: Lengths, phase: Phase) -> float:
+    """Seconds of a step at a rate: as long as p99 needs, within the profile's bounds."""
+    needed = MIN_JOURNEYS / rate
+    if phase == "confirm":
+        return float(ceil(min(max(needed, lengths.confirm_s), 4 * lengths.confirm_s)))
+    return float(ceil(min(max(needed, lengths.shortest_s), lengths.longest_s)))
+
+
+def load_of(asked: Asked, lengths: Lengths, http: int, phase: Phase, amount: float, held: float) -> OwnLoad:
+    """The load of a step.
+
+    Args:
+        asked: What the user asked for.
+        lengths: How long steps are.
+        http: HTTP version from client to edge.
+        phase: What the step is for.
+        amount: Journeys a second, users, or the height of the peak.
+        held: Journeys a second that the topology holds, of which a peak is a multiple.
+    """
+    warm_rate = min(DEFAULT_RATE, asked["search"]["start"] if asked["search"] else DEFAULT_RATE)
+    sending = Sending(lengths.warmup_s, 0.0, amount, overload=phase != "confirm", warm_rate=warm_rate)
+    name = f"{phase}-{amount:g}"
+    if phase == "users":
+        closed = ClosedLoop(int(amount), asked["think_s"])
+        connections = asked["connections"] or connections_for(closed.vus, http)
+        sending = replace(sending, rate=tape_rate(closed), closed=closed, connections=connections)
+        return OwnLoad(name, (), replace(sending, duration_s=lengths.users_s))
+    if phase == "peak":
+        steps = tuple(share or amount for share in STAIRS)
+        sending = replace(sending, duration_s=len(STAIRS) * lengths.part_s, rate=held, steps=steps)
+        return OwnLoad(f"{name}-of-{held:g}", (), sending)
+    sending = replace(sending, duration_s=step_s(amount, lengths, phase))
+    return OwnLoad(name, (), sending, draw=int(phase == "confirm"))
+
+
+def _in_words(step: Step) -> str:
+    """A step in one line."""
+    p99 = step["latency_ms"]["p99"]
+    told = [f"{step['throughput_per_s']:.0f}/s ok", "none ok" if p99 is None else f"p99 {p99:.0f} ms"]
+    if step["holds"] is not None:
+        told.append("holds" if step["holds"] else f"does not hold ({'; '.join(step['reasons'])})")
+    if failed := sum(step["errors"].values()):
+        told.append(f"{failed} failed")
+    if step["phase"] == "peak":
+        over = step["recovery_s"]
+        told.append("no recovery when the load ended" if over is None else f"recovery after {over:g} s")
+    return ", ".join(told) + (", GENERATOR AT ITS LIMIT" if step["limits"] else "")

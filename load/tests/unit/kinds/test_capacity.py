@@ -1,0 +1,201 @@
+"""What a user may ask of a run over capacity, and which loads its steps have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from experiment.arguments import ascending, duration_s, profile_of
+from experiment.cli import app
+from experiment.errors import UsageError
+from experiment.kinds.capacity import (
+    DEFAULT_USERS,
+    MAX_OBJECTIVE,
+    MIN_JOURNEYS,
+    PROFILES,
+    connections_for,
+    load_of,
+    parse_capacity,
+    parse_users,
+    rates,
+    step_s,
+    tape_rate,
+)
+from experiment.plan.closed_loop import ClosedLoop
+from experiment.plan.workload import in_stairs
+from hops.kinds.capacity.document import Asked
+from mesh.description.switches import MOST_CONNECTIONS
+
+WORKLOAD = Path(__file__).resolve().parents[3] / "workloads" / "default.yaml"
+
+
+class TestObjective:
+    @pytest.mark.parametrize(("given", "expected"), [("100ms", 100.0), ("1ms", 1.0), ("0.5s", 500.0), ("5s", 5000.0)])
+    def test_given(self, given: str, expected: float) -> None:
+        assert 1e3 * duration_s("objective", given, "1ms", MAX_OBJECTIVE) == expected
+
+    @pytest.mark.parametrize("given", ["foo", "", "100", "0ms", "0.5ms", "6s", "-1s", "1m", "٣ms"])
+    def test_bad_input_is_named_with_what_is_valid(self, given: str) -> None:
+        with pytest.raises(UsageError, match=rf"objective={given} is not valid: give a duration from 1ms to 5s"):
+            duration_s("objective", given, "1ms", MAX_OBJECTIVE)
+
+
+class TestRates:
+    @pytest.mark.parametrize(
+        ("start", "highest", "expected"),
+        [
+            (None, "1000", (20.0, 1000.0)),
+            ("50", "1000", (50.0, 1000.0)),
+            (None, "5", (5.0, 5.0)),
+            ("2", "2", (2.0, 2.0)),
+        ],
+    )
+    def test_given(self, start: str | None, highest: str, expected: tuple[float, float]) -> None:
+        assert rates(start, highest) == expected
+
+    @pytest.mark.parametrize(
+        ("start", "highest", "message"),
+        [
+            ("0", "1000", "start=0 is out of range: give journeys per second, from 1 to 10000"),
+            (None, "0.5", "max=0.5 is out of range"),
+            (None, "10001", "max=10001 is out of range"),
+            ("nan", "1000", "start=nan is out of range"),
+            ("fast", "1000", "start=fast is not a number"),
+            ("30", "20", "start=30 is above max=20"),
+        ],
+    )
+    def test_bad_input_is_named(self, start: str | None, highest: str, message: str) -> None:
+        with pytest.raises(UsageError, match=message):
+            rates(start, highest)
+
+
+class TestUsers:
+    def test_given(self) -> None:
+        assert parse_users(DEFAULT_USERS) == (100, 300, 1000, 3000, 10000)
+        assert parse_users("20, 50") == (20, 50)
+
+    @pytest.mark.parametrize("given", ["0", "-1", "many", "10001", "20,,50", "1.5", "20;50"])
+    def test_bad_input_is_named_with_what_is_valid(self, given: str) -> None:
+        with pytest.raises(UsageError, match=r"users=.* is not valid: give an integer from 1 to 10000"):
+            parse_users(given)
+
+    @pytest.mark.parametrize("given", ["50,20", "20,20"])
+    def test_they_ascend(self, given: str) -> None:
+        with pytest.raises(UsageError, match="above the one before it"):
+            parse_users(given)
+
+    def test_there_is_a_limit(self) -> None:
+        with pytest.raises(UsageError, match="at most 20"):
+            parse_users(",".join(str(count) for count in range(1, 22)))
+
+    def test_connections(self) -> None:
+        assert [connections_for(users, http=2) for users in (1, 400, 401, 10_000)] == [4, 4, 5, 100]
+        assert [connections_for(users, http=1) for users in (1, 300, 10_000)] == [4, 300, 1024]
+
+    def test_a_tape_lasts(self) -> None:
+        assert tape_rate(ClosedLoop(10_000, 10.0)) > 1000
+        assert tape_rate(ClosedLoop(10_000, 0.0)) == 5000.0
+
+
+def test_profiles_are_listed_when_the_name_is_wrong() -> None:
+    with pytest.raises(UsageError, match="profile=huge is not known: choose one of smoke, quick, full"):
+        profile_of(PROFILES, "huge")
+
+
+class TestLength:
+    def test_a_step_is_as_long_as_p99_needs(self) -> None:
+        quick = PROFILES["quick"]
+        assert step_s(1000, quick, "search") == quick.shortest_s
+        assert step_s(30, quick, "search") * 30 >= MIN_JOURNEYS
+        assert step_s(1, quick, "search") == quick.longest_s
+
+    def test_a_confirmation_is_longer_and_bounded(self) -> None:
+        for profile in PROFILES.values():
+            for rate in (1, 20, 80, 500):
+                assert step_s(rate, profile, "confirm") >= step_s(rate, profile, "search")
+                assert step_s(rate, profile, "confirm") <= 4 * profile.confirm_s
+
+    def test_no_rate_is_tried_that_could_not_be_confirmed(self) -> None:
+        for profile in PROFILES.values():
+            lowest = -(-MIN_JOURNEYS // (4 * profile.confirm_s))
+            assert step_s(lowest, profile, "confirm") * lowest >= MIN_JOURNEYS
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("0,1001", "connections=1001 is not valid: give an integer from 0 to 1000"),
+        ("10,x", "connections=x is not valid"),
+        ("10,10", "connections=10,10 is not valid: each number must be above the one before it"),
+    ],
+)
+def test_numbers_of_connections_ascend(given: str, told: str) -> None:
+    assert ascending("connections", "0, 10,1000", 0, MOST_CONNECTIONS) == (0, 10, 1000)
+    with pytest.raises(UsageError, match=told):
+        ascending("connections", given, 0, MOST_CONNECTIONS)
+
+
+class TestOverload:
+    def test_a_workload_keeps_all_but_its_arrivals(self) -> None:
+        made = in_stairs(WORKLOAD, (0.5, 2.0))
+        assert made["arrival"] == {"process": "staircase", "steps": [0.5, 2.0]}
+        assert {"name", "mix"} <= set(made)
+
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            ("rest:fast", "capacity=rest:fast: give journeys per second, from 1 to 10000"),
+            ("rest:0", "capacity=rest:0: give journeys per second, from 1 to 10000"),
+            ("soap:9", "capacity=soap:9: soap is not measured; measured are rest, grpc"),
+        ],
+    )
+    def test_a_capacity_that_none_can_be(self, given: str, message: str) -> None:
+        with pytest.raises(UsageError, match=message):
+            parse_capacity(given, ["rest", "grpc"])
+
+    def test_a_capacity_for_some(self) -> None:
+        assert parse_capacity("grpc: 120", ["rest", "grpc"]) == {"grpc": 120.0}
+
+
+ASKED = Asked(
+    load="sweep", objective_ms=100.0, search=None, users=[], think_s=10.0, connections=0, factors=[], given={}
+)
+
+
+def test_a_step_of_a_search_may_fail_and_a_confirmation_draws_other_journeys() -> None:
+    search, confirm = (load_of(ASKED, PROFILES["quick"], 2, phase, 40.0, 0.0) for phase in ("search", "confirm"))
+    assert (search.sending.overload, confirm.sending.overload) == (True, False)
+    assert (search.draw, confirm.draw) == (0, 1)
+    assert confirm.sending.duration_s > search.sending.duration_s
+
+
+def test_a_peak_stands_between_two_halves() -> None:
+    peak = load_of(ASKED, PROFILES["quick"], 2, "peak", 2.0, 50.0)
+    assert (peak.sending.rate, peak.sending.steps) == (50.0, (0.5, 2.0, 2.0, 0.5, 0.5))
+    assert peak.as_workload(WORKLOAD)["arrival"] == {"process": "staircase", "steps": [0.5, 2.0, 2.0, 0.5, 0.5]}
+
+
+def test_users_get_connections_and_a_tape_that_lasts() -> None:
+    sending = load_of(ASKED, PROFILES["quick"], 2, "users", 1000.0, 0.0).sending
+    assert (sending.closed, sending.connections) == (ClosedLoop(1000, 10.0), 10)
+    given: Any = {**ASKED, "connections": 7}
+    assert load_of(given, PROFILES["quick"], 2, "users", 1000.0, 0.0).sending.connections == 7
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--load soak", "load=soak is unknown; valid: sweep, stress, overload"),
+        ("--users 100", "users=100 is for load=stress; the load is sweep"),
+        ("--load stress --objective 50ms", "objective=50ms is for load=sweep or load=overload; the load is stress"),
+        ("--load overload --connections 9", "connections=9 is for load=sweep or load=stress; the load is overload"),
+        ("--profile huge", "profile=huge is not known: choose one of smoke, quick, full"),
+    ],
+)
+def test_a_setting_of_another_load_is_refused(arguments: str, message: str) -> None:
+    done = CliRunner().invoke(app, ["capacity", *arguments.split()])
+    assert done.exit_code == 2
+    assert message in " ".join(done.stderr.split())

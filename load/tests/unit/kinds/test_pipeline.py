@@ -1,0 +1,134 @@
+"""Every kind on the pipeline: it is interrupted, continues where it stopped, and its figures follow from its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from experiment.cli import app
+from experiment.commands import in_blocks
+from experiment.generator.shopload import BINARY
+from experiment.runner import run_plan
+from experiment.trial.outcome import Trial
+from hops.run.files import read_document
+from hopwise.table import ROWS
+from mesh.errors import ComponentDiedError
+
+from ..fake_trials import whole_trial
+
+pytestmark = pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`")
+TOPOLOGIES = "--topologies rest,grpc --trace 0"
+COMMANDS = {
+    "compare": f"{TOPOLOGIES} --blocks 2 --profile smoke",
+    "ladder": "--steps no-edge,edge --blocks 2 --profile smoke",
+    "rtt": f"{TOPOLOGIES} --rtts 0,20 --blocks 1",
+    "rates": f"{TOPOLOGIES} --rates 10,20 --blocks 1",
+    "isolate": "--blocks 2 --trace 0",
+    "capacity": "--topologies rest --profile smoke",
+    "capacity --load stress": "--topologies rest --profile smoke --users 5,10,20",
+    "capacity --load overload": "--topologies rest --profile smoke --factors 1,5",
+}
+"""Each kind that can be resumed, with a small experiment of it."""
+INTERRUPTED = 130
+ELSEWHERE = {"bench", "studies", "connections", "watch", "chaos", "soak", "two_runs", "decide", "load"}
+"""One trial has nothing to resume; the others have their own way."""
+
+
+class Trials:
+    """Runs fake trials.
+
+    Args:
+        errors: Error that ends a trial, by its number.
+    """
+
+    def __init__(self, errors: Mapping[int, BaseException] | None = None) -> None:
+        self.errors = errors or {}
+        self.ran: list[str] = []
+
+    def __call__(self, system: Any, _shopload: Any, _tapes: Any, arm: Any, plan: Any, folder: Path, **_: Any) -> Trial:
+        folder.mkdir(parents=True)
+        if error := self.errors.get(len(self.ran) + 1):
+            raise error
+        self.ran.append(str(system.trial).rsplit("/", 1)[-1])
+        return whole_trial(arm, plan)
+
+
+def invoke(command: str, trials: Trials, results: Path, monkeypatch: pytest.MonkeyPatch) -> Result:
+    monkeypatch.setattr(in_blocks, "RESULTS", results)
+    monkeypatch.setattr(in_blocks, "run_plan", partial(run_plan, run=trials))
+    monkeypatch.setenv("SHOP_PORT_BASE", "24700")
+    return CliRunner().invoke(app, command.split())
+
+
+def test_every_kind_is_here() -> None:
+    kinds = {row.where.partition(":")[0].removeprefix("experiment.kinds.") for row in ROWS if ".kinds." in row.where}
+    assert {name.split()[0] for name in COMMANDS} | ELSEWHERE == kinds
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_it_is_resumed_and_computed_again(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = Trials({3: KeyboardInterrupt()}), Trials()
+    assert invoke(f"{name} {COMMANDS[name]}", first, tmp_path, monkeypatch).exit_code == INTERRUPTED
+    kind = name.split()[0]
+    done = invoke(f"{kind} --resume latest", second, tmp_path, monkeypatch)
+    assert done.exit_code == 0, done.output
+    ran = [*first.ran, *second.ran]
+    assert len(first.ran) == 2
+    assert len(set(ran)) == len(ran)
+    (folder,) = tmp_path.glob("2*")
+    summary = (folder / "summary.json").read_bytes()
+    assert {f"{row['block']}-{row['topology']}" for row in read_document(folder / "trials.json")["trials"]} == set(ran)
+    for file in (*folder.glob("report.*"), folder / "summary.json"):
+        file.unlink()
+    again = CliRunner().invoke(app, ["report", "--run", str(folder)])
+    assert again.exit_code == 0, again.output
+    assert (folder / "summary.json").read_bytes() == summary
+
+
+def test_a_search_goes_the_same_way_when_it_is_resumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_figures(_folder: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hops.kinds.summary_with_report", no_figures)
+    whole, first, second = Trials(), Trials({4: KeyboardInterrupt()}), Trials()
+    command = "capacity --topologies rest --profile smoke"
+    for trials, folder, asked in (
+        (whole, "whole", command),
+        (first, "parts", command),
+        (second, "parts", "capacity --resume latest --retry 1"),
+    ):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        invoke(asked, trials, tmp_path / folder, monkeypatch)
+    assert [*first.ran, *second.ran] == whole.ran
+    assert whole.ran[:4] == ["1-rest-1-search-20", "1-rest-2-search-40", "1-rest-3-search-80", "1-rest-4-search-80"]
+
+
+def test_a_topology_that_cannot_go_on_ends_early_and_the_next_one_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trials = Trials({2: ComponentDiedError("order", "order has ended")})
+    died = trials.errors
+
+    def once(*arguments: Any, **options: Any) -> Trial:
+        try:
+            return trials(*arguments, **options)
+        except ComponentDiedError:
+            trials.errors = {}
+            raise
+
+    assert died
+    done = invoke(
+        "capacity --load stress --users 5,10 --topologies rest,grpc --profile smoke --trace 0",
+        once,
+        tmp_path,
+        monkeypatch,
+    )  # type: ignore[arg-type]
+    assert done.exit_code == 3
+    assert "rest ended early: order has ended." in " ".join(done.stdout.split())
+    assert trials.ran == ["1-rest-1-users-5", "1-grpc-1-users-5", "1-grpc-2-users-10"]

@@ -1,0 +1,82 @@
+"""What topologies hold, and what becomes of them beyond that, from the rows of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from hops.analysis.summary import Measured
+from hops.gates.experiment import experiment_gates, experiment_gates_left_out, worst_of
+from hops.gates.limits import kind_of
+from hops.kinds.capacity.course import take_course
+from hops.kinds.capacity.document import KIND, Asked, Capacity, Phase, Result, Step, capacity_of, claimed
+from hops.kinds.capacity.search import NO_RESULT
+from hops.kinds.capacity.steps import GENERATOR_GATES, step_of
+from hops.run.documents.gate import Gate, LeftOut
+from hops.run.files import RunFiles
+
+_INVARIANTS = "invariants_broken"
+
+
+class _StoppedError(Exception):
+    """The rows end before the course does."""
+
+
+def capacity_figures(measured: Measured) -> Mapping[str, Capacity]:
+    """What a run over capacity has, on top of the figures of every run."""
+    run = measured.run
+    asked = cast("Asked", run.manifest[KIND])
+    steps, stopped = list(_steps(measured, asked)), run.manifest["stopped"]
+    names = dict.fromkeys([*(step["topology"] for step in steps), *stopped])
+    results = {name: _result(asked, name, steps, stopped.get(name)) for name in names}
+    return {KIND: Capacity(asked=asked, steps=steps, results=results)}
+
+
+def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], list[LeftOut]]:
+    """The gates of the steps that the results rest on, and two that only such a run has.
+
+    A search goes beyond what a topology holds, so its steps fail gates by nature; only the shop's data must be right
+    after every step. Where the generator could not keep up, the step says so, and the result reads "at least".
+    """
+    capacity = capacity_of(figures)
+    results = capacity["results"]
+    counted = [step["label"] for name in results for step in claimed(capacity, name)]
+    gates: list[Gate] = []
+    left_out: list[LeftOut] = []
+    if counted:
+        part = run.of_arms({label: label for label in counted})
+        gates = [gate for gate in experiment_gates(part) if gate["name"] not in (*GENERATOR_GATES, _INVARIANTS)]
+        left_out = [row for row in experiment_gates_left_out(part) if row["name"] not in GENERATOR_GATES]
+    gates += [gate for gate in worst_of(run.used) if gate["name"] == _INVARIANTS]
+    gates.append(kind_of("stopped").held(sum(one["stopped"] is not None for one in results.values())))
+    if capacity["asked"]["load"] != "stress":
+        gates.append(kind_of("without_rate").held(sum(one["rate"] is None for one in results.values())))
+    reason = "a step in which the generator could not keep up says so itself"
+    return gates, [*left_out, *(LeftOut(name=name, reason=reason) for name in GENERATOR_GATES)]
+
+
+def _steps(measured: Measured, asked: Asked) -> Iterator[Step]:
+    run = measured.run
+    trials = {trial["topology"]: trial for trial in run.used}
+    for label, rows in measured.journeys.items():
+        load = run.manifest["loads"][label]
+        phase = cast("Phase", load["name"].partition("-")[0])
+        topology = run.manifest["topologies"][label]["name"]
+        yield step_of(topology, phase, trials[label], rows, load, asked["objective_ms"] or 0.0)
+
+
+def _result(asked: Asked, topology: str, steps: list[Step], stopped: str | None) -> Result:
+    remaining = iter([step for step in steps if step["topology"] == topology])
+
+    def next_one(phase: Phase, amount: float, held: float = 0.0) -> Step:  # noqa: ARG001 - the rows tell
+        step = next(remaining, None)
+        if step is None or step["phase"] != phase:
+            raise _StoppedError
+        return step
+
+    found = NO_RESULT
+    try:
+        found = take_course(asked, topology, next_one)
+    except _StoppedError:
+        stopped = stopped or "the run was interrupted"
+    return Result(rate=found.rate, failed=found.failed, limit=found.limit, tried=list(found.tried), stopped=stopped)

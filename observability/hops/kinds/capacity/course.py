@@ -1,0 +1,56 @@
+"""The course of one topology's steps: which one follows from those before, and what they show.
+
+A run takes this course while it measures, and its analysis takes it again through the rows.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from hops.kinds.capacity.document import Asked, Phase, Step
+from hops.kinds.capacity.search import NO_RESULT, Bounds, Limit, SearchResult, Seen, climb, confirm
+from hops.kinds.capacity.steps import seen_in
+
+
+class Measure(Protocol):
+    """Measures a step, or finds its rows.
+
+    Args:
+        phase: What the step is for.
+        amount: Journeys a second, users, or the height of the peak.
+        held: Journeys a second that the topology holds, of which a peak is a multiple.
+    """
+
+    def __call__(self, phase: Phase, amount: float, held: float = 0.0) -> Step: ...
+
+
+def take_course(asked: Asked, topology: str, measure: Measure) -> SearchResult:
+    """Takes all steps of a topology.
+
+    Args:
+        asked: What the user asked for.
+        topology: Name of the topology.
+        measure: Measures each step.
+    """
+    if asked["load"] == "stress":
+        for users in asked["users"]:
+            measure("users", users)
+        return NO_RESULT
+    objective_ms, bounds = asked["objective_ms"], asked["search"]
+    assert objective_ms is not None
+    assert bounds is not None
+
+    def look(phase: Phase, rate: float) -> Seen:
+        return seen_in(measure(phase, rate), objective_ms)
+
+    if given := asked["given"].get(topology):
+        found = SearchResult(given, None, "unknown")
+    else:
+        bracket = climb(lambda rate: look("search", rate), Bounds(**bounds))
+        if asked["load"] == "sweep":
+            return confirm(lambda rate: look("confirm", rate), bracket, Bounds(**bounds))
+        limit: Limit = "unknown" if bracket.failed is None else "generator" if bracket.generator_limited else "shop"
+        found = SearchResult(bracket.held, bracket.failed, limit)
+    for factor in asked["factors"] if found.rate else ():
+        measure("peak", factor, found.rate or 0.0)
+    return found

@@ -1,0 +1,28 @@
+"""A run over the capacity of topologies among the kinds of experiments."""
+
+from __future__ import annotations
+
+from hops.kinds.capacity.analysis import capacity_figures, gates_of
+from hops.kinds.capacity.charts import picture
+from hops.kinds.capacity.tables import section
+from hops.report.view import Kind
+from hops.run.files import RunFiles
+
+
+def no_pairs(_run: RunFiles) -> list[tuple[str, str]]:
+    """Compares no two steps: their loads differ by design."""
+    return []
+
+
+KIND = Kind(
+    "How much load does each topology hold, and what is left beyond that?",
+    pairs_of=no_pairs,
+    figures_of=capacity_figures,
+    gates_of=gates_of,
+    conclusions=section,
+    arms="steps (each a trial of a topology under one load)",
+    order="one topology after the other",
+    in_detail=False,
+    traced=False,
+    picture=picture,
+)
