@@ -49,7 +49,7 @@ def _links(topology: Topology) -> str:
 LINKED = sorted({_links(load_topology(name)): name for name in reversed(names())}.values())
 """One topology for each set of links, for tests of what clients and programs do not change."""
 DEPLOYED = [*LINKED, *(name for name in names() if load_topology(name).programs)]
-"""One topology for each deployment: those that differ in clients or in a gateway's plan count as one."""
+"""One topology for each deployment: topologies that differ in clients or in a gateway's plan are alike."""
 
 
 class Handler(BaseHTTPRequestHandler):
