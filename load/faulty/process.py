@@ -16,8 +16,8 @@ import grpc.aio
 from grpc_health.v1 import health
 
 from faulty.seeds import Fault, call_before, change_arguments, change_error, change_result, replace, set_constant
+from shop.platform.config import StartError
 from shop.platform.database.pool import connect_database
-from shop.platform.errors import StartError
 from shop.platform.process.lifecycle import launch, leave, stop_signal
 from shop.platform.process.unix_socket import bind_unix
 

@@ -12,12 +12,11 @@ from shop.platform.access.owners import apply_owner_rules
 from shop.platform.access.streams import Streams
 from shop.platform.incoming import Incoming
 from shop.platform.page_token import DEFAULT_KEY
-from shop.platform.rest.app import rest_api
-from shop.platform.rest.docs_page import add_docs
+from shop.platform.rest.app import add_docs, rest_api
+from shop.resources.examples import PUBLISHED
 from shop.resources.notifications import add_notifications
 from shop.resources.order_lines import add_order_lines
 from shop.resources.products import add_products
-from shop.resources.published import PUBLISHED
 from shop.resources.users import add_users
 
 DESCRIPTION = """\

@@ -8,8 +8,7 @@ from rest_gateway.order_related import INCLUDES, Include, get_order_and_payment,
 from shop.clients.ports import Clients, Orders
 from shop.platform.http.caching import PERSONAL
 from shop.platform.rest.answers import Answer, ok
-from shop.platform.rest.call import Call
-from shop.platform.rest.operations import reading
+from shop.platform.rest.openapi import reading
 from shop.platform.rest.parameters import (
     OrderId,
     OrderIds,
@@ -19,6 +18,7 @@ from shop.platform.rest.parameters import (
     parse_ids,
     parse_include,
 )
+from shop.platform.rest.requests import RestCall
 from shop.resources.documents import OrderDocument, OrderList, OrderPage, order_document
 from shop.resources.orders import add_order_changes
 
@@ -28,7 +28,7 @@ def add_orders(api: FastAPI, shop: Clients) -> None:
     orders = shop.order
 
     @api.api_route(**reading("orders", Orders.get_order, problems=[404]))
-    async def get_order(call: Call, order_id: OrderId, include: Include = "") -> Answer[OrderDocument]:
+    async def get_order(call: RestCall, order_id: OrderId, include: Include = "") -> Answer[OrderDocument]:
         """One order: a customer's own, any for partners."""
         asked = parse_include(include, INCLUDES)
         payment = None
@@ -43,7 +43,7 @@ def add_orders(api: FastAPI, shop: Clients) -> None:
         return ok(call, order_document(order, payment, related.user, related.products), PERSONAL)
 
     @api.api_route(**reading("orders", Orders.batch_get_orders))
-    async def batch_get_orders(call: Call, ids: OrderIds, include: Include = "") -> Answer[OrderList]:
+    async def batch_get_orders(call: RestCall, ids: OrderIds, include: Include = "") -> Answer[OrderList]:
         """Many orders, in the order of the ids asked for; unknown ones are left out; for partners."""
         asked = parse_include(include, INCLUDES)
         listed = await orders.batch_get_orders(parse_ids(ids, "ids"))
@@ -51,7 +51,7 @@ def add_orders(api: FastAPI, shop: Clients) -> None:
 
     @api.api_route(**reading("orders", Orders.list_orders_by_user))
     async def list_orders_of_user(
-        call: Call, user_id: UserId, page_size: PageSize100 = 10, page_token: PageToken = "", include: Include = ""
+        call: RestCall, user_id: UserId, page_size: PageSize100 = 10, page_token: PageToken = "", include: Include = ""
     ) -> Answer[OrderPage]:
         """A page of one user's orders, newest first: a customer's own, any for partners."""
         asked = parse_include(include, INCLUDES)

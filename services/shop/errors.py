@@ -21,7 +21,7 @@
     ├── Unavailable            a part that is needed does not answer; try again
     └── Internal               everything else; its cause stays in the log
 
-The table that maps them to gRPC statuses, HTTP problems and GraphQL codes is `shop.platform.errors`.
+The table that maps them to gRPC statuses, HTTP problems and GraphQL codes is `shop.platform.error_codes`.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from websockets.exceptions import ConnectionClosed
 
 from shop.errors import ErrorCode, ShopError
 from shop.platform.config import EDGE_MARK
-from shop.platform.errors import ERROR_TABLE
+from shop.platform.error_codes import ERROR_TABLE
 from shop.stubs import notification_pb2 as pb
 from shop.stubs import notification_pb2_grpc, order_pb2
 

@@ -13,7 +13,7 @@ import pytest
 from conforming import says
 from shop.errors import ErrorCode, Internal, Unavailable
 from shop.platform.deadline import deadline, remaining
-from shop.platform.errors import ERROR_TABLE
+from shop.platform.error_codes import ERROR_TABLE
 from shop.platform.http.body import MOST_BYTES
 from shop.product.domain import ProductChange
 

@@ -1,7 +1,7 @@
 """What a proxy itself answers when it cannot pass a request on: the shop's errors, shaped as a gateway shapes them.
 
 A problem (RFC 9457) over HTTP, errors as GraphQL has them where clients send GraphQL, a status and a message over gRPC.
-None of them says what is behind the proxy. Codes, titles and types are those of `shop.platform.errors`.
+None of them says what is behind the proxy. Codes, titles and types are those of `shop.platform.error_codes`.
 """
 
 from __future__ import annotations

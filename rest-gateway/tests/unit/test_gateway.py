@@ -12,7 +12,7 @@ from conforming import says
 from memory_shop import MemoryShop
 from shop.errors import Conflict, DeadlineExceeded, Internal, ShopError, Unavailable
 from shop.platform.deadline import remaining
-from shop.platform.errors import ERROR_TABLE, Row
+from shop.platform.error_codes import ERROR_TABLE, Row
 
 Headers = dict[str, str]
 

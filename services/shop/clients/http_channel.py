@@ -18,7 +18,7 @@ from shop.clients.rotation import Rotation
 from shop.errors import Internal, ShopError, Unavailable, away, late
 from shop.platform.config import split_address
 from shop.platform.deadline import DEFAULT_S, remaining
-from shop.platform.outgoing import Call
+from shop.platform.outgoing import OutgoingCall
 from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.retries import Retries
 
@@ -36,7 +36,7 @@ _LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """An answer, read to its end."""
 
     status: int
@@ -54,7 +54,7 @@ class _NotSent(Unavailable):
     """There was no connection to send a request on."""
 
 
-class _Request(NamedTuple):
+class _HttpRequest(NamedTuple):
     method: str
     path: str
     name: str
@@ -63,12 +63,12 @@ class _Request(NamedTuple):
     headers: Mapping[str, str]
 
 
-class _HttpCall(Call):
+class _HttpCall(OutgoingCall):
     """A request, with the place that it goes to for its span."""
 
     __slots__ = ("_peer", "_request", "_status")
 
-    def __init__(self, runtime: Runtime, peer: str, place: Mapping[str, AttributeValue], request: _Request) -> None:
+    def __init__(self, runtime: Runtime, peer: str, place: Mapping[str, AttributeValue], request: _HttpRequest) -> None:
         super().__init__(runtime, request.name, request.attributes)
         self._peer = peer
         self._request = request
@@ -143,7 +143,7 @@ class HttpChannel:
         name: str,
         attributes: Mapping[str, AttributeValue] | None = None,
         again: bool = False,
-    ) -> Answer:
+    ) -> HttpAnswer:
         """Sends a request and reads the answer.
 
         Args:
@@ -162,7 +162,7 @@ class HttpChannel:
             DeadlineExceeded: The caller's time is over.
             Unavailable: There is no answer.
         """
-        request = _Request(method, path, name, attributes, body, headers or {})
+        request = _HttpRequest(method, path, name, attributes, body, headers or {})
         return await self._retries.tried(lambda: self._once(request), again=again)
 
     async def lines(
@@ -187,13 +187,13 @@ class HttpChannel:
             DeadlineExceeded: Nothing has come for `SILENT_S`.
         """
         address = self._replicas.next()
-        with self._call(address, _Request("POST", path, name, attributes, body, headers)) as call:
+        with self._call(address, _HttpRequest("POST", path, name, attributes, body, headers)) as call:
             sent = {**self._host, **call.headers(), **headers}
             try:
                 async with self._session.post(f"http://{address}{path}", data=body, headers=sent) as response:
                     call.answered(response.status)
                     if response.content_type != headers["accept"]:
-                        refusal = Answer(response.status, response.headers, await response.read())
+                        refusal = HttpAnswer(response.status, response.headers, await response.read())
                         raise self.unreadable(refusal, path, headers["accept"])
                     while line := await _next_line(response.content):
                         yield line
@@ -203,7 +203,7 @@ class HttpChannel:
                 self._replicas.leave_out(address)
                 raise away(self.peer) from error
 
-    def unreadable(self, received: Answer, call: str, what: str) -> ShopError:
+    def unreadable(self, received: HttpAnswer, call: str, what: str) -> ShopError:
         """Returns the error of an answer that is not of the service's own making: the one that fits its status.
 
         Args:
@@ -222,14 +222,14 @@ class HttpChannel:
         """Ends the health checks that are under way."""
         await self._replicas.close()
 
-    async def _once(self, request: _Request) -> Answer:
+    async def _once(self, request: _HttpRequest) -> HttpAnswer:
         # What could not be sent to one replica is sent to the next, whatever it changes.
         for _ in range(self._replicas.size - 1):
             with contextlib.suppress(_NotSent):
                 return await self._to(self._replicas.next(), request)
         return await self._to(self._replicas.next(), request)
 
-    async def _to(self, address: str, request: _Request) -> Answer:
+    async def _to(self, address: str, request: _HttpRequest) -> HttpAnswer:
         limit = remaining() or DEFAULT_S
         url = f"http://{address}{request.path}"
         with self._call(address, request) as call:
@@ -239,7 +239,7 @@ class HttpChannel:
                     asyncio.timeout(limit),
                     self._session.request(request.method, url, data=request.body, headers=sent) as response,
                 ):
-                    answer = Answer(response.status, response.headers, await response.read())
+                    answer = HttpAnswer(response.status, response.headers, await response.read())
             except TimeoutError:
                 self._replicas.leave_out(address)
                 raise late(self.peer) from None
@@ -250,7 +250,7 @@ class HttpChannel:
             call.answered(answer.status)
             return answer
 
-    def _call(self, address: str, request: _Request) -> _HttpCall:
+    def _call(self, address: str, request: _HttpRequest) -> _HttpCall:
         return _HttpCall(self._runtime, self.peer, self._attributes[self._replicas.name or address], request)
 
 

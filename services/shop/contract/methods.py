@@ -41,7 +41,7 @@ class Parameter(NamedTuple):
     is_named: bool
 
 
-class Method:
+class PortMethod:
     """A method of a port, and its call in the contract.
 
     Args:
@@ -133,13 +133,13 @@ class Method:
         return after, attrgetter(name if name in row.__struct_fields__ else "id")
 
 
-def methods_of(service: Service, port: type) -> Iterator[Method]:
+def methods_of(service: Service, port: type) -> Iterator[PortMethod]:
     """Yields the methods of a service's port."""
     codecs = protobuf_codecs(service)
     for call in service.calls:
         # Not every call is a method: a document is streamed in sections over gRPC alone.
         if function := getattr(port, call.port, None):
-            yield Method(function, call, codecs[call.name])
+            yield PortMethod(function, call, codecs[call.name])
 
 
 def bare(kind: Any) -> Any:

@@ -8,8 +8,8 @@ from shop.clients.ports import NotificationClient
 from shop.notification.service import NotificationService
 from shop.platform.incoming import Incoming
 from shop.platform.rest.answers import Answer, changed
-from shop.platform.rest.docs_page import add_docs
-from shop.platform.rest.operations import changing
+from shop.platform.rest.app import add_docs
+from shop.platform.rest.openapi import changing
 from shop.resources.documents import Stored
 from shop.resources.notifications import TAG, add_notifications
 from shop.resources.received import NewEvents

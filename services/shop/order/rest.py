@@ -13,10 +13,10 @@ from shop.platform.http.caching import PERSONAL
 from shop.platform.incoming import Incoming
 from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.rest.answers import Answer, ok
-from shop.platform.rest.call import Call
-from shop.platform.rest.docs_page import add_docs
-from shop.platform.rest.operations import reading
+from shop.platform.rest.app import add_docs
+from shop.platform.rest.openapi import reading
 from shop.platform.rest.parameters import OrderId, OrderIds, PageSize100, PageToken, UserId, parse_ids
+from shop.platform.rest.requests import RestCall
 from shop.resources.documents import OrderDocument, OrderList, OrderPage, order_document
 from shop.resources.order_lines import add_order_lines
 from shop.resources.orders import add_order_changes
@@ -48,19 +48,19 @@ def build_app(service: OrderService, incoming: Incoming, page_token_key: bytes =
 
 def _add_reads(api: FastAPI, service: OrderService) -> None:
     @api.api_route(**reading("orders", Orders.get_order, problems=[404]))
-    async def get_order(call: Call, order_id: OrderId) -> Answer[OrderDocument]:
+    async def get_order(call: RestCall, order_id: OrderId) -> Answer[OrderDocument]:
         """One order: a customer's own, any for partners."""
         return ok(call, order_document(await service.get_order(order_id)), PERSONAL)
 
     @api.api_route(**reading("orders", Orders.batch_get_orders))
-    async def batch_get_orders(call: Call, ids: OrderIds) -> Answer[OrderList]:
+    async def batch_get_orders(call: RestCall, ids: OrderIds) -> Answer[OrderList]:
         """Many orders, in the order of the ids asked for; unknown ones are left out; for partners."""
         orders = await service.batch_get_orders(parse_ids(ids, "ids"))
         return ok(call, OrderList([order_document(order) for order in orders]), PERSONAL)
 
     @api.api_route(**reading("orders", Orders.list_orders_by_user))
     async def list_orders_of_user(
-        call: Call, user_id: UserId, page_size: PageSize100 = 10, page_token: PageToken = ""
+        call: RestCall, user_id: UserId, page_size: PageSize100 = 10, page_token: PageToken = ""
     ) -> Answer[OrderPage]:
         """A page of one user's orders, newest first: a customer's own, any for partners."""
         page = await service.list_orders_by_user(user_id, page_size=page_size, page_token=page_token)

@@ -11,10 +11,10 @@ from shop.platform.access.rules import is_internal
 from shop.platform.http.caching import PERSONAL
 from shop.platform.incoming import Incoming
 from shop.platform.rest.answers import Answer, changed, ok
-from shop.platform.rest.call import Call
-from shop.platform.rest.docs_page import add_docs
-from shop.platform.rest.operations import changing, reading
+from shop.platform.rest.app import add_docs
+from shop.platform.rest.openapi import changing, reading
 from shop.platform.rest.parameters import CheckoutId, OrderIdsOfPayments, PaymentId, parse_ids
+from shop.platform.rest.requests import RestCall
 from shop.resources.documents import InnerPaymentDocument, InnerPaymentList, inner_payment_document
 from shop.resources.received import Authorization, Capture
 from shop.resources.service_api import service_api
@@ -34,13 +34,13 @@ def build_app(service: PaymentService, incoming: Incoming) -> FastAPI:
 
 def _add_reads(api: FastAPI, service: PaymentService) -> None:
     @api.api_route(**reading("payments", PaymentClient.batch_get_payments_by_order))
-    async def list_payments(call: Call, order_ids: OrderIdsOfPayments) -> Answer[InnerPaymentList]:
+    async def list_payments(call: RestCall, order_ids: OrderIdsOfPayments) -> Answer[InnerPaymentList]:
         """The payments of many orders; a customer's own, any for partners. Others are left out as unknown ones are."""
         payments = await service.batch_get_payments_by_order(parse_ids(order_ids, "order_ids"))
         return ok(call, InnerPaymentList([_document(payment) for payment in payments]), PERSONAL)
 
     @api.api_route(**reading("payments", PaymentClient.get_payment, problems=[404]))
-    async def get_payment(call: Call, payment_id: PaymentId) -> Answer[InnerPaymentDocument]:
+    async def get_payment(call: RestCall, payment_id: PaymentId) -> Answer[InnerPaymentDocument]:
         """One payment: a customer's own, any for partners."""
         return ok(call, _document(await service.get_payment(payment_id)), PERSONAL)
 

@@ -27,6 +27,10 @@ EDGE_MARK = "x-hopwise-edge"
 is the client's address."""
 
 
+class StartError(RuntimeError):
+    """The process needs something at its start that it cannot get; the message says what, and what to do."""
+
+
 class ConfigError(ValueError):
     """A variable of the environment is missing or not valid; the message names it and the valid values."""
 

@@ -33,7 +33,7 @@ from shop.platform.access.rules import Authenticator
 from shop.platform.admission import PRIORITY
 from shop.platform.config import EDGE_MARK
 from shop.platform.deadline import DEADLINE_HEADER, CallerLimit, caller_timeout_s
-from shop.platform.errors import SERVER_FAULTS
+from shop.platform.error_codes import SERVER_FAULTS
 from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.telemetry.metering import Asked, begin_request
 from shop.platform.telemetry.recorder import SERVER, Attributes, SharedAttributes

@@ -1,4 +1,4 @@
-"""What every call of another component gets, over every protocol: one sequence, `Call`.
+"""What every call of another component gets, over every protocol: one sequence, `OutgoingCall`.
 
 - CLIENT span, if the request in hand is traced. It does not become the current one, as it has no children here.
 - Two moments for observers of the event loop: the call goes out, its answer has been read.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from shop.platform.telemetry.meters import Meters, Timing
 
 
-class Call(ABC):
+class OutgoingCall(ABC):
     """A call, made inside of its `with` block.
 
     Args:

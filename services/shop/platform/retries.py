@@ -1,4 +1,4 @@
-"""When a call that was not answered is sent again: never more often than a peer that is in trouble can bear.
+"""When a call that was not answered is sent again: never more often than a peer in trouble can bear.
 
 The rule is gRPC's own (gRFC A6, "Throttling Retry Attempts and Hedged RPCs"), so that peers of all protocols are
 treated alike: a failure takes a token, an answer gives back a share of one, and nothing is repeated unless more than
@@ -8,8 +8,8 @@ half of them are there.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
 
 from shop.errors import Unavailable
 from shop.platform.deadline import remaining
@@ -51,3 +51,24 @@ class Retries:
             else:
                 self._tokens = min(self._tokens + TOKENS_PER_ANSWER, MOST_TOKENS)
                 return answer
+
+
+def grpc_retries(service: str, reads: Sequence[str]) -> dict[str, Any]:
+    """Returns the same rule as a part of gRPC's service config.
+
+    Args:
+        service: Full name of the service.
+        reads: Its methods that change nothing.
+    """
+    policy = {
+        "maxAttempts": 1 + len(PAUSES_S),
+        "initialBackoff": f"{PAUSES_S[0]}s",
+        "maxBackoff": "0.4s",
+        "backoffMultiplier": 2,
+        "retryableStatusCodes": ["UNAVAILABLE"],
+    }
+    names = [{"service": service, "method": method} for method in reads]
+    return {
+        "methodConfig": [{"name": names, "retryPolicy": policy}],
+        "retryThrottling": {"maxTokens": MOST_TOKENS, "tokenRatio": TOKENS_PER_ANSWER},
+    }

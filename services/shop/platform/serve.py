@@ -17,7 +17,7 @@ from shop.platform.process.lifecycle import stop_signal
 from shop.platform.process.runtime import BARE, Runtime
 
 if TYPE_CHECKING:
-    from shop.platform.grpc.server import Around, Register
+    from shop.platform.grpc.server import Around, Handlers
 
 BuildApp = Callable[[Incoming], Any]
 """Builds the ASGI application of a protocol, whose requests the argument answers."""
@@ -30,13 +30,13 @@ class Protocols:
     An application is built only where it is served, so that a process pays for no framework that it does not use.
 
     Attributes:
-        grpc: Adds the servicers to a gRPC server.
+        grpc: Makes the methods of a gRPC server.
         rest: Builds the REST application.
         graphql: Builds the GraphQL application.
         thrift: Makes what answers Thrift's messages.
     """
 
-    grpc: Register
+    grpc: Callable[[], Handlers]
     rest: BuildApp
     graphql: BuildApp
     thrift: Callable[[], Any]
@@ -66,10 +66,10 @@ def protocols_of(service: Service, use_cases: Any, *of_rest: object, around: Aro
 
         return Processor(service, checked)
 
-    def grpc(server: Any) -> list[str]:
-        from shop.platform.grpc.server import register
+    def grpc() -> Handlers:
+        from shop.platform.grpc.server import handlers_of
 
-        return register(server, service, checked, around)
+        return handlers_of(service, checked, around)
 
     return Protocols(grpc=grpc, rest=app("rest", *of_rest), graphql=app("graphql"), thrift=thrift)
 
@@ -129,7 +129,7 @@ def _server(
     if protocol == "grpc":
         from shop.platform.grpc.server import grpc_server
 
-        return grpc_server(listen, protocols.grpc, incoming, config.connection_age_s, config.reflection)
+        return grpc_server(listen, protocols.grpc(), incoming, config.connection_age_s, config.reflection)
     if protocol in ("thrift", "thrift_entrance"):
         from shop.platform.thrift.server import framed_server
 

@@ -9,9 +9,8 @@ from shop.platform.http.caching import PUBLIC
 from shop.platform.incoming import Incoming
 from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.rest.answers import Answer, changed, ok
-from shop.platform.rest.call import Call
-from shop.platform.rest.docs_page import add_docs
-from shop.platform.rest.operations import changing, reading
+from shop.platform.rest.app import add_docs
+from shop.platform.rest.openapi import changing, reading
 from shop.platform.rest.parameters import (
     AfterProductId,
     Limit20,
@@ -21,6 +20,7 @@ from shop.platform.rest.parameters import (
     ReservationId,
     parse_ids,
 )
+from shop.platform.rest.requests import RestCall
 from shop.product.service import REVIEWS, ProductService
 from shop.resources.documents import ProductRowsPage, ReviewList
 from shop.resources.pages import next_token, start
@@ -49,7 +49,9 @@ def build_app(service: ProductService, incoming: Incoming, page_token_key: bytes
 
 def _add_reviews(api: FastAPI, service: ProductService) -> None:
     @api.api_route(**reading("products", ProductClient.batch_list_reviews))
-    async def batch_list_reviews(call: Call, product_ids: ProductIds, limit: Limit20 = REVIEWS) -> Answer[ReviewList]:
+    async def batch_list_reviews(
+        call: RestCall, product_ids: ProductIds, limit: Limit20 = REVIEWS
+    ) -> Answer[ReviewList]:
         """The first reviews of each product asked for, by ascending id."""
         reviews = await service.batch_list_reviews(parse_ids(product_ids, "product_ids"), limit=limit)
         listed = [ProductReviews(product_id, tuple(some)) for product_id, some in reviews.items()]
@@ -59,7 +61,10 @@ def _add_reviews(api: FastAPI, service: ProductService) -> None:
 def _add_rows(api: FastAPI, service: ProductService, key: bytes) -> None:
     @api.api_route(**reading("products", ProductClient.stream_product_rows))
     async def list_product_rows(
-        call: Call, after_product_id: AfterProductId = 0, page_size: PageSize10000 = 1000, page_token: PageToken = ""
+        call: RestCall,
+        after_product_id: AfterProductId = 0,
+        page_size: PageSize10000 = 1000,
+        page_token: PageToken = "",
     ) -> Answer[ProductRowsPage]:
         """A page of all products, by ascending id, each at the size of an order line."""
         after = start(_ROWS, page_token, "after_product_id", after_product_id, key)

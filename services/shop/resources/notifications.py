@@ -9,10 +9,10 @@ from fastapi import FastAPI
 from shop.clients.ports import Notifications
 from shop.platform.http.caching import PERSONAL
 from shop.platform.rest.answers import Answer, changed, ok
-from shop.platform.rest.call import Call
-from shop.platform.rest.events import Event, EventStream, LastEventId, event_stream
-from shop.platform.rest.operations import changing, reading, streaming
+from shop.platform.rest.events import EventStream, LastEventId, ServerSentEvent, event_stream
+from shop.platform.rest.openapi import changing, reading, streaming
 from shop.platform.rest.parameters import OrderId, UserId
+from shop.platform.rest.requests import RestCall
 from shop.resources.documents import NotificationList, Unread
 from shop.resources.received import ReadUpTo
 from shop.values.notification import Notification, Update
@@ -38,7 +38,7 @@ def add_notifications(
     """
 
     @api.api_route(**reading(TAG, Notifications.list_notifications))
-    async def list_notifications(call: Call, user_id: UserId) -> Answer[NotificationList]:
+    async def list_notifications(call: RestCall, user_id: UserId) -> Answer[NotificationList]:
         """What a customer was told, newest first, the last 100: a customer's own, any for partners."""
         answer = ok(call, NotificationList(await notifications.list_notifications(user_id)), PERSONAL)
         answer.raw_headers.append((b"retry-after", b"%d" % POLL_S))
@@ -63,9 +63,9 @@ def add_notifications(
         return await event_stream("order", _events(lasting(updates)))
 
 
-async def _events(updates: AsyncGenerator[Update]) -> AsyncGenerator[Event[Notification]]:
+async def _events(updates: AsyncGenerator[Update]) -> AsyncGenerator[ServerSentEvent[Notification]]:
     async for update in updates:
-        yield Event(update.position, update.notification)
+        yield ServerSentEvent(update.position, update.notification)
 
 
 def _position(last_event_id: str | None) -> int | None:

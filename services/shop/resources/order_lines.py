@@ -10,9 +10,9 @@ from fastapi import FastAPI
 from shop.clients.ports import OrderClient
 from shop.platform.http.caching import PERSONAL
 from shop.platform.rest.answers import Answer, ok
-from shop.platform.rest.call import Call
-from shop.platform.rest.operations import reading
+from shop.platform.rest.openapi import reading
 from shop.platform.rest.parameters import AfterLineId, PageSize10000, PageToken
+from shop.platform.rest.requests import RestCall
 from shop.resources.documents import OrderLinesPage
 from shop.resources.pages import next_token, start
 from shop.values.order import JoinedOrderLine
@@ -37,7 +37,7 @@ def add_order_lines(api: FastAPI, stream: StreamOrderLines, page_token_key: byte
 
     @api.api_route(**reading("order lines", OrderClient.stream_order_lines))
     async def list_order_lines(
-        call: Call, after_line_id: AfterLineId = 0, page_size: PageSize10000 = 1000, page_token: PageToken = ""
+        call: RestCall, after_line_id: AfterLineId = 0, page_size: PageSize10000 = 1000, page_token: PageToken = ""
     ) -> Answer[OrderLinesPage]:
         """A page of the lines of all orders, by ascending id, joined with their orders; for partners.
 

@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from shop.clients.ports import Orders
 from shop.errors import FailedPrecondition, changed_since
 from shop.platform.rest.answers import Answer, as_read, changed, created
-from shop.platform.rest.operations import changing, creating
+from shop.platform.rest.openapi import changing, creating
 from shop.platform.rest.parameters import IdempotencyKey, IfMatch, OrderId
 from shop.resources.documents import OrderDocument, order_document
 from shop.resources.received import NewOrder, OrderChange

@@ -12,8 +12,7 @@ from shop.errors import NotFound
 from shop.money import Money
 from shop.platform.http.caching import PUBLIC
 from shop.platform.rest.answers import Answer, as_read, changed, created, ok, removed
-from shop.platform.rest.call import Call
-from shop.platform.rest.operations import changing, creating, reading, removing
+from shop.platform.rest.openapi import changing, creating, reading, removing
 from shop.platform.rest.parameters import (
     VALUES_KEY,
     DocumentId,
@@ -27,6 +26,7 @@ from shop.platform.rest.parameters import (
     parse_ids,
     parse_include,
 )
+from shop.platform.rest.requests import RestCall
 from shop.resources import received
 from shop.resources.documents import ProductDocument, ProductPage, product_document
 from shop.values.product import Document, Product, ReviewedProduct
@@ -55,7 +55,7 @@ def add_products(api: FastAPI, catalogue: Catalogue) -> None:
 
     @api.api_route(**reading("products", Catalogue.list_products))
     async def list_products(
-        call: Call,
+        call: RestCall,
         category: Category = "",
         ids: Ids = None,
         page_size: PageSize1000 = 20,
@@ -86,7 +86,7 @@ def add_products(api: FastAPI, catalogue: Catalogue) -> None:
         return ok(call, ProductPage([product_document(product) for product in products], token), PUBLIC)
 
     @api.api_route(**reading("products", Catalogue.get_product, problems=[404]))
-    async def get_product(call: Call, product_id: ProductId, include: Include = "") -> Answer[ProductDocument]:
+    async def get_product(call: RestCall, product_id: ProductId, include: Include = "") -> Answer[ProductDocument]:
         """One product."""
         if parse_include(include, INCLUDES):
             products = await catalogue.batch_get_products_with_reviews([product_id])
@@ -133,7 +133,7 @@ def add_products(api: FastAPI, catalogue: Catalogue) -> None:
         return removed()
 
     @api.api_route(**reading("products", Catalogue.get_document, problems=[404]))
-    async def get_document(call: Call, document_id: DocumentId) -> Answer[Document]:
+    async def get_document(call: RestCall, document_id: DocumentId) -> Answer[Document]:
         """One technical document."""
         return ok(call, await catalogue.get_document(document_id), PUBLIC)
 

@@ -6,7 +6,7 @@ from fastapi import FastAPI
 
 from shop.platform.incoming import Incoming
 from shop.platform.rest.app import rest_api
-from shop.resources.published import PUBLISHED
+from shop.resources.examples import PUBLISHED
 
 ABOUT = """\
 - **Money** is a whole number of the currency's minor unit, **times** are RFC 3339 in UTC, **ids** are numbers.

@@ -11,9 +11,9 @@ from shop.platform.access.guesses import count_failure
 from shop.platform.config import EDGE_MARK
 from shop.platform.http.caching import NO_STORE, PERSONAL
 from shop.platform.rest.answers import Answer, as_read, changed, created, encode, ok, removed
-from shop.platform.rest.call import Call
-from shop.platform.rest.operations import changing, creating, reading, removing
+from shop.platform.rest.openapi import changing, creating, reading, removing
 from shop.platform.rest.parameters import Ids, IfMatch, PageSize1000, PageToken, UserId, check_alone, parse_ids
+from shop.platform.rest.requests import RestCall
 from shop.resources import received
 from shop.resources.documents import UserPage
 from shop.values.user import Address, LoginResult, User
@@ -29,7 +29,7 @@ def add_users(api: FastAPI, users: UserClient) -> None:
 
     @api.api_route(**reading("users", UserClient.list_users))
     async def list_users(
-        call: Call, ids: Ids = None, page_size: PageSize1000 = 20, page_token: PageToken = ""
+        call: RestCall, ids: Ids = None, page_size: PageSize1000 = 20, page_token: PageToken = ""
     ) -> Answer[UserPage]:
         """A page of users by ascending id, or those asked for by `ids`; for partners."""
         listed: Sequence[User]
@@ -43,7 +43,7 @@ def add_users(api: FastAPI, users: UserClient) -> None:
         return ok(call, UserPage(listed, token), PERSONAL)
 
     @api.api_route(**reading("users", UserClient.get_user, problems=[404]))
-    async def get_user(call: Call, user_id: UserId) -> Answer[User]:
+    async def get_user(call: RestCall, user_id: UserId) -> Answer[User]:
         """One user: a customer's own profile, any for partners."""
         return ok(call, await users.get_user(user_id), PERSONAL)
 
@@ -70,7 +70,7 @@ def add_users(api: FastAPI, users: UserClient) -> None:
         return removed()
 
     @api.api_route(**creating("sessions", UserClient.login, problems=[401, 429], located=False))
-    async def create_session(call: Call, credentials: received.Credentials) -> Answer[LoginResult]:
+    async def create_session(call: RestCall, credentials: received.Credentials) -> Answer[LoginResult]:
         """Logs a user in: checks e-mail and password and gives a token for one hour."""
         with count_failure(call.header(EDGE_MARK.encode())):
             login = await users.login(credentials.email, credentials.password)

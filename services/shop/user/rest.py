@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from shop.platform.incoming import Incoming
-from shop.platform.rest.docs_page import add_docs
+from shop.platform.rest.app import add_docs
 from shop.resources.service_api import service_api
 from shop.resources.users import add_users
 from shop.user.service import UserService

@@ -19,9 +19,10 @@ import psycopg
 import pytest
 
 from shop.errors import Conflict, DeadlineExceeded, Unavailable
+from shop.platform.config import StartError
 from shop.platform.database.pool import Database, connect_database
 from shop.platform.deadline import CallerLimit, deadline
-from shop.platform.errors import StartError, row
+from shop.platform.error_codes import row
 
 pytestmark = pytest.mark.integration
 

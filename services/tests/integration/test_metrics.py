@@ -18,9 +18,8 @@ from shop.clients.connect import connect
 from shop.clients.ports import Clients
 from shop.errors import NotFound
 from shop.order.backlog import Backlog
-from shop.platform.config import ServiceConfig
+from shop.platform.config import ServiceConfig, StartError
 from shop.platform.database.pool import connect_database
-from shop.platform.errors import StartError
 from shop.platform.process.runtime import Runtime
 from shop.platform.telemetry.metering import metering, trace_id_of
 from shop.platform.telemetry.meters import Meters, written

@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import Any
 
-import grpc
 import psycopg
 import pytest
 from opentelemetry.trace import SpanKind, StatusCode
 
+from generated_handlers import generated_handlers
 from recorded_spans import ReadSpan, draw_tree, let_servers_end
 from shop.clients.connect import connect
 from shop.clients.ports import ProductClient, UserClient
@@ -21,7 +21,7 @@ from shop.errors import DeadlineExceeded, Unavailable
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.config import ServiceConfig
 from shop.platform.deadline import deadline
-from shop.platform.grpc.server import grpc_server, register
+from shop.platform.grpc.server import grpc_server, handlers_of
 from shop.platform.incoming import Incoming
 from shop.platform.process.runtime import Runtime
 from shop.product.bootstrap import bootstrap
@@ -188,12 +188,9 @@ async def test_tried_again_call_says_how_often(traces: Any) -> None:
         async def GetProduct(self, request: Any, context: Any) -> Any:  # noqa: N802 - the contract's name
             raise Unavailable("briefly away")
 
-    def add(server: grpc.aio.Server) -> list[str]:
-        product_pb2_grpc.add_ProductServiceServicer_to_server(Away(), server)
-        return []
-
+    handlers = generated_handlers(product_pb2_grpc.add_ProductServiceServicer_to_server, Away())
     async with (
-        grpc_server("127.0.0.1:0", add, Incoming(INSIDE, traces.runtime)) as address,
+        grpc_server("127.0.0.1:0", handlers, Incoming(INSIDE, traces.runtime)) as address,
         connect({"product": f"grpc://{address}"}, "test") as clients,
     ):
         with traces.journey() as root, pytest.raises(Unavailable):
@@ -226,9 +223,7 @@ async def product_address(role_url: Callable[[str], str], runtime: Runtime) -> A
     config = ServiceConfig(component="product", database_url=role_url("product"), database_pool=1)
     async with (
         bootstrap(config) as service,
-        grpc_server(
-            "127.0.0.1:0", lambda server: register(server, PRODUCT, service), Incoming(INSIDE, runtime)
-        ) as address,
+        grpc_server("127.0.0.1:0", handlers_of(PRODUCT, service), Incoming(INSIDE, runtime)) as address,
     ):
         yield address
 

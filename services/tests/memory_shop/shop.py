@@ -26,7 +26,7 @@ from shop.payment.service import PaymentService
 from shop.platform.access.jwt import Principal
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.access.streams import Streams
-from shop.platform.grpc.server import grpc_server, register
+from shop.platform.grpc.server import grpc_server, handlers_of
 from shop.platform.incoming import Incoming
 from shop.product.service import ProductService
 from shop.user.service import UserService
@@ -126,11 +126,11 @@ class MemoryShop:
     async def serving(self) -> AsyncIterator[str]:
         """Serves all services over gRPC, each call recorded, for as long as the context lasts; gives the address."""
 
-        def add(server: Any) -> list[str]:
-            return [name for one in SERVICES for name in register(server, one, self.use_cases(one.name))]
-
+        handlers: dict[str, Any] = {}
+        for service in SERVICES:
+            handlers |= handlers_of(service, self.use_cases(service.name))
         incoming = Incoming(Authenticator(NoVerifier(), trusts_inside=True))
-        async with grpc_server("127.0.0.1:0", add, incoming) as address:
+        async with grpc_server("127.0.0.1:0", handlers, incoming) as address:
             yield address
 
     @classmethod

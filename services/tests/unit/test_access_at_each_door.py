@@ -23,7 +23,7 @@ from shop.errors import ErrorCode
 from shop.platform.access.guesses import MAX_FAILURES, WINDOW_S
 from shop.platform.admission import PRIORITY, UNDER_WAY, Admission
 from shop.platform.config import EDGE_MARK, split_address
-from shop.platform.errors import ERROR_TABLE
+from shop.platform.error_codes import ERROR_TABLE
 from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.thrift.encoding import CALL, COMPACT, JSON, encoded, opened
 from shop.platform.thrift.over_http import path_of

@@ -19,7 +19,7 @@ from shop.platform.access.owners import USER_ID
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.access.streams import Streams
 from shop.platform.incoming import Incoming
-from shop.platform.rest.operations import ACCESS_KEY
+from shop.platform.rest.openapi import ACCESS_KEY
 
 ADMITTING = Incoming(Authenticator(NoVerifier()))
 CALLS = [call for service in SERVICES for call in service.calls]

@@ -8,7 +8,7 @@ from graphql import parse, validate
 from shop.clients.graphql.documents import CallDocument
 from shop.clients.ports import PORTS
 from shop.contract.calls import SERVICES, Service
-from shop.contract.methods import Method, methods_of
+from shop.contract.methods import PortMethod, methods_of
 from shop.platform.graphql.internals import core_schema
 from shop.platform.graphql.limits import check_length, check_shape
 from shop.platform.graphql.service import schema_of
@@ -22,7 +22,7 @@ from shop.platform.graphql.service import schema_of
         for method in methods_of(service, PORTS[service.name])
     ],
 )
-def test_every_document_is_valid_for_the_schema_of_its_service(service: Service, method: Method) -> None:
+def test_every_document_is_valid_for_the_schema_of_its_service(service: Service, method: PortMethod) -> None:
     schema = core_schema(schema_of(service, PORTS[service.name]))
     text = CallDocument(method).text
     document = parse(text)

@@ -24,7 +24,7 @@ from shop.order.checkout_states import (
     undo_from,
 )
 from shop.order.sagas.retries import ATTEMPTS, LONGEST_BACKOFF_S, backoff, with_retries
-from shop.platform.errors import ERROR_TABLE
+from shop.platform.error_codes import ERROR_TABLE
 from shop.values.order import CheckoutLine
 
 BEFORE_PIVOT = (Step.RESERVE, Step.AUTHORIZE)

@@ -17,9 +17,9 @@ from shop.clients.http_channel import HttpChannel
 from shop.clients.ports import PORTS
 from shop.contract.calls import Service
 from shop.contract.graphql import camel
-from shop.contract.methods import EXPECTED, UNREADABLE, Method, bare, is_struct, methods_of
+from shop.contract.methods import EXPECTED, UNREADABLE, PortMethod, bare, is_struct, methods_of
 from shop.errors import Internal, InvalidArgument, ShopError
-from shop.platform.errors import error_for_code
+from shop.platform.error_codes import error_for_code
 
 T = TypeVar("T")
 
@@ -57,7 +57,7 @@ class _CallFormat:
         method: The method that is called.
     """
 
-    def __init__(self, method: Method) -> None:
+    def __init__(self, method: PortMethod) -> None:
         self.method = method
         self.document = CallDocument(method)
         answer: Any = Any if method.answer is type(None) else method.answer

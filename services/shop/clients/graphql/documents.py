@@ -13,7 +13,7 @@ from typing import Any, get_args, get_origin
 from msgspec import Struct, structs
 
 from shop.contract.graphql import camel, group_name, operation_of, root_field
-from shop.contract.methods import EXPECTED, Method, bare, is_optional
+from shop.contract.methods import EXPECTED, PortMethod, bare, is_optional
 
 _SCALARS: Mapping[Any, Any] = {int: "Long!", str: "String!"}
 
@@ -32,7 +32,7 @@ class CallDocument:
 
     __slots__ = ("attributes", "name", "persisted", "text")
 
-    def __init__(self, method: Method) -> None:
+    def __init__(self, method: PortMethod) -> None:
         kind, field = operation_of(method), root_field(method)
         types = _variables(method)
         declared = ", ".join(f"${name}: {kind}" for name, kind in types.items())
@@ -46,7 +46,7 @@ class CallDocument:
         self.persisted = {"persistedQuery": {"version": 1, "sha256Hash": digest}}
 
 
-def _variables(method: Method) -> dict[str, str]:
+def _variables(method: PortMethod) -> dict[str, str]:
     """Returns the types of a document's variables by name."""
     types = {}
     for name, parameter in method.parameters.items():

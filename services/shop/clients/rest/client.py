@@ -13,13 +13,13 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from shop.clients.http_channel import Answer, HttpChannel
+from shop.clients.http_channel import HttpAnswer, HttpChannel
 from shop.clients.pages import pages
 from shop.clients.ports import PORTS, Page
 from shop.contract.calls import Service
-from shop.contract.methods import EXPECTED, UNREADABLE, Method, bare, is_struct, methods_of
+from shop.contract.methods import EXPECTED, UNREADABLE, PortMethod, bare, is_struct, methods_of
 from shop.errors import Internal, InvalidArgument, InvalidPageToken, ShopError, changed_since
-from shop.platform.errors import error_for_code
+from shop.platform.error_codes import error_for_code
 from shop.platform.validation import matching
 
 PROBLEM = "application/problem+json"
@@ -45,7 +45,7 @@ class _Problem(msgspec.Struct):
     errors: list[_FieldError] = []
 
 
-class _Call:
+class _RestCall:
     """A call as REST carries it.
 
     Args:
@@ -63,7 +63,7 @@ class _Call:
             a dot at its end stands for all names that start with it.
     """
 
-    def __init__(self, method: Method) -> None:
+    def __init__(self, method: PortMethod) -> None:
         self.method = method
         self.name, _, self.query = method.contract.rest.partition("?")
         self.verb, _, self.template = self.name.partition(" ")
@@ -130,12 +130,12 @@ class RestClient:
 
     def __init__(self, service: Service, channel: HttpChannel) -> None:
         self._channel = channel
-        calls = [_Call(method) for method in methods_of(service, PORTS[service.name]) if not method.watches]
+        calls = [_RestCall(method) for method in methods_of(service, PORTS[service.name]) if not method.watches]
         self._by_name = {call.name: call for call in calls}
         for call in calls:
             setattr(self, call.method.name, partial(self._rows if call.method.lists else self._run, call))
 
-    async def _run(self, call: _Call, /, *given: object, **named: object) -> Any:
+    async def _run(self, call: _RestCall, /, *given: object, **named: object) -> Any:
         """Makes a call, and repeats a read if there is no answer.
 
         Raises:
@@ -149,7 +149,7 @@ class RestClient:
             headers["if-match"] = await self._entity_tag(call, arguments)
         return self._answer(call, await self._exchange(call, call.target(arguments), call.body(arguments), headers))
 
-    async def _entity_tag(self, call: _Call, arguments: Mapping[str, Any]) -> str:
+    async def _entity_tag(self, call: _RestCall, arguments: Mapping[str, Any]) -> str:
         """Reads a resource again and returns its entity tag, so that a change is made only to what is expected.
 
         Raises:
@@ -163,7 +163,7 @@ class RestClient:
             raise changed_since(name.removesuffix("_id"), arguments[name])
         return received.headers["etag"]
 
-    def _rows(self, call: _Call, /, *given: object, **named: object) -> AsyncIterator[Any]:
+    def _rows(self, call: _RestCall, /, *given: object, **named: object) -> AsyncIterator[Any]:
         """Yields rows page by page, where other protocols stream; raises what a call raises."""
         arguments = call.method.bind(given, named)
         after, id_of = call.method.position
@@ -175,8 +175,8 @@ class RestClient:
         return pages(page, arguments[after], arguments["limit"], largest=LARGEST_PAGE, id_of=id_of)
 
     async def _exchange(
-        self, call: _Call, target: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
-    ) -> Answer:
+        self, call: _RestCall, target: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> HttpAnswer:
         received = await self._channel.send(
             call.verb,
             target,
@@ -190,7 +190,7 @@ class RestClient:
             raise self._error(received, call)
         return received
 
-    def _answer(self, call: _Call, received: Answer) -> Any:
+    def _answer(self, call: _RestCall, received: HttpAnswer) -> Any:
         if received.status == 204:
             return None
         try:
@@ -199,7 +199,7 @@ class RestClient:
             _LOG.error("%s answered %s with another body: %s", self._channel.peer, call.name, error)
             raise Internal("internal error") from error
 
-    def _error(self, received: Answer, call: _Call) -> ShopError:
+    def _error(self, received: HttpAnswer, call: _RestCall) -> ShopError:
         """Returns the error that the service raised, or an error for the status if a proxy answered."""
         if received.headers.get("content-type", "").startswith(PROBLEM):
             try:
@@ -210,7 +210,7 @@ class RestClient:
         return self._channel.unreadable(received, call.name, "problem")
 
 
-def _type_of_body(method: Method) -> Any:
+def _type_of_body(method: PortMethod) -> Any:
     if method.answer is type(None):
         return Any
     if not method.field:

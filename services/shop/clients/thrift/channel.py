@@ -20,13 +20,14 @@ from shop.contract.wire import thrift_stubs
 from shop.errors import Internal, ShopError, away, late
 from shop.platform.config import split_address
 from shop.platform.deadline import DEFAULT_S, remaining
-from shop.platform.errors import error_for_code
-from shop.platform.outgoing import Call
+from shop.platform.error_codes import error_for_code
+from shop.platform.outgoing import OutgoingCall
 from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.retries import Retries
+from shop.platform.telemetry.tracing import TracedMethod
 from shop.platform.thrift.encoding import CALL, COMPACT, EXCEPTION, JSON, LARGEST_ANSWER, encoded, opened
 from shop.platform.thrift.over_http import MEDIA_TYPE, path_of
-from shop.platform.thrift.processor import TracedMethod, attributes_of
+from shop.platform.thrift.processor import attributes_of
 from shop.platform.thrift.server import LENGTH
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 
-class ThriftCall(Call):
+class ThriftCall(OutgoingCall):
     """A call of a method over framed Thrift."""
 
     __slots__ = ("_method",)
@@ -111,7 +112,7 @@ class ThriftPeer(ABC):
 
     def traced(self, method: str, address: Mapping[str, str | int]) -> TracedMethod:
         """Returns what the spans of a method's calls have in common."""
-        return TracedMethod.of(self._name, method, address)
+        return TracedMethod.of({**attributes_of(self._name, method), **address})
 
 
 class HttpPeer(ThriftPeer):

@@ -29,7 +29,7 @@ from shop.order.domain import Purchase, purchase
 from shop.order.ports import CheckoutStore, OrderStore, TakenOver
 from shop.order.sagas.retries import FINISH_LIMIT_S, FORWARD_LIMIT_S, with_retries
 from shop.platform.deadline import deadline, own_deadline, remaining
-from shop.platform.errors import error_for_code
+from shop.platform.error_codes import error_for_code
 from shop.values.order import CheckoutLine, Order, OrderStatus
 from shop.values.product import Reservation, StockLine
 

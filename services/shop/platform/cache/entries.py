@@ -21,7 +21,7 @@ import msgspec
 from shop.platform.cache.connections import CacheConnections
 
 
-class Row(Protocol):
+class CachedRow(Protocol):
     """What an entry is made of: a type that msgspec encodes."""
 
     @property
@@ -29,7 +29,7 @@ class Row(Protocol):
         """Id of the row."""
 
 
-T = TypeVar("T", bound=Row)
+T = TypeVar("T", bound=CachedRow)
 
 LEASE_MS = 500
 """How long a reader may take to read a row, and how much sooner its entry ends, in ms."""

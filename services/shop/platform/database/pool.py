@@ -13,9 +13,9 @@ import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
 from shop.errors import Conflict, DeadlineExceeded, Unavailable
+from shop.platform.config import StartError
 from shop.platform.database.statements import Statement, TracedConnection
 from shop.platform.deadline import passed, remaining
-from shop.platform.errors import StartError
 from shop.platform.telemetry.recorder import INTERNAL
 from shop.platform.telemetry.tracing import UNTRACED, Ending, begin
 

@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from shop.errors import DeadlineExceeded, InvalidArgument, NotFound, ShopError
 from shop.platform.deadline import lift
-from shop.platform.errors import row
+from shop.platform.error_codes import row
 from shop.platform.graphql import streams
 from shop.platform.graphql.departure import while_awaited
 from shop.platform.graphql.documents import Documents, Measure, is_mutation

@@ -11,10 +11,9 @@ from urllib.parse import parse_qsl
 import orjson
 
 from shop.errors import InvalidArgument, ResourceExhausted
-from shop.platform.errors import BodyTimeout
 from shop.platform.graphql.error_format import Refused
 from shop.platform.http import strict_json
-from shop.platform.http.body import limited_body
+from shop.platform.http.body import BodyTimeout, limited_body
 
 _PARAMETERS = ("query", "variables", "operationName", "extensions")
 _HEX = frozenset("0123456789abcdef")

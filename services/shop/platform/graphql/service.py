@@ -20,7 +20,7 @@ from strawberry.tools import create_type
 
 from shop.contract.calls import Access, Service
 from shop.contract.graphql import group_name, operation_of, root_field
-from shop.contract.methods import EXPECTED, Method, bare, is_struct, methods_of
+from shop.contract.methods import EXPECTED, PortMethod, bare, is_struct, methods_of
 from shop.contract.methods import Parameter as ParameterOfCall
 from shop.platform.graphql.endpoint import Endpoint
 from shop.platform.graphql.schema import RequestContext, Schema
@@ -74,7 +74,7 @@ def schema_of(service: Service, port: type) -> Schema:
     return Schema(**operations)
 
 
-def _field(method: Method, types: ValueTypes) -> Any:
+def _field(method: PortMethod, types: ValueTypes) -> Any:
     name, items = root_field(method)
     arguments, call = _arguments(method, types), _Resolver(method)
     answer = bool if method.answer is type(None) else types.output(method.answer, items)
@@ -93,7 +93,7 @@ def _field(method: Method, types: ValueTypes) -> Any:
     return field
 
 
-def _arguments(method: Method, types: ValueTypes) -> list[Parameter]:
+def _arguments(method: PortMethod, types: ValueTypes) -> list[Parameter]:
     """Returns the arguments of a call's field: one for each field of the request."""
     hints: dict[str, Any] = {}
     defaults: dict[str, Any] = {}
@@ -122,7 +122,7 @@ def _arguments(method: Method, types: ValueTypes) -> list[Parameter]:
 class _Resolver:
     """A call as its field makes it."""
 
-    def __init__(self, method: Method) -> None:
+    def __init__(self, method: PortMethod) -> None:
         self._method = method
         self._placed = [_reader(each) for each in method.parameters.values() if not each.is_named]
         self._named = {name: _reader(each) for name, each in method.parameters.items() if each.is_named}

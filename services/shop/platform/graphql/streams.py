@@ -35,7 +35,7 @@ from shop.platform.access.jwt import EXPIRED
 from shop.platform.access.rules import Caller
 from shop.platform.access.streams import Quota, expiry
 from shop.platform.deadline import DEFAULT_S
-from shop.platform.errors import row
+from shop.platform.error_codes import row
 from shop.platform.graphql.error_format import RequestError, shop_error
 from shop.platform.graphql.request import GraphQLRequest
 from shop.platform.graphql.schema import OpenStream, RequestContext, Schema, refusal

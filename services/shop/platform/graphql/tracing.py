@@ -6,7 +6,7 @@ from graphql import OperationDefinitionNode
 from opentelemetry import trace
 from opentelemetry.trace import StatusCode
 
-from shop.platform.errors import SERVER_FAULTS
+from shop.platform.error_codes import SERVER_FAULTS
 from shop.platform.graphql.limits import first_field, name_of
 from shop.platform.telemetry.metering import tell
 

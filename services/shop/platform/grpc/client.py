@@ -14,11 +14,12 @@ import grpc
 
 from shop.platform.config import is_ipv4, split_address
 from shop.platform.deadline import DEFAULT_S, remaining
-from shop.platform.grpc.errors import restore
-from shop.platform.grpc.tracing import GrpcCall, TracedMethod
+from shop.platform.grpc.status import restore
+from shop.platform.grpc.tracing import GrpcCall, traced_method
 from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.process.unix_socket import grpc_target
-from shop.platform.retries import MOST_TOKENS, PAUSES_S, TOKENS_PER_ANSWER
+from shop.platform.retries import grpc_retries
+from shop.platform.telemetry.tracing import TracedMethod
 
 Q = TypeVar("Q")
 S = TypeVar("S")
@@ -114,23 +115,12 @@ class Peer:
     def _traced(self, name: str) -> TracedMethod:
         method = self._methods.get(name)
         if method is None:
-            method = self._methods[name] = TracedMethod.of(f"/{self._service}/{name}", self._address)
+            method = self._methods[name] = traced_method(self._service, name, self._address)
         return method
 
 
 def _options(service: str, reads: Sequence[str], address: str = "") -> list[tuple[str, Any]]:
-    retries = {
-        "maxAttempts": 1 + len(PAUSES_S),
-        "initialBackoff": f"{PAUSES_S[0]}s",
-        "maxBackoff": "0.4s",
-        "backoffMultiplier": 2,
-        "retryableStatusCodes": ["UNAVAILABLE"],
-    }
-    names = [{"service": service, "method": method} for method in reads]
-    config: dict[str, Any] = {
-        "methodConfig": [{"name": names, "retryPolicy": retries}],
-        "retryThrottling": {"maxTokens": MOST_TOKENS, "tokenRatio": TOKENS_PER_ANSWER},
-    }
+    config = grpc_retries(service, reads)
     several = "," in address
     if several or (address and not is_ipv4(split_address(address)[0])):
         config["loadBalancingConfig"] = [{"round_robin": {}}]

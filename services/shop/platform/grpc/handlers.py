@@ -15,15 +15,16 @@ import grpc
 from google.protobuf.message import DecodeError
 from opentelemetry.trace import Span
 
-from shop.contract.calls import Access
+from shop.contract.calls import Access, access_of
 from shop.errors import InvalidArgument, ResourceExhausted, ShopError
 from shop.platform.access.rules import Authenticator
-from shop.platform.errors import SERVER_FAULTS
-from shop.platform.grpc.errors import code_of, status_of
-from shop.platform.grpc.tracing import STATUS, TracedMethod
+from shop.platform.error_codes import SERVER_FAULTS
+from shop.platform.grpc.status import code_of, status_of
+from shop.platform.grpc.tracing import STATUS, traced_method
 from shop.platform.incoming import Incoming, Request
 from shop.platform.telemetry.metering import Asked
 from shop.platform.telemetry.recorder import Attributes, SharedAttributes
+from shop.platform.telemetry.tracing import TracedMethod
 
 if TYPE_CHECKING:
     from shop.platform.telemetry.meters import Meters
@@ -40,22 +41,22 @@ READ_LIMIT_S = 20.0
 _ATTEMPTS = "grpc-previous-rpc-attempts"
 
 
-def guarded(handler: Handler, method: str, access: Access, incoming: Incoming) -> Handler:
+def guard(handler: Handler, service: str, name: str, incoming: Incoming) -> Handler:
     """Wraps a method.
 
     Args:
         handler: A unary or server-streaming method.
-        method: Its full name, "/shop.product.v1.ProductService/GetProduct".
-        access: The callers whom it admits.
+        service: Full name of its service.
+        name: Its name, by which the contract says who may call it.
         incoming: Answers calls.
     """
     work = _streaming(handler) if handler.response_streaming else _unary(handler)
-    known = _Method(TracedMethod.of(method), access, incoming.authenticator, work)
+    known = _Method(traced_method(service, name), access_of(service, name), incoming.authenticator, work)
 
     async def answer(_: object, context: Context) -> bytes | None:
         # Taken here, as grpc.aio leaves a unary call without a message, or with half of one, without an answer as well.
         raw: object = await context.read()
-        call = _Call(known, raw, context)
+        call = _GrpcRequest(known, raw, context)
         message = await incoming.answer(call)
         if call.refusal is None:
             return message
@@ -73,7 +74,7 @@ class _Method(NamedTuple):
     work: Work
 
 
-class _Call(Request[bytes | None]):
+class _GrpcRequest(Request[bytes | None]):
     __slots__ = ("_context", "_metadata", "_method", "_raw", "refusal")
 
     def __init__(self, method: _Method, raw: object, context: Context) -> None:

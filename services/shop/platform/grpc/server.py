@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, aclosing, asynccontextmanager
-from typing import Any, cast
+from typing import Any
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
-from shop.contract.calls import Call, Service, access_of
+from shop.contract.calls import Call, Service
 from shop.contract.wire import Codec, protobuf_codecs
-from shop.platform.config import socket_path, split_address
+from shop.platform.config import StartError, socket_path, split_address
 from shop.platform.deadline import lift
-from shop.platform.errors import StartError
-from shop.platform.grpc.handlers import Handler, guarded
+from shop.platform.grpc.handlers import Handler, guard
 from shop.platform.grpc.reflection import SERVICES, add_reflection
 from shop.platform.incoming import Incoming
 from shop.platform.process.unix_socket import bind_unix, grpc_target, unlink
@@ -40,31 +39,26 @@ def options(connection_age_s: int) -> list[tuple[str, Any]]:
     return [*OPTIONS, *([("grpc.max_connection_age_ms", connection_age_s * 1_000)] if connection_age_s else [])]
 
 
-Register = Callable[[grpc.aio.Server], list[str]]
-"""Adds servicers to a server and returns the full names of their services."""
+Handlers = Mapping[str, Mapping[str, Handler]]
+"""The methods of services by their names, by the services' full names."""
 Around = Mapping[str, Callable[[Mapping[str, str]], AbstractContextManager[None]]]
 """What surrounds the work of some calls, by their names; it is made of a call's metadata."""
 
 
-def register(server: grpc.aio.Server, service: Service, use_cases: Any, around: Around | None = None) -> list[str]:
-    """Adds the calls of a service to a server.
+def handlers_of(service: Service, use_cases: Any, around: Around | None = None) -> Handlers:
+    """Returns the methods of a service.
 
     Args:
-        server: The server.
         service: The service.
         use_cases: Has a method for each of its calls.
         around: What surrounds the work of some of them; None for nothing.
-
-    Returns:
-        The full name of the service, for health checks and reflection.
     """
     codecs = protobuf_codecs(service)
     handlers = {
         call.name: _handler(call, codecs[call.name], getattr(use_cases, call.port), (around or {}).get(call.name))
         for call in service.calls
     }
-    server.add_registered_method_handlers(service.full_name, handlers)
-    return [service.full_name]
+    return {service.full_name: handlers}
 
 
 def _handler(
@@ -97,29 +91,10 @@ def _handler(
     return grpc.unary_unary_rpc_method_handler(answer if around is None else answer_within, *coders)
 
 
-class _GuardingServer:
-    """Takes servicers for a server, and guards each of their methods once: an interceptor would cost every call."""
-
-    def __init__(self, server: grpc.aio.Server, incoming: Incoming) -> None:
-        self._server = server
-        self._incoming = incoming
-
-    def add_generic_rpc_handlers(self, handlers: Sequence[grpc.GenericRpcHandler]) -> None:
-        """Does nothing: generated code adds the same methods by their names, too."""
-
-    def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Handler]) -> None:
-        """Adds the methods of a service by their names."""
-        methods = {
-            name: guarded(handler, f"/{service}/{name}", access_of(service, name), self._incoming)
-            for name, handler in handlers.items()
-        }
-        self._server.add_registered_method_handlers(service, methods)
-
-
 @asynccontextmanager
 async def grpc_server(
     listen: str,
-    add: Register,
+    handlers: Handlers,
     incoming: Incoming,
     connection_age_s: int = 0,
     described: Sequence[str] = (),
@@ -128,7 +103,7 @@ async def grpc_server(
 
     Args:
         listen: "host:port", where port 0 takes a free one, or "unix:" and the path of a socket.
-        add: Adds the servicers.
+        handlers: The methods to serve.
         incoming: Answers calls.
         connection_age_s: After how long a client is told to connect anew, in seconds; 0 for never.
         described: Names of the components whose services reflection lists in addition.
@@ -140,17 +115,20 @@ async def grpc_server(
         StartError: The port or the socket is in use.
     """
     server = grpc.aio.server(options=options(connection_age_s))
-    names = add(cast(grpc.aio.Server, _GuardingServer(server, incoming)))
+    for service, methods in handlers.items():
+        # Each method is wrapped once: an interceptor would cost every call.
+        guarded = {name: guard(handler, service, name, incoming) for name, handler in methods.items()}
+        server.add_registered_method_handlers(service, guarded)
     checks = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(checks, server)
-    listed = dict.fromkeys([*names, *(SERVICES[component] for component in described)])
+    listed = dict.fromkeys([*handlers, *(SERVICES[component] for component in described)])
     add_reflection(list(listed), server)
     address = _bind(server, listen)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(server.stop, GRACE_S)
         stack.callback(unlink, listen)
         await server.start()
-        for name in ("", *names):
+        for name in ("", *handlers):
             await checks.set(name, health_pb2.HealthCheckResponse.SERVING)
         # Runs before the stop: whoever checks health sends nothing new while calls finish.
         stack.push_async_callback(checks.enter_graceful_shutdown)

@@ -8,15 +8,15 @@ calls that are not traced too.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import grpc
 from opentelemetry.trace import Span, StatusCode
 
-from shop.platform.outgoing import Call
+from shop.platform.outgoing import OutgoingCall
 from shop.platform.process.runtime import Runtime
-from shop.platform.telemetry.recorder import SharedAttributes, shared
+from shop.platform.telemetry.tracing import TracedMethod
 
 if TYPE_CHECKING:
     from shop.platform.telemetry.meters import Meters, Timing
@@ -24,27 +24,18 @@ if TYPE_CHECKING:
 STATUS = "rpc.grpc.status_code"
 
 
-@dataclass(frozen=True, slots=True)
-class TracedMethod:
-    """What the spans of a method's calls have in common."""
+def traced_method(service: str, name: str, address: Mapping[str, str | int] = MappingProxyType({})) -> TracedMethod:
+    """Returns what the spans of a method's calls have in common.
 
-    name: str
-    attributes: SharedAttributes
-
-    @classmethod
-    def of(cls, method: str, more: Mapping[str, str | int] | None = None) -> TracedMethod:
-        """Returns it for a method.
-
-        Args:
-            method: Its full name, "/shop.product.v1.ProductService/GetProduct".
-            more: Further attributes.
-        """
-        service, _, name = method.lstrip("/").partition("/")
-        attributes = {"rpc.system": "grpc", "rpc.service": service, "rpc.method": name}
-        return cls(f"{service}/{name}", shared(attributes | dict(more or {})))
+    Args:
+        service: Full name of the service: "shop.product.v1.ProductService".
+        name: Name of the method: "GetProduct".
+        address: Attributes that say where calls go, for the caller.
+    """
+    return TracedMethod.of({"rpc.system": "grpc", "rpc.service": service, "rpc.method": name, **address})
 
 
-class GrpcCall(Call):
+class GrpcCall(OutgoingCall):
     """A call of a method."""
 
     __slots__ = ("_code", "_method")

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable
 
-from shop.errors import ResourceExhausted
+from shop.errors import DeadlineExceeded, ResourceExhausted
 from shop.platform.deadline import remaining
-from shop.platform.errors import BodyTimeout
 
 MOST_BYTES = 64 * 1024
 MOST_S = 5.0
 
 _MOST_DIGITS = 18
+
+
+class BodyTimeout(DeadlineExceeded):
+    """The body did not arrive in time, for which HTTP has a separate status: 408."""
 
 
 async def limited_body(chunks: AsyncIterable[bytes], content_length: str | None) -> AsyncGenerator[bytes]:

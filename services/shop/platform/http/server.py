@@ -11,8 +11,7 @@ from typing import Any
 
 import uvicorn
 
-from shop.platform.config import socket_path, split_address
-from shop.platform.errors import StartError
+from shop.platform.config import StartError, socket_path, split_address
 from shop.platform.http.body import MOST_BYTES
 from shop.platform.http.health import with_health
 from shop.platform.process.unix_socket import bind_unix, unlink

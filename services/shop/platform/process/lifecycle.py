@@ -15,8 +15,7 @@ from typing import Any, NoReturn, TypeAlias
 import uvloop
 
 from shop.errors import ShopError
-from shop.platform.config import ConfigError, ServiceConfig
-from shop.platform.errors import StartError
+from shop.platform.config import ConfigError, ServiceConfig, StartError
 from shop.platform.process.logs import configure_logging
 from shop.platform.process.runtime import Runtime, running
 

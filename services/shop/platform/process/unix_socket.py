@@ -7,8 +7,7 @@ import socket
 from pathlib import Path
 from urllib.parse import quote
 
-from shop.platform.config import UNIX_SCHEME, socket_path
-from shop.platform.errors import StartError
+from shop.platform.config import UNIX_SCHEME, StartError, socket_path
 
 
 def bind_unix(path: str) -> socket.socket:

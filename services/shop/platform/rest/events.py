@@ -33,7 +33,7 @@ LastEventId = Annotated[
 ]
 
 
-class Event(NamedTuple, Generic[T]):
+class ServerSentEvent(NamedTuple, Generic[T]):
     """One event of a stream.
 
     Attributes:
@@ -51,7 +51,7 @@ class EventStream(StreamingResponse, Generic[T]):
     media_type = MEDIA_TYPE
 
 
-async def event_stream(name: str, events: AsyncGenerator[Event[T]]) -> EventStream[T]:
+async def event_stream(name: str, events: AsyncGenerator[ServerSentEvent[T]]) -> EventStream[T]:
     """Returns the answer of a stream, once it is open: until then, what goes wrong is a problem with a status.
 
     Args:
@@ -66,7 +66,9 @@ async def event_stream(name: str, events: AsyncGenerator[Event[T]]) -> EventStre
     return EventStream(_written(name, first, events), headers={"cache-control": "no-store", "x-accel-buffering": "no"})
 
 
-async def _written(name: str, first: Event[T], events: AsyncGenerator[Event[T]]) -> AsyncGenerator[bytes]:
+async def _written(
+    name: str, first: ServerSentEvent[T], events: AsyncGenerator[ServerSentEvent[T]]
+) -> AsyncGenerator[bytes]:
     async with aclosing(events):
         yield format_sse_event(comment="open", id=str(first.id), retry=RETRY_MS)
         try:

@@ -9,8 +9,7 @@ from pydantic import BeforeValidator
 
 from shop.errors import InvalidArgument
 from shop.fields import LARGEST_ID
-from shop.platform.rest.errors import InvalidRequest
-from shop.platform.rest.problem_model import FieldError
+from shop.platform.rest.problems import FieldError, InvalidRequest
 
 MAX_IDS = 1000
 IDEMPOTENCY_KEY = "Idempotency-Key"

@@ -1,9 +1,14 @@
-"""Turns every error into an answer with problem details (RFC 9457)."""
+"""What goes wrong with a request, as problem details (RFC 9457).
+
+InvalidArgument
+├── InvalidRequest   the request does not have the documented form
+└── HttpProblem      an error of HTTP itself: a method or media type that is not possible
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from fastapi.exceptions import RequestValidationError
@@ -11,18 +16,103 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from shop.errors import NotFound, ShopError, Unauthenticated
-from shop.platform.errors import PROBLEM_TYPES, BodyTimeout, row
+from shop.errors import ErrorCode, InvalidArgument, NotFound, ShopError, Unauthenticated
+from shop.fields import documented
+from shop.platform.error_codes import PROBLEM_TYPES, row
+from shop.platform.http.body import BodyTimeout
 from shop.platform.http.caching import NO_STORE
-from shop.platform.rest.answers import Answer
-from shop.platform.rest.errors import HttpProblem, InvalidRequest, method_not_allowed
-from shop.platform.rest.problem_model import FieldError, Problem
+from shop.platform.rest.answers import Answer, encode
 
 MEDIA_TYPE = "application/problem+json"
 IS_HEAD = "shop.is_head"
 """Key in an ASGI scope that marks a HEAD request, which is handled as a GET."""
 
-_encode = msgspec.json.Encoder().encode
+EXAMPLE: dict[str, Any] = {
+    "type": "https://hopwise.invalid/problems/not-found",
+    "title": "Not found",
+    "status": 404,
+    "detail": "there is no order 4711",
+    "instance": "/v1/orders/4711",
+    "code": "NOT_FOUND",
+    "field": "id",
+}
+
+
+class FieldError(msgspec.Struct, frozen=True):
+    """One thing that is wrong with the request."""
+
+    field: Annotated[
+        str,
+        documented("Field of the body (`lines[0].quantity`) or name of the parameter; empty for the whole."),
+    ]
+    message: Annotated[str, documented("What to change.")]
+
+
+class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What went wrong and what to change."""
+
+    type: Annotated[str, documented("Names the kind of problem; a stable URI, not a page.")]
+    title: Annotated[str, documented("The kind of problem in words.")]
+    status: Annotated[int, documented("The HTTP status.", minimum=400, maximum=599)]
+    detail: Annotated[str, documented("What is wrong with this request and what to change.")]
+    instance: Annotated[str, documented("The path that was asked for.")]
+    code: Annotated[ErrorCode, documented("The same code that GraphQL and gRPC give.")]
+    field: Annotated[str, documented("The argument that is at fault, if one is.")] = ""
+    errors: Annotated[Sequence[FieldError], documented("All that is wrong with an invalid request.")] = ()
+
+
+class InvalidRequest(InvalidArgument):
+    """A request that does not have the documented form.
+
+    Args:
+        errors: Its faults, at least one.
+        field: The parameter at fault, if it has parts; the first error's unless given.
+    """
+
+    def __init__(self, errors: Sequence[FieldError], *, field: str = "") -> None:
+        first = errors[0]
+        detail = "; ".join(f"{one.field}: {one.message}" if one.field else one.message for one in errors[:3])
+        more = f"; and {len(errors) - 3} more" if len(errors) > 3 else ""
+        super().__init__(detail + more, field=field or first.field)
+        self.errors = tuple(errors)
+
+
+class HttpProblem(InvalidArgument):
+    """An error of HTTP itself, which no other protocol has.
+
+    Args:
+        status: The HTTP status.
+        name: The last part of the problem's type.
+        title: The kind of problem in words.
+        message: What is wrong with this request and what to change.
+        headers: Headers that go with the status.
+    """
+
+    def __init__(
+        self, status: int, name: str, title: str, message: str, headers: Sequence[tuple[bytes, bytes]] = ()
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.name = name
+        self.title = title
+        self.headers = tuple(headers)
+
+
+def method_not_allowed(method: str, allowed: Sequence[str]) -> HttpProblem:
+    """Returns the problem of a method that the path does not support."""
+    valid = ", ".join(allowed)
+    return HttpProblem(
+        405,
+        "method-not-allowed",
+        "Method not allowed",
+        f"{method} is not possible here; {valid} are",
+        [(b"allow", valid.encode())],
+    )
+
+
+def unsupported_media_type(message: str) -> HttpProblem:
+    """Returns the problem of a body that is not JSON, or is compressed."""
+    return HttpProblem(415, "unsupported-media-type", "Unsupported media type", message)
 
 
 def problem_answer(error: ShopError, path: str) -> Response:
@@ -53,7 +143,7 @@ def problem_answer(error: ShopError, path: str) -> Response:
         field=error.field,
         errors=errors,
     )
-    return Answer(status, _encode(problem), headers, MEDIA_TYPE.encode())
+    return Answer(status, encode(problem), headers, MEDIA_TYPE.encode())
 
 
 async def answer_invalid_request(request: Request, error: Exception) -> Response:
@@ -70,7 +160,7 @@ async def answer_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     path: str = request.scope["path"]
     if isinstance(error.__cause__, ShopError):
-        # FastAPI's own words for whatever goes wrong while it reads the body.
+        # FastAPI hides an error of reading the body behind a message.
         return problem_answer(error.__cause__, path)
     if error.status_code == 404:
         return problem_answer(NotFound("there is nothing at this path; /openapi.json lists all paths"), path)

@@ -13,8 +13,7 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from shop.platform.config import ServiceConfig, split_address
-from shop.platform.errors import StartError
+from shop.platform.config import ServiceConfig, StartError, split_address
 from shop.platform.telemetry.tracing import sampled_traceparent
 
 if TYPE_CHECKING:

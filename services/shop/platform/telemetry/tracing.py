@@ -10,9 +10,10 @@ inside find what records the children of that span.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import Token
+from dataclasses import dataclass
 from types import TracebackType
 from typing import TypeAlias, cast
 
@@ -21,7 +22,7 @@ from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import INVALID_SPAN, NonRecordingSpan, Span, SpanContext, SpanKind, StatusCode
 
-from shop.platform.telemetry.recorder import Attributes, Parent, SharedAttributes, Tracing
+from shop.platform.telemetry.recorder import Attributes, Parent, SharedAttributes, Tracing, shared
 from shop.platform.telemetry.trace_context import traceparent
 
 UNTRACED = nullcontext(INVALID_SPAN)
@@ -155,6 +156,24 @@ def child_span(
     """
     span = begin(name, kind.value, attributes)
     return UNTRACED if span is None else Current(span)
+
+
+@dataclass(frozen=True, slots=True)
+class TracedMethod:
+    """What the spans of a remote method's calls have in common, at both ends.
+
+    Attributes:
+        name: "shop.product.v1.ProductService/GetProduct", or "ProductService/GetProduct" over Thrift.
+        attributes: Attributes of the spans.
+    """
+
+    name: str
+    attributes: SharedAttributes
+
+    @classmethod
+    def of(cls, attributes: Mapping[str, str | int]) -> TracedMethod:
+        """Returns it for the attributes of its spans, `rpc.service` and `rpc.method` among them."""
+        return cls(f"{attributes['rpc.service']}/{attributes['rpc.method']}", shared(attributes))
 
 
 class Ending:

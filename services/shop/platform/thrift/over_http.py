@@ -13,14 +13,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from shop.platform.errors import SERVER_FAULTS
+from shop.platform.error_codes import SERVER_FAULTS
 from shop.platform.http.caching import NO_STORE
 from shop.platform.http.compression import SMALLEST_BYTES, accepts_gzip, gzip
 from shop.platform.incoming import Incoming, failure_of, note_failure
 from shop.platform.rest.answers import Answer
-from shop.platform.rest.call import Call as HttpCall
 from shop.platform.rest.problems import answer_http_error
-from shop.platform.rest.serving import Serving
+from shop.platform.rest.requests import RestCall, Serving
 from shop.platform.telemetry.metering import tell
 from shop.platform.thrift.encoding import JSON
 from shop.platform.thrift.processor import Processor
@@ -44,7 +43,7 @@ def http_app(service: str, processor: Processor, incoming: Incoming) -> Starlett
     authenticator = incoming.authenticator
 
     async def answer(request: Request) -> Response:
-        received = HttpCall(request.scope, request.receive)
+        received = RestCall(request.scope, request.receive)
         call = processor.call(JSON, await received.body())
         if isinstance(call, bytes):
             return _response(received, call)
@@ -71,7 +70,7 @@ def http_app(service: str, processor: Processor, incoming: Incoming) -> Starlett
     )
 
 
-def _response(call: HttpCall, message: bytes) -> Response:
+def _response(call: RestCall, message: bytes) -> Response:
     headers = [NO_STORE]
     if len(message) >= SMALLEST_BYTES and accepts_gzip(call.header(b"accept-encoding")):
         headers.append((b"content-encoding", b"gzip"))

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from shop.contract.calls import Access, Service
-from shop.contract.calls import Call as Row
+from shop.contract.calls import Access, Call, Service
 from shop.contract.wire import Codec, thrift_codecs, thrift_stubs
 from shop.errors import ShopError
 from shop.platform.access.rules import Authenticator
-from shop.platform.errors import row
-from shop.platform.telemetry.recorder import SharedAttributes, shared
+from shop.platform.error_codes import row
+from shop.platform.telemetry.tracing import TracedMethod
 from shop.platform.thrift.encoding import EXCEPTION, MOST_ROWS, REPLY, encoded, opened, read_whole, unknown_method
 from shop.platform.validation import size
 from shop.stubs.thrift.ttypes import ShopError as Failure
@@ -28,26 +27,7 @@ def attributes_of(service: str, method: str) -> dict[str, str | int]:
 
 
 @dataclass(frozen=True, slots=True)
-class TracedMethod:
-    """What the spans of a method's calls have in common."""
-
-    name: str
-    attributes: SharedAttributes
-
-    @classmethod
-    def of(cls, service: str, method: str, more: Mapping[str, str | int] | None = None) -> TracedMethod:
-        """Returns it for a method.
-
-        Args:
-            service: Name of the service in the contract: "ProductService".
-            method: Name of the method: "GetProduct".
-            more: Further attributes.
-        """
-        return cls(f"{service}/{method}", shared(attributes_of(service, method) | dict(more or {})))
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
+class ServedMethod:
     """A method of a service.
 
     Attributes:
@@ -68,7 +48,7 @@ class Method:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ReceivedCall:
     """A call that has arrived.
 
     Attributes:
@@ -76,7 +56,7 @@ class Call:
     """
 
     headers: Mapping[str, str]
-    _method: Method
+    _method: ServedMethod
     _request: Any
     _reply: Callable[[Any], bytes] = field(repr=False)
 
@@ -113,7 +93,7 @@ class Processor:
     def __init__(self, service: Service, use_cases: Any) -> None:
         self._methods = _methods(service, use_cases)
 
-    def call(self, encoding: Any, message: bytes) -> Call | bytes:
+    def call(self, encoding: Any, message: bytes) -> ReceivedCall | bytes:
         """Returns the call in a message; or the answer to one that asks for no method of the service.
 
         Raises:
@@ -131,18 +111,18 @@ class Processor:
         try:
             read_whole(asked, protocol)
         except ShopError as error:
-            return Call({}, method, None, reply).refusal(error)
-        return Call(asked.headers, method, asked.request, reply)
+            return ReceivedCall({}, method, None, reply).refusal(error)
+        return ReceivedCall(asked.headers, method, asked.request, reply)
 
 
-def _methods(service: Service, use_cases: Any) -> dict[str, Method]:
+def _methods(service: Service, use_cases: Any) -> dict[str, ServedMethod]:
     """Returns the methods of a service by their names; Thrift has not all of them."""
     stubs, codecs = thrift_stubs(service), thrift_codecs(service)
     name_in_spans = service.full_name.rpartition(".")[2]
     return {
-        row.name: Method(
+        row.name: ServedMethod(
             row.access,
-            TracedMethod.of(name_in_spans, row.name),
+            TracedMethod.of(attributes_of(name_in_spans, row.name)),
             getattr(stubs, f"{row.name}_args"),
             getattr(stubs, f"{row.name}_result"),
             _work(row, codecs[row.name], getattr(use_cases, row.port)),
@@ -153,7 +133,7 @@ def _methods(service: Service, use_cases: Any) -> dict[str, Method]:
     }
 
 
-def _work(row: Row, codec: Codec, method: Callable[..., Any]) -> Callable[[Any], Awaitable[Any]]:
+def _work(row: Call, codec: Codec, method: Callable[..., Any]) -> Callable[[Any], Awaitable[Any]]:
     async def collect(request: Any) -> list[Any]:
         """Returns all rows of a stream, which must fit one answer."""
         request.limit = size(request.limit, "limit", default=DEFAULT_ROWS, most=MOST_ROWS)

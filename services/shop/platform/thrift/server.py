@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from shop.errors import ShopError
 from shop.platform.access.rules import Authenticator
-from shop.platform.config import EDGE_MARK, socket_path, split_address
-from shop.platform.errors import SERVER_FAULTS, StartError
+from shop.platform.config import EDGE_MARK, StartError, socket_path, split_address
+from shop.platform.error_codes import SERVER_FAULTS
 from shop.platform.http.body import MOST_BYTES, MOST_S
 from shop.platform.http.server import BACKLOG, KEEP_ALIVE_S
 from shop.platform.incoming import Incoming, Request
@@ -24,7 +24,7 @@ from shop.platform.process.unix_socket import bind_unix, unlink
 from shop.platform.telemetry.metering import Asked
 from shop.platform.telemetry.recorder import Attributes, SharedAttributes
 from shop.platform.thrift.encoding import COMPACT, Undecodable
-from shop.platform.thrift.processor import Call, Processor
+from shop.platform.thrift.processor import Processor, ReceivedCall
 
 if TYPE_CHECKING:
     from shop.platform.telemetry.meters import Meters
@@ -106,7 +106,7 @@ class FramedServer:
 class _FramedCall(Request[bytes]):
     __slots__ = ("_authenticator", "_call", "_origin")
 
-    def __init__(self, call: Call, authenticator: Authenticator, origin: str | None) -> None:
+    def __init__(self, call: ReceivedCall, authenticator: Authenticator, origin: str | None) -> None:
         self._call = call
         self._authenticator = authenticator
         self._origin = origin

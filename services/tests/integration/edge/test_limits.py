@@ -12,7 +12,7 @@ import grpc
 import pytest
 
 from mesh.edge.limits import OPENINGS
-from shop.platform.grpc.errors import restore
+from shop.platform.grpc.status import restore
 from shop.stubs import order_pb2, order_pb2_grpc, product_pb2, product_pb2_grpc
 
 pytestmark = pytest.mark.integration

@@ -9,7 +9,7 @@ from grpc import StatusCode
 
 from mesh.edge.replies import REPLIES
 from shop.errors import ErrorCode
-from shop.platform.errors import ERROR_TABLE
+from shop.platform.error_codes import ERROR_TABLE
 
 pytestmark = pytest.mark.integration
 CHECKOUT = {"user_id": 3, "lines": [{"product_id": 1, "quantity": 1}], "payment_token": "tok_ok"}

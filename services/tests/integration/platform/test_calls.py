@@ -17,8 +17,8 @@ from shop.errors import DeadlineExceeded, Internal, Unavailable
 from shop.money import Money
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.deadline import deadline, remaining
-from shop.platform.errors import ERROR_TABLE
-from shop.platform.grpc.server import grpc_server, register
+from shop.platform.error_codes import ERROR_TABLE
+from shop.platform.grpc.server import grpc_server, handlers_of
 from shop.platform.http.server import http_server
 from shop.platform.incoming import Incoming
 from shop.platform.thrift.over_http import http_app
@@ -55,7 +55,7 @@ async def serving(scheme: str, act: Act, listen: str = "127.0.0.1:0") -> AsyncIt
     puppet = Puppet(act)
     incoming = Incoming(Authenticator(NoVerifier(), trusts_inside=True))
     if scheme == "grpc":
-        server = grpc_server(listen, lambda server: register(server, PRODUCT, puppet), incoming)
+        server = grpc_server(listen, handlers_of(PRODUCT, puppet), incoming)
     elif scheme == "thrift":
         server = framed_server(listen, Processor(PRODUCT, puppet), incoming)
     elif scheme == "thrift-json":

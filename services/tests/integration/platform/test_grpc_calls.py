@@ -18,15 +18,17 @@ from google.protobuf.empty_pb2 import Empty
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2
 
+from generated_handlers import generated_handlers
 from shop.clients.connect import connect
 from shop.clients.ports import Clients
 from shop.errors import DeadlineExceeded, InvalidArgument, NotFound, OutOfStock, Unavailable
 from shop.platform.access.rules import Authenticator, NoVerifier
+from shop.platform.config import StartError
 from shop.platform.deadline import DEADLINE_HEADER, LONGEST_S, remaining, work_s
-from shop.platform.errors import ERROR_TABLE, StartError
-from shop.platform.grpc.errors import restore
+from shop.platform.error_codes import ERROR_TABLE
 from shop.platform.grpc.reflection import VERSIONS
 from shop.platform.grpc.server import grpc_server
+from shop.platform.grpc.status import restore
 from shop.platform.incoming import Incoming
 from shop.stubs import product_pb2 as pb
 from shop.stubs import product_pb2_grpc
@@ -61,12 +63,9 @@ class Puppet(product_pb2_grpc.ProductServiceServicer):
 
 @asynccontextmanager
 async def serving(puppet: Puppet, listen: str = "127.0.0.1:0") -> AsyncIterator[str]:
-    def add(server: grpc.aio.Server) -> list[str]:
-        product_pb2_grpc.add_ProductServiceServicer_to_server(puppet, server)
-        return [SERVICE]
-
+    handlers = generated_handlers(product_pb2_grpc.add_ProductServiceServicer_to_server, puppet)
     incoming = Incoming(Authenticator(NoVerifier(), trusts_inside=True))
-    async with grpc_server(listen, add, incoming, described=("order",)) as address:
+    async with grpc_server(listen, handlers, incoming, described=("order",)) as address:
         yield address
 
 

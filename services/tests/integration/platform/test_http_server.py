@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from shop.platform.errors import StartError
+from shop.platform.config import StartError
 from shop.platform.http import server
 from shop.platform.http.server import http_server
 

@@ -20,9 +20,8 @@ from shop.clients.connect import connect
 from shop.clients.ports import Clients
 from shop.errors import NotFound, Unavailable
 from shop.money import Money
-from shop.platform.config import ServiceConfig
+from shop.platform.config import ServiceConfig, StartError
 from shop.platform.deadline import deadline
-from shop.platform.errors import StartError
 from shop.platform.http.server import http_server
 from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.serve import servers

@@ -7,8 +7,8 @@ import pytest
 
 from shop import errors
 from shop.errors import ErrorCode, ShopError
-from shop.platform.errors import ERROR_TABLE, error_for_code, row
-from shop.platform.grpc.errors import restore, status_of
+from shop.platform.error_codes import ERROR_TABLE, error_for_code, row
+from shop.platform.grpc.status import restore, status_of
 
 
 def test_table_has_every_code_and_every_class() -> None:

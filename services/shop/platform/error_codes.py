@@ -1,12 +1,6 @@
-"""The closed table that maps each error to each protocol, and what can go wrong in the platform itself.
+"""The closed table that maps each error of `shop.errors` to each protocol.
 
-A GraphQL error carries the code itself as `extensions.code`. The errors that clients see are in `shop.errors`; beside
-them are
-
-RuntimeError
-└── StartError         the process cannot start
-DeadlineExceeded
-└── BodyTimeout        a request's body did not arrive in time
+A GraphQL error carries the code itself as `extensions.code`.
 """
 
 from __future__ import annotations
@@ -23,14 +17,6 @@ DOMAIN = "hopwise"
 
 PROBLEM_TYPES = "https://hopwise.invalid/problems/"
 """Prefix of the `type` of every HTTP problem."""
-
-
-class StartError(RuntimeError):
-    """The process needs something at its start that it cannot get; the message says what, and what to do."""
-
-
-class BodyTimeout(errors.DeadlineExceeded):
-    """The body did not arrive in time, for which HTTP has a status of its own: 408."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from grpc_status import rpc_status
 
 from shop import errors
 from shop.errors import ShopError
-from shop.platform.errors import DOMAIN, error_for_code, row
+from shop.platform.error_codes import DOMAIN, error_for_code, row
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ def restore(error: grpc.aio.AioRpcError, peer: str) -> ShopError:
         peer: The service that was called, for messages.
 
     Returns:
-        The error of the same class where the server sent it; one that fits the status where it came from gRPC itself.
+        The error of the same class if the server sent it; if gRPC itself ended the call, an error for its status.
     """
     info, retry = _details(error)
     if info.domain == DOMAIN:
