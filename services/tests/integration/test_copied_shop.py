@@ -33,7 +33,7 @@ SHOP = Path(__file__).parents[2] / "shop"
 NAME = "copied_shop"
 LIMIT_S = 60.0
 SERVICES = ("product", "user", "payment", "order")
-BESIDE = ("dataset", "measured", "memory_stores", "recording", "graphql_gateway", "mesh", "hops")
+OTHERS = ("dataset", "measured", "memory_stores", "recording", "graphql_gateway", "mesh", "hops")
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ async def test_it_sells_and_is_traced_by_the_stock_sdk(
     free_addresses: Callable[[], str],
     traces: Any,
 ) -> None:
-    seen = f"import importlib.util; print([name for name in {BESIDE} if importlib.util.find_spec(name)])"
+    seen = f"import importlib.util; print([name for name in {OTHERS} if importlib.util.find_spec(name)])"
     assert copy.output("-c", seen) == "[]"
     addresses = {service: free_addresses() for service in SERVICES}
     peers = {service: f"grpc://{address}" for service, address in addresses.items()}

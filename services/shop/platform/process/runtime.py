@@ -28,7 +28,7 @@ class Runtime:
         spans: Records spans.
         meters: Measures requests, calls, statements and queues; None where nothing is measured.
         admission: Refuses requests when there are too many; None where all are admitted.
-        note_cache: Called with how many rows a cache was asked for, how many it had, and how many questions it did not
+        note_cache: Called with how many rows were sought in a cache, how many it had, and how many questions it did not
             answer.
         before_work: Awaited, one after the other, before the work of each request.
     """
