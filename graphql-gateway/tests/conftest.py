@@ -121,7 +121,7 @@ def shop(shared_shop: MemoryShop) -> MemoryShop:
 def program(
     shared_shop: MemoryShop, public_pem: bytes, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str | None]:
-    """URL of the program that is tested in place of the application in this process; None for the application."""
+    """URL of the program that is tested instead of the application in this process; None for the application."""
     with gateway_over(shared_shop, public_pem, tmp_path_factory.mktemp("gateway")) as url:
         yield url
 
@@ -151,7 +151,7 @@ async def gateway(
 async def server(
     request: pytest.FixtureRequest, gateway: GatewayClient, runtime: Runtime
 ) -> AsyncIterator[GatewayClient]:
-    """Whatever answers GraphQL over HTTP: the gateway, and a service, whose caller is another component."""
+    """What answers GraphQL over HTTP: the gateway, and a service, whose caller is another component."""
     if request.param == "gateway":
         yield gateway
         return
