@@ -26,7 +26,7 @@ from experiment.proofs import queues as queue_proof
 from experiment.proofs import resume as resume_proof
 from experiment.proofs import what_if as what_if_proof
 from experiment.proofs.account import LEAST_PAIRS, MOST_PAIRS, AccountCost
-from experiment.proofs.delays import JOURNEYS, FoundDelay
+from experiment.proofs.delays import FoundDelay
 from experiment.proofs.queues import FoundQueue
 from experiment.proofs.resume import Proof
 from experiment.proofs.what_if import Foretold
@@ -50,12 +50,6 @@ PROOF = "proof.json"
 RETRY = 1
 MOST_KILLS = 100
 MOST_KILLED_BLOCKS = 10
-
-#: Options that several proofs have.
-Slowed = Annotated[str, typer.Option(help=f"Components to slow, comma-separated: {', '.join(JOURNEYS)}.")]
-Sizes = Annotated[str, typer.Option(help="Delays to inject, comma-separated, such as 500us,2ms.")]
-TrialSeed = Annotated[str, typer.Option(help="Seed of the tape and of the trial order.")]
-Resume = Annotated[str, typer.Option(help="Interrupted proof to resume: latest, or its name.")]
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Check the instrument where the truth is known.")
 app.add_typer(simulations)

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from experiment.commands import in_blocks
 from experiment.errors import UsageError
@@ -17,8 +14,6 @@ from experiment.plan.workload import mix_of
 from hops.kinds.isolate.arms import APART, AS_IS, KIND, WITHOUT, label_of
 from mesh.description.options import Given
 from mesh.description.topology import Topology, load_topology
-
-Journey = Annotated[str, typer.Option(help="Kind of journey to take away from beside the others.")]
 
 
 @in_blocks.experiment(KIND)

@@ -6,9 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from experiment.arguments import topologies_of
 from experiment.commands import in_blocks
@@ -27,13 +24,6 @@ DEFAULT_RATES = "10,20,30,40,60"
 HIGHEST_RATE = 1000.0
 """More than two cores answer of the whole mix in any topology."""
 LOWEST, MOST_PERCENT = 0.1, 100.0
-Rates = Annotated[
-    str,
-    typer.Option(
-        help="Rates, comma-separated: journeys a second for all topologies alike (10,20,40), or percent of what each "
-        "of them holds by the newest `make sweep` (20%,40%,60%,80%)."
-    ),
-]
 
 
 @in_blocks.experiment(KIND)

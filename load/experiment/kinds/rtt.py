@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Annotated
-
-import typer
 
 from experiment.arguments import topologies_of
 from experiment.commands import in_blocks
@@ -19,9 +16,6 @@ from mesh.description.topology import Topology
 from mesh.errors import SwitchError
 
 DEFAULT_RTTS = "0,20,50,100"
-Rtts = Annotated[
-    str, typer.Option(help="Round-trip times between customer and edge, comma-separated: 0,20,50,100 (ms), or 0ms,1s.")
-]
 
 
 @in_blocks.experiment(KIND)

@@ -175,5 +175,26 @@ def _command(words: list[str]) -> Any:
     return command
 
 
+@pytest.mark.parametrize(
+    ("command", "setting", "place"),
+    [
+        ("bench", "profile", "experiment.plan.profiles:PROFILES"),
+        ("ladder", "steps", "hops.kinds.ladder.arms:ARMS"),
+        ("watch", "ways", "experiment.kinds.watch:WAYS"),
+        ("chaos", "faults", "experiment.faults.faults:FAULTS"),
+        ("conformance", "component", "experiment.parity.conformance:SUITES"),
+        ("conformance", "protocols", "experiment.parity.conformance:PROTOCOLS"),
+        ("prove-delays", "hops", "experiment.proofs.delays:JOURNEYS"),
+        ("prove-fairness", "attacks", "chaos.prove_fairness:ATTACKS"),
+        ("fuzz", "surfaces", "fuzz.run:SURFACES"),
+    ],
+)
+def test_a_setting_s_help_names_the_values_that_there_are(command: str, setting: str, place: str) -> None:
+    module, _, name = place.partition(":")
+    (row,) = [row for row in settings_of(command) if row.name == setting]
+    missing = [value for value in getattr(import_module(module), name) if value not in f"{row.help} {row.default}"]
+    assert missing == [], f"the row {command} of commands.toml"
+
+
 def test_the_page_is_what_the_table_gives() -> None:
     assert (ROOT / PAGE).read_text(encoding="utf-8") == page(), "run make settings"
