@@ -113,7 +113,7 @@ func (g *Gateway) traced(w http.ResponseWriter, r *http.Request) {
 func (g *Gateway) answer(ctx context.Context, x *exchange) {
 	r := x.request
 	wait := guard.EdgeWait(r.Header.Get(guard.DeadlineHeader))
-	params, refusal := receive(x, r, wait)
+	params, refusal := receive(x.ResponseWriter, r, wait) // which http.ResponseController needs
 	if refusal != nil {
 		x.refuse(refusal)
 		return
