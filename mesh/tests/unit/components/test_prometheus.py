@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from mesh.components.exporters import OF_VALKEY, exporter_component
+from mesh.components.postgres import Database
 from mesh.components.prometheus import PART_OF, SIDECARS_SAY, jobs_of
+from mesh.components.valkey import Cache
 from mesh.description.ports import load_ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
@@ -52,3 +55,11 @@ def test_sidecars_of_replicas_are_one_job_at_the_ports_of_their_component(tmp_pa
     assert jobs["postgres-exporter"]["static_configs"][0]["targets"] == [
         f"127.0.0.1:{ports['postgres-exporter-metrics']}"
     ]
+
+
+def test_the_caches_password_is_in_the_address_and_not_sent_to_other_targets() -> None:
+    ports = load_ports({})
+    cache = Cache("valkey://:secret@127.0.0.1:6379/0", embedded=False)
+    database = Database("postgresql://postgres:admin@127.0.0.1:5432/postgres", embedded=False)
+    exporter = exporter_component(OF_VALKEY, Path("redis_exporter"), database, cache, ports)
+    assert exporter.env == {"REDIS_ADDR": "redis://:secret@127.0.0.1:6379/0"}
