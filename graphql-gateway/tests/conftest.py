@@ -16,14 +16,16 @@ from conforming import conforming, gateway_over
 from graphql_gateway.app import build_app
 from memory_shop import Data, MemoryShop
 from recording.lean.spans import Recorder
+from shop.clients.ports import ProductClient
+from shop.contract.calls import PRODUCT
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.access.streams import Streams
 from shop.platform.admission import Admission
+from shop.platform.graphql.service import graphql_app
 from shop.platform.incoming import Incoming
 from shop.platform.process.runtime import Runtime
 from shop.platform.telemetry.tracing import Spans
-from shop.product.graphql import build_app as catalogue
 
 DOCUMENTS = Path(__file__).resolve().parents[2] / "load" / "internal" / "graphql" / "documents"
 
@@ -156,7 +158,7 @@ async def server(
         yield gateway
         return
     incoming = Incoming(Authenticator(NoVerifier(), trusts_inside=True), runtime)
-    async with serving(catalogue(gateway.shop.use_cases("product"), incoming)) as http:
+    async with serving(graphql_app(PRODUCT, ProductClient, gateway.shop.use_cases("product"), incoming)) as http:
         yield GatewayClient(http, gateway.signer, gateway.shop)
 
 

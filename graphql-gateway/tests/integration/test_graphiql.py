@@ -15,15 +15,17 @@ from playwright.async_api import Browser, Page, Route, async_playwright, expect
 from graphql_gateway.app import build_app
 from graphql_gateway.bootstrap import FIRST_QUERY
 from memory_shop import MemoryShop
+from shop.clients.ports import ProductClient
+from shop.contract.calls import PRODUCT
 from shop.platform.access.jwt import TokenVerifier
 from shop.platform.access.rules import Authenticator
 from shop.platform.access.streams import Streams
 from shop.platform.config import ServiceConfig
 from shop.platform.graphql.graphiql import POLICY, GraphiQL
+from shop.platform.graphql.service import graphql_app
 from shop.platform.http.server import http_server
 from shop.platform.incoming import Incoming
 from shop.platform.serve import Protocols, servers
-from shop.product.graphql import build_app as product_app
 
 pytestmark = pytest.mark.integration
 
@@ -82,7 +84,7 @@ async def service(shop: MemoryShop, _: Authenticator) -> AsyncIterator[str]:
     protocols = Protocols(
         grpc=lambda server: None,
         rest=lambda incoming: None,
-        graphql=lambda incoming: product_app(shop.clients.product, incoming),
+        graphql=lambda incoming: graphql_app(PRODUCT, ProductClient, shop.clients.product, incoming),
         thrift=lambda: None,
     )
     async with servers(config, protocols) as addresses:

@@ -42,11 +42,14 @@ class Protocols:
     thrift: Callable[[], Any]
 
 
-def protocols_of(service: Service, use_cases: Any, *of_rest: object, around: Around | None = None) -> Protocols:
-    """Returns what serves use cases: over gRPC and Thrift by the table of calls, else by the adapters of their package.
+def protocols_of(
+    service: Service, port: type, use_cases: Any, *of_rest: object, around: Around | None = None
+) -> Protocols:
+    """Returns what serves use cases: over REST by the adapter of their package, else by the table of calls.
 
     Args:
         service: The service.
+        port: What its clients know of it.
         use_cases: Its use cases.
         of_rest: What the REST adapter gets besides the use cases and what answers requests.
         around: What surrounds the work of some calls over gRPC; None for nothing.
@@ -54,12 +57,14 @@ def protocols_of(service: Service, use_cases: Any, *of_rest: object, around: Aro
 
     checked = apply_owner_rules(service, use_cases)
 
-    def app(protocol: str, *more: object) -> BuildApp:
-        def build(incoming: Incoming) -> Any:
-            # Here, so that a process loads neither FastAPI nor Strawberry without need.
-            return importlib.import_module(f"shop.{service.name}.{protocol}").build_app(checked, incoming, *more)
+    # Imports are here, so that a process loads neither FastAPI nor Strawberry without need.
+    def rest(incoming: Incoming) -> Any:
+        return importlib.import_module(f"shop.{service.name}.rest").build_app(checked, incoming, *of_rest)
 
-        return build
+    def graphql(incoming: Incoming) -> Any:
+        from shop.platform.graphql.service import graphql_app
+
+        return graphql_app(service, port, checked, incoming)
 
     def thrift() -> Any:
         from shop.platform.thrift.processor import Processor
@@ -71,7 +76,7 @@ def protocols_of(service: Service, use_cases: Any, *of_rest: object, around: Aro
 
         return handlers_of(service, checked, around)
 
-    return Protocols(grpc=grpc, rest=app("rest", *of_rest), graphql=app("graphql"), thrift=thrift)
+    return Protocols(grpc=grpc, rest=rest, graphql=graphql, thrift=thrift)
 
 
 def listening(config: ServiceConfig) -> dict[str, str]:
@@ -154,8 +159,10 @@ def import_adapters(package: str, config: ServiceConfig) -> None:
         ConfigError: No protocol is to be served.
     """
     for protocol in listening(config):
-        if protocol in ("rest", "graphql"):
-            importlib.import_module(f"{package}.{protocol}")
+        if protocol == "rest":
+            importlib.import_module(f"{package}.rest")
+        if protocol == "graphql":
+            importlib.import_module("shop.platform.graphql.service")
         importlib.import_module("shop.platform.grpc.server" if protocol == "grpc" else "shop.platform.http.server")
         if protocol.startswith("thrift"):
             importlib.import_module("shop.platform.thrift.server")

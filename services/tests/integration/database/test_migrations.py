@@ -77,7 +77,7 @@ def test_a_service_waits_until_its_own_migrations_are_there(
     def waits(service: str, password: str) -> int:
         url = f"postgresql://shop_{service}:{password}@{host['host']}:{host['port']}/{host['dbname']}"
         (tmp_path / "url").write_text(f"{url}\n")
-        return run(["await", f"--service={service}", "--wait=0.1"], {"SHOP_DATABASE_URL_FILE": str(tmp_path / "url")})
+        return run(["await", f"--service={service}", "--wait=1"], {"SHOP_DATABASE_URL_FILE": str(tmp_path / "url")})
 
     assert waits("product", passwords["shop_product"]) == 2
     assert capsys.readouterr().err.splitlines() == [
