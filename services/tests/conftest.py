@@ -32,6 +32,7 @@ from mesh.supervisor.processes import Supervisor
 from mesh.supervisor.signals import Interrupts
 from recorded_spans import ReadSpan, sdk_tracing, spans_of, spans_of_sdk
 from recording.lean.spans import Recorder
+from recording.loop import LoopNotes
 from shop.database.migrate import migrate
 from shop.database.roles import set_passwords
 from shop.platform.config import ServiceConfig
@@ -232,7 +233,7 @@ def recording() -> Recording:
 @pytest.fixture(scope="session")
 def runtime(recording: Recording) -> Runtime:
     """The runtime of the processes that run in this one: their spans are recorded."""
-    return Runtime(Spans(recording))
+    return Runtime(Spans(recording, LoopNotes().note_moment))
 
 
 @pytest.fixture(scope="session")

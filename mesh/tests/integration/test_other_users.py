@@ -197,7 +197,7 @@ def test_no_process_shows_a_secret(shop: System, got: dict[str, Any]) -> None:
     secrets = [*role_passwords(shop.database).values(), shop.folder.postgres_password.read_text(), "PRIVATE KEY"]
     if shop.switches.mesh == "istio":
         secrets += [token_file(workload, shop.folder).read_text() for workload in shop.workloads]
-    assert any("shop.order" in line for line in got["command lines"])
+    assert any("measured\0order" in line for line in got["command lines"])
     assert [line for line in got["command lines"] if any(secret in line for secret in secrets)] == []
     assert got["looked into"] == []
 

@@ -84,7 +84,7 @@ def production_patches(
             "metadata": {"name": name},
             "spec": {"template": {"spec": {"containers": [main]}}},
         }
-        patches.append({"patch": json.dumps(patch)})
+        patches.append({"target": {"kind": "Deployment", "name": name}, "patch": json.dumps(patch)})
     return patches
 
 

@@ -5,26 +5,28 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import pytest
 
 from memory_stores.product import MemoryProductStore
 from shop.clients.connect import connect
-from shop.clients.ports import Clients
+from shop.clients.ports import Clients, ProductClient
 from shop.contract.calls import PRODUCT
 from shop.errors import DeadlineExceeded, Internal, Unavailable
 from shop.money import Money
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.deadline import deadline, remaining
 from shop.platform.error_codes import ERROR_TABLE
+from shop.platform.graphql.service import graphql_app
 from shop.platform.grpc.server import grpc_server, handlers_of
 from shop.platform.http.server import http_server
 from shop.platform.incoming import Incoming
 from shop.platform.thrift.over_http import http_app
 from shop.platform.thrift.processor import Processor
 from shop.platform.thrift.server import framed_server
-from shop.product import graphql, rest
+from shop.product import rest
 from shop.product.service import ProductService
 from shop.values.product import Product
 
@@ -61,8 +63,8 @@ async def serving(scheme: str, act: Act, listen: str = "127.0.0.1:0") -> AsyncIt
     elif scheme == "thrift-json":
         server = http_server(http_app("product", Processor(PRODUCT, puppet), incoming), listen)
     else:
-        app = (rest if scheme == "http" else graphql).build_app(puppet, incoming)
-        server = http_server(app, listen)
+        build_app = rest.build_app if scheme == "http" else partial(graphql_app, PRODUCT, ProductClient)
+        server = http_server(build_app(puppet, incoming), listen)
     async with server as address:
         yield address
 

@@ -13,15 +13,15 @@ import pytest
 from opentelemetry.trace import SpanKind
 
 from shop.clients.connect import connect
-from shop.clients.ports import Clients
+from shop.clients.ports import Clients, NotificationClient, ProductClient
+from shop.contract.calls import NOTIFICATION, PRODUCT
 from shop.errors import Internal, InvalidArgument, NotFound, ShopError, Unavailable
 from shop.money import Money
-from shop.notification import graphql as notification_graphql
 from shop.platform.access.rules import Authenticator, NoVerifier
+from shop.platform.graphql.service import graphql_app
 from shop.platform.http.server import http_server
 from shop.platform.incoming import Incoming
 from shop.platform.process.runtime import BARE, Runtime
-from shop.product import graphql as product_graphql
 from shop.values.notification import Update
 from shop.values.product import Product, ProductRow, StockLine
 
@@ -86,7 +86,7 @@ async def serving(
     puppet: Puppet, listen: str = "127.0.0.1:0", runtime: Runtime = BARE
 ) -> AsyncIterator[tuple[Wire, str]]:
     incoming = Incoming(Authenticator(NoVerifier(), trusts_inside=True), runtime)
-    wire = Wire(product_graphql.build_app(puppet, incoming))  # type: ignore[arg-type]
+    wire = Wire(graphql_app(PRODUCT, ProductClient, puppet, incoming))
     async with http_server(wire, listen) as address:
         yield wire, address
 
@@ -212,8 +212,10 @@ class Newsroom:
 
 
 async def test_a_stream_is_two_hops_as_any_call_is(traces: Any) -> None:
-    app = notification_graphql.build_app(
-        Newsroom(),  # type: ignore[arg-type]
+    app = graphql_app(
+        NOTIFICATION,
+        NotificationClient,
+        Newsroom(),
         Incoming(Authenticator(NoVerifier(), trusts_inside=True), traces.runtime),
     )
     async with (
