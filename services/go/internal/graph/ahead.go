@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"slices"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -13,13 +14,13 @@ import (
 // current field to the items. What is read ahead of one service is one call to Expect: between two of them the machine may
 // turn to something else for longer than a loader waits.
 
-// ExpectProducts has the products that the query asks for by their ids at its root read together.
+// ExpectProducts has the products that the query asks for at its root, as products or as nodes, read together.
 func ExpectProducts(ctx context.Context) {
 	var plain []int64
 	var reviewed []ReviewsKey
 	r, operation := Of(ctx), graphql.GetOperationContext(ctx)
 	all := selection{operation, []*ast.Field{{SelectionSet: operation.Operation.SelectionSet}}}
-	for _, field := range all.inside("product").nodes {
+	for _, field := range slices.Concat(all.inside("product").nodes, all.inside("node").nodes) {
 		id, _ := field.ArgumentMap(operation.Variables)["id"].(string)
 		if number, err := Number(id, "Product", "id"); err != nil {
 			continue
