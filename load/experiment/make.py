@@ -75,7 +75,7 @@ def check(goals: str, overrides: str) -> Iterator[str]:
             raise InputError(f"{goal} has no setting {' '.join(ignored)}; it has: {' '.join(taken)}")
     yield from (f"={name}" for name in others)
     for name, command in TARGETS.items():
-        yield "|".join((f"{name}:", *(_prerequisites(command, given))))
+        yield "|".join((f"{name}:", *_prerequisites(command, given)))
 
 
 def _prerequisites(command: Command, given: Mapping[str, str]) -> Iterator[str]:
