@@ -119,7 +119,7 @@ lint: $(ENVIRONMENT) ## Check style, types, import directions, the contract, its
 lints: lint-types lint-go lint-proto lint-host lint-settings lint-istio lint-manifests lint-compose lint-prose lint-style
 
 lint-types: $(ENVIRONMENT)
-	@$(VENV)/mypy $(CODE)
+	@$(VENV)/mypy $(CODE) services/tests/typed_clients.py
 
 lint-style: $(ENVIRONMENT)
 	@$(VENV)/ruff check $(CODE) .ci

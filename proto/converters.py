@@ -29,10 +29,11 @@ from typing import Annotated, Any, Union, Unpack, get_args, get_origin, get_type
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescriptor, ServiceDescriptor
 from msgspec import Meta
 
-from shop.clients.ports import PORTS, StreamedDocuments
+from shop.contract.ports import Clients, StreamedDocuments
 from shop.fields import INSTANT
 from shop.values.page import Page
 
+PORTS = get_type_hints(Clients)
 PROTOCOLS = ("protobuf", "thrift")
 UNKNOWN = {
     "Event.status": "FAILED",

@@ -9,7 +9,7 @@ from graphql_gateway.cost import CostModel
 from graphql_gateway.loaders import BatchedReads, SingleReads
 from graphql_gateway.objects.entities import Reads
 from graphql_gateway.schema import PUBLIC, build_schema
-from shop.clients.ports import Clients
+from shop.contract.ports import Clients
 from shop.platform.access.streams import Streams
 from shop.platform.config import EDGE_MARK
 from shop.platform.graphql.endpoint import Endpoint

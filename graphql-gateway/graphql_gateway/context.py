@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar
 from graphql import OperationDefinitionNode
 
 from graphql_gateway.cost import MAX_COST, max_cost
-from shop.clients.ports import Clients
 from shop.contract.calls import Access, call_of
+from shop.contract.ports import Clients
 from shop.errors import NotFound, ResourceExhausted, Unauthenticated
 from shop.platform.access.rules import Authenticator, Caller
 from shop.platform.access.streams import Streams

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from strawberry.dataloader import DataLoader
 
 from graphql_gateway.objects.entities import Order, Payment, Product, Review, User
-from shop.clients.ports import Clients, Page
+from shop.contract.ports import Clients, Page
 from shop.errors import NotFound
 from shop.values.product import Product as ShopProduct
 

@@ -10,7 +10,7 @@ import strawberry
 from graphql_gateway.objects.entities import GatewayInfo, Order, order_of
 from graphql_gateway.objects.global_id import number_of
 from graphql_gateway.order import own_order
-from shop.clients.ports import Notifications
+from shop.contract.ports import Notifications
 from shop.platform.deadline import begin
 from shop.platform.graphql.field import field, followed
 from shop.platform.graphql.scalars import Instant

@@ -9,7 +9,7 @@ from graphql_gateway.objects.entities import GatewayInfo, Order, OrderLine, note
 from graphql_gateway.objects.global_id import number_of, split_global_id
 from graphql_gateway.objects.node import existing
 from graphql_gateway.objects.selection import asked
-from shop.clients.ports import OrderClient, Orders
+from shop.contract.ports import OrderClient, Orders
 from shop.errors import InvalidArgument, no_such
 from shop.platform.graphql.field import field
 from shop.values.order import CheckoutLine, OrderStatus

@@ -6,7 +6,7 @@ import strawberry
 
 from graphql_gateway.objects.entities import GatewayInfo, Payment
 from graphql_gateway.objects.global_id import number_of
-from shop.clients.ports import PaymentClient
+from shop.contract.ports import PaymentClient
 from shop.errors import no_such
 from shop.platform.graphql.field import field
 

@@ -11,7 +11,7 @@ from graphql_gateway.objects.document import Document
 from graphql_gateway.objects.entities import GatewayInfo, Product, reviews_asked
 from graphql_gateway.objects.global_id import number_of
 from graphql_gateway.objects.node import existing
-from shop.clients.ports import Catalogue, Page
+from shop.contract.ports import Catalogue, Page
 from shop.errors import InvalidArgument
 from shop.platform.graphql.field import field
 from shop.platform.graphql.money import MoneyInput

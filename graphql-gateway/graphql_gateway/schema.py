@@ -12,7 +12,7 @@ from graphql_gateway.order import OrderMutation, OrderQuery, own_order
 from graphql_gateway.payment import PaymentQuery, own_payment
 from graphql_gateway.product import ProductMutation, ProductQuery
 from graphql_gateway.user import UserMutation, UserQuery
-from shop.clients.ports import UserClient
+from shop.contract.ports import UserClient
 from shop.errors import InvalidArgument
 from shop.platform.graphql.field import field
 from shop.platform.graphql.schema import Schema

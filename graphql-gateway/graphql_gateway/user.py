@@ -10,7 +10,7 @@ from graphql_gateway.objects.entities import KNOWN_OF_USER, GatewayInfo, User
 from graphql_gateway.objects.global_id import number_of
 from graphql_gateway.objects.node import existing
 from graphql_gateway.objects.selection import asks_only
-from shop.clients.ports import UserClient
+from shop.contract.ports import UserClient
 from shop.errors import InvalidArgument
 from shop.platform.access.guesses import count_failure
 from shop.platform.graphql.field import field, later

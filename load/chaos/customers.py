@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from shop.clients.connect import connect
-from shop.clients.ports import OrderClient
+from shop.contract.ports import OrderClient
 from shop.errors import Conflict, DeadlineExceeded, Internal, ResourceExhausted, ShopError, Unavailable
 from shop.platform.deadline import deadline
 from shop.values.order import CheckoutLine, Order

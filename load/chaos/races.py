@@ -19,7 +19,7 @@ from typing import Any
 from chaos.shop import Shop
 from mesh.components.valkey import VALKEY
 from shop.clients.connect import connect
-from shop.clients.ports import ProductClient
+from shop.contract.ports import ProductClient
 from shop.errors import ShopError
 from shop.money import Money
 from shop.platform.deadline import deadline

@@ -6,8 +6,8 @@ from fastapi import FastAPI
 
 from rest_gateway.orders import add_orders
 from rest_gateway.payments import add_payments
-from shop.clients.ports import Clients
 from shop.contract.calls import NOTIFICATION, ORDER, PAYMENT, USER
+from shop.contract.ports import Clients
 from shop.platform.access.owners import apply_owner_rules
 from shop.platform.access.streams import Streams
 from shop.platform.incoming import Incoming

@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar
 from fastapi import Query
 from msgspec import UNSET
 
-from shop.clients.ports import Clients
+from shop.contract.ports import Clients
 from shop.platform.parallel import both
 from shop.platform.rest.parameters import VALUES_KEY
 from shop.resources.documents import OrderDocument, order_document, product_document

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from rest_gateway.order_related import INCLUDES, Include, get_order_and_payment, with_related
-from shop.clients.ports import Clients, Orders
+from shop.contract.ports import Clients, Orders
 from shop.platform.http.caching import PERSONAL
 from shop.platform.rest.answers import Answer, ok
 from shop.platform.rest.openapi import reading

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from shop.clients.ports import Clients, PaymentClient
+from shop.contract.ports import Clients, PaymentClient
 from shop.platform.http.caching import PERSONAL
 from shop.platform.rest.answers import Answer, ok
 from shop.platform.rest.openapi import reading

@@ -10,7 +10,7 @@ from typing import Any
 
 from graphql_gateway.app import build_app as graphql_gateway
 from rest_gateway.app import build_app as rest_gateway
-from shop.clients.ports import Clients
+from shop.contract.ports import Clients
 from shop.notification import bootstrap as notification
 from shop.order import bootstrap as order
 from shop.payment import bootstrap as payment

@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 import strawberry
 from strawberry.relay import PageInfo
 
-from shop.clients.ports import Page
+from shop.contract.ports import Page
 from shop.errors import InvalidArgument, InvalidPageToken
 
 T = TypeVar("T")

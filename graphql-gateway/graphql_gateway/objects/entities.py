@@ -13,7 +13,7 @@ from graphql_gateway.objects.connection import Connection, checked_first, connec
 from graphql_gateway.objects.global_id import global_id
 from graphql_gateway.objects.node import Node, existing
 from graphql_gateway.objects.selection import argument, asked, asks_only, only
-from shop.clients.ports import Page, UserClient
+from shop.contract.ports import Page, UserClient
 from shop.platform.graphql.field import computed, field, later
 from shop.platform.graphql.money import Money
 from shop.platform.graphql.scalars import Long, Moment

@@ -15,7 +15,6 @@ from playwright.async_api import Browser, Page, Route, async_playwright, expect
 from graphql_gateway.app import build_app
 from graphql_gateway.bootstrap import FIRST_QUERY
 from memory_shop import MemoryShop
-from shop.clients.ports import ProductClient
 from shop.contract.calls import PRODUCT
 from shop.platform.access.jwt import TokenVerifier
 from shop.platform.access.rules import Authenticator
@@ -84,7 +83,7 @@ async def service(shop: MemoryShop, _: Authenticator) -> AsyncIterator[str]:
     protocols = Protocols(
         grpc=lambda server: None,
         rest=lambda incoming: None,
-        graphql=lambda incoming: graphql_app(PRODUCT, ProductClient, shop.clients.product, incoming),
+        graphql=lambda incoming: graphql_app(PRODUCT, shop.clients.product, incoming),
         thrift=lambda: None,
     )
     async with servers(config, protocols) as addresses:

@@ -6,40 +6,35 @@ import importlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
-from shop.clients.ports import Clients
-from shop.contract.calls import NOTIFICATION, ORDER, PAYMENT, PRODUCT, USER, Service
+from shop.contract.calls import NOTIFICATION, ORDER, PAYMENT, PRODUCT, USER, Call, Service
+from shop.contract.ports import Clients
 from shop.platform.config import ConfigError, ServiceConfig
 from shop.platform.process.runtime import BARE, Runtime
 
 if TYPE_CHECKING:
-    from shop.clients.over_http import OverHttp
+    from shop.clients.http_channel import HttpChannels
 
+P = TypeVar("P")
 HTTP_SCHEMES = ("http", "graphql", "thrift-json")
-SCHEMES = ("grpc", *HTTP_SCHEMES, "thrift")
+_MODULES = {"grpc": "grpc", "http": "rest", "graphql": "graphql", "thrift-json": "thrift", "thrift": "thrift"}
+"""The module of clients for each scheme of an address."""
 _NO_SOCKETS: Mapping[str, str] = MappingProxyType({})
 
 
-class _NotConnected:
-    """Stands for a service that this process has no address of; calling it names the missing variable.
+def _not_connected(service: Service[P], component: str) -> P:
+    """Returns a client of a service whose address is missing; calling it names the variable."""
 
-    Args:
-        name: The service.
-        component: The process that would call it.
-    """
-
-    def __init__(self, name: str, component: str) -> None:
-        self._name = name
-        self._component = component
-
-    def __getattr__(self, method: str) -> Callable[..., NoReturn]:
+    def make(call: Call[..., object]) -> Callable[..., NoReturn]:
         def refuse(*_: object, **__: object) -> NoReturn:
-            variable = f"SHOP_PEER_{self._name.upper()}"
-            raise ConfigError(f"{self._component} calls {self._name}.{method}, but {variable} is not set")
+            variable = f"SHOP_PEER_{service.name.upper()}"
+            raise ConfigError(f"{component} calls {service.name}.{call.port}, but {variable} is not set")
 
         return refuse
+
+    return service.implement(make)
 
 
 @asynccontextmanager
@@ -67,30 +62,41 @@ async def connect(
         ConfigError: An address has an unknown protocol.
     """
     async with AsyncExitStack() as stack:
-        over_http: OverHttp | None = None
+        channels: HttpChannels | None = None
 
-        async def client(service: Service) -> Any:
-            nonlocal over_http
+        async def client(service: Service[P]) -> P:
+            nonlocal channels
             address = peers.get(service.name)
             if address is None:
-                return _NotConnected(service.name, component)
+                return _not_connected(service, component)
             parts = urlsplit(address)
-            # Here, so that a process loads nothing for protocols over which it calls nobody.
+            # Imported here, so that a process loads nothing for protocols over which it calls nobody.
             if parts.scheme == "grpc":
-                from shop.clients.over_grpc import over_grpc
+                from shop.clients.grpc import grpc_client
 
-                return over_grpc(stack, service, parts.netloc, sockets.get(service.name), runtime)
+                return grpc_client(stack, service, parts.netloc, sockets.get(service.name), runtime)
             if parts.scheme == "thrift":
-                from shop.clients.over_thrift import framed
+                from shop.clients.thrift import framed_client
 
-                return framed(stack, service, parts.netloc, sockets.get(service.name), runtime)
+                return framed_client(stack, service, parts.netloc, sockets.get(service.name), runtime)
             if parts.scheme in HTTP_SCHEMES:
-                if over_http is None:
-                    from shop.clients.over_http import OverHttp
+                from shop.clients.http_channel import HttpChannels
 
-                    over_http = OverHttp(stack, sockets, runtime)
-                return await over_http.client(parts.scheme, service, parts.netloc)
-            valid = " or ".join(f"{scheme}://host:port" for scheme in SCHEMES)
+                channels = channels or HttpChannels(stack, sockets, runtime)
+                lasts = parts.scheme == "graphql" and service.name == NOTIFICATION.name
+                channel = await channels.open(service.name, parts.netloc, lasts=lasts)
+                if parts.scheme == "http":
+                    from shop.clients.rest import rest_client
+
+                    return rest_client(service, channel)
+                if parts.scheme == "graphql":
+                    from shop.clients.graphql import graphql_client
+
+                    return graphql_client(service, channel)
+                from shop.clients.thrift import tjson_client
+
+                return tjson_client(service, channel)
+            valid = " or ".join(f"{scheme}://host:port" for scheme in _MODULES)
             raise ConfigError(f"SHOP_PEER_{service.name.upper()} is {address!r}; valid: {valid}")
 
         yield Clients(
@@ -105,9 +111,4 @@ async def connect(
 def import_clients(config: ServiceConfig) -> None:
     """Imports what `connect` would otherwise import when it opens the clients of a process."""
     for scheme in {urlsplit(address).scheme for address in config.peers.values()}:
-        if scheme == "grpc":
-            importlib.import_module("shop.clients.over_grpc")
-        if scheme in HTTP_SCHEMES:
-            importlib.import_module("shop.clients.over_http")
-        if scheme.startswith("thrift"):
-            importlib.import_module("shop.clients.over_thrift")
+        importlib.import_module(f"shop.clients.{_MODULES[scheme]}")

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -90,7 +90,7 @@ class _HttpCall(OutgoingCall):
                 span.set_attribute("error.type", str(self._status))
                 span.set_status(StatusCode.ERROR)
 
-    def measured(self, meters: Meters, error: BaseException | None) -> tuple[Timing, tuple[str, ...]]:
+    def measure(self, meters: Meters, error: BaseException | None) -> tuple[Timing, tuple[str, ...]]:
         status = str(self._status or "")
         fault = status if self._status >= 400 else "" if _is_left(error) else type(error).__qualname__
         return meters.http_client, (self._request.method, self._peer, self._request.name, status, fault)
@@ -287,3 +287,36 @@ async def http_session(
         yield session
     finally:
         await session.close()
+
+
+class HttpChannels:
+    """Opens the channels of a process, those to the same socket over one pool of connections.
+
+    Args:
+        stack: Closes them.
+        sockets: Path of the Unix domain socket to connect instead of a service's address, by name.
+        runtime: What traces and measures the requests.
+    """
+
+    def __init__(self, stack: AsyncExitStack, sockets: Mapping[str, str], runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._stack = stack
+        self._sockets = sockets
+        self._sessions: dict[tuple[str | None, bool], aiohttp.ClientSession] = {}
+
+    async def open(self, peer: str, address: str, *, lasts: bool) -> HttpChannel:
+        """Opens a channel.
+
+        Args:
+            peer: The service's name.
+            address: "host:port", or those of its replicas with commas between.
+            lasts: Whether it has answers that last, each of which keeps a connection.
+        """
+        socket = self._sockets.get(peer)
+        if (socket, lasts) not in self._sessions:
+            session = http_session(socket, connections=0 if lasts else CONNECTIONS)
+            self._sessions[socket, lasts] = await self._stack.enter_async_context(session)
+        session_of = self._sessions[socket, lasts]
+        channel = HttpChannel(session_of, peer, address.split(","), self._runtime, follow=socket is None)
+        self._stack.push_async_callback(channel.close)
+        return channel

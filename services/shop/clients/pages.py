@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
+from shop.contract.methods import PortMethod
 from shop.platform.validation import size
 from shop.values.page import MAX_ROWS
 
@@ -14,23 +15,21 @@ DEFAULT_ROWS = 1_000
 
 
 async def pages(
+    method: PortMethod[..., object],
+    arguments: Mapping[str, int],
     page: Callable[[int, int], Awaitable[Sequence[R]]],
-    after: int,
-    limit: int,
-    *,
     largest: int,
-    id_of: Callable[[R], int],
 ) -> AsyncIterator[R]:
     """Yields rows.
 
     Args:
+        method: Method that lists them.
+        arguments: Its arguments: the id to begin behind, and how many rows to read in all.
         page: Gives the rows behind an id, at most so many.
-        after: The id to begin behind.
-        limit: How many rows to read in all; 0 for the contract's default.
         largest: The most rows of a page.
-        id_of: Returns the id of a row.
     """
-    left = size(limit, "limit", default=DEFAULT_ROWS, most=MAX_ROWS)
+    name, id_of = method.position
+    after, left = arguments[name], size(arguments["limit"], "limit", default=DEFAULT_ROWS, most=MAX_ROWS)
     while left:
         asked = min(left, largest)
         rows = await page(after, asked)

@@ -10,12 +10,18 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.descriptor_pb2 import MethodOptions
 
+from shop.contract.ports import NotificationClient, OrderClient, PaymentClient, ProductClient, UserClient
 from shop.stubs import call_pb2, notification_pb2, order_pb2, payment_pb2, product_pb2, user_pb2
+
+P = TypeVar("P")
+Q = ParamSpec("Q")
+R = TypeVar("R", covariant=True)
 
 
 class Access(StrEnum):
@@ -30,10 +36,11 @@ class Access(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """A call of the contract.
+class Call(Generic[Q, R]):
+    """A call of the contract: `Q` are the arguments of the port's method, and `R` is what it returns.
 
     Attributes:
+        service: Short name of its service: "product".
         name: Name in the contract: "GetProduct".
         port: Name of the method of the port and of the use case: "get_product".
         access: The callers that it admits.
@@ -45,6 +52,7 @@ class Call:
         lasts: Whether its stream has no end, but lasts until either side ends it.
     """
 
+    service: str
     name: str
     port: str
     access: Access
@@ -56,32 +64,39 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
-    """A service of the contract.
+class Service(Generic[P]):
+    """A service of the contract: `P` is its port.
 
     Attributes:
         name: Short name: "product".
         full_name: Name in the contract: "shop.product.v1.ProductService".
+        port: Its port.
         calls: Its calls.
     """
 
     name: str
     full_name: str
-    calls: tuple[Call, ...]
+    port: type[P]
+    calls: tuple[Call[..., object], ...]
 
     @property
     def reads(self) -> tuple[str, ...]:
         """Names of the calls that change nothing, so that a client may repeat them."""
         return tuple(call.name for call in self.calls if call.reads)
 
+    def implement(self, make: Callable[[Call[..., object]], Callable[..., object] | None]) -> P:
+        """Returns the port, whose methods `make` returns for the calls; None for a call that cannot be made."""
+        methods = {call.port: method for call in self.calls if (method := make(call)) is not None}
+        return cast(P, SimpleNamespace(**methods))
 
-def call_of(method: Callable[..., Any]) -> Call:
+
+def call_of(method: Callable[Concatenate[Any, Q], R]) -> Call[Q, R]:
     """Returns the row of a port's method: `call_of(Orders.checkout)`.
 
     Raises:
         KeyError: The contract has no such call.
     """
-    return _BY_PORT[method.__name__]
+    return cast(Call[Q, R], _BY_PORT[method.__name__])
 
 
 def access_of(service: str, name: str) -> Access:
@@ -94,14 +109,15 @@ def access_of(service: str, name: str) -> Access:
     return _ACCESS.get((service, name), Access.INTERNAL)
 
 
-def _service(name: str, contract: ServiceDescriptor) -> Service:
-    return Service(name, contract.full_name, tuple(map(_call, contract.methods)))
+def _service(name: str, contract: ServiceDescriptor, port: Any) -> Service[Any]:
+    return Service(name, contract.full_name, port, tuple(_call(name, method) for method in contract.methods))
 
 
-def _call(method: MethodDescriptor) -> Call:
+def _call(service: str, method: MethodDescriptor) -> Call[..., object]:
     options = method.GetOptions()
     rule = options.Extensions[call_pb2.call]
     return Call(
+        service=service,
         name=method.name,
         port=re.sub(r"(?<!^)(?=[A-Z])", "_", method.name).lower(),
         access=Access(call_pb2.Access.Name(rule.access).removeprefix("ACCESS_").lower()),
@@ -114,12 +130,18 @@ def _call(method: MethodDescriptor) -> Call:
     )
 
 
-PRODUCT = _service("product", product_pb2.DESCRIPTOR.services_by_name["ProductService"])
-USER = _service("user", user_pb2.DESCRIPTOR.services_by_name["UserService"])
-ORDER = _service("order", order_pb2.DESCRIPTOR.services_by_name["OrderService"])
-PAYMENT = _service("payment", payment_pb2.DESCRIPTOR.services_by_name["PaymentService"])
-NOTIFICATION = _service("notification", notification_pb2.DESCRIPTOR.services_by_name["NotificationService"])
-SERVICES = (PRODUCT, USER, ORDER, PAYMENT, NOTIFICATION)
+PRODUCT: Service[ProductClient] = _service(
+    "product", product_pb2.DESCRIPTOR.services_by_name["ProductService"], ProductClient
+)
+USER: Service[UserClient] = _service("user", user_pb2.DESCRIPTOR.services_by_name["UserService"], UserClient)
+ORDER: Service[OrderClient] = _service("order", order_pb2.DESCRIPTOR.services_by_name["OrderService"], OrderClient)
+PAYMENT: Service[PaymentClient] = _service(
+    "payment", payment_pb2.DESCRIPTOR.services_by_name["PaymentService"], PaymentClient
+)
+NOTIFICATION: Service[NotificationClient] = _service(
+    "notification", notification_pb2.DESCRIPTOR.services_by_name["NotificationService"], NotificationClient
+)
+SERVICES: tuple[Service[Any], ...] = (PRODUCT, USER, ORDER, PAYMENT, NOTIFICATION)
 
 _BY_PORT = {call.port: call for service in SERVICES for call in service.calls}
 _ACCESS = {(service.full_name, call.name): call.access for service in SERVICES for call in service.calls}

@@ -8,6 +8,9 @@ from typing import NamedTuple
 
 from shop.contract.methods import PortMethod
 
+ROWS_A_PAGE = 2_000
+"""Rows of one answer, where other protocols stream."""
+
 _VERB = re.compile("(batch_)?(get|list)_|stream_")
 _SNAKE = re.compile("_([a-z])")
 
@@ -32,17 +35,17 @@ _PAGES = {
 """Pages whose field has another name than the rule gives it, since a batch has that name."""
 
 
-def root_field(method: PortMethod) -> RootField:
+def root_field(method: PortMethod[..., object]) -> RootField:
     """Returns the field of a call."""
     return _PAGES.get(method.name) or RootField(camel(_VERB.sub("", method.name, count=1)))
 
 
-def operation_of(method: PortMethod) -> str:
+def operation_of(method: PortMethod[..., object]) -> str:
     """Returns the operation that a call is: "query", "mutation" or "subscription"."""
     return "subscription" if method.watches else "query" if method.contract.reads else "mutation"
 
 
-def group_name(method: PortMethod, resource: str) -> str:
+def group_name(method: PortMethod[..., object], resource: str) -> str:
     """Returns the name of the input type that holds the fields of a resource: "NewProductInput"."""
     return f"{resource.title()}ChangeInput" if method.masked else f"New{resource.title()}Input"
 

@@ -6,15 +6,18 @@ import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from types import GenericAlias
-from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from shop.contract.calls import Call, Service
-from shop.contract.wire import Codec, protobuf_codecs, requests
+from shop.contract.wire import protobuf_codec, requests
 from shop.errors import InvalidArgument
 from shop.values.page import Page
 from shop.values.product import ProductReviews
+
+Q = ParamSpec("Q")
+R = TypeVar("R", covariant=True)
 
 EXPECTED = "expected"
 """Parameter of a conditional change: the resource as the caller read it."""
@@ -41,13 +44,12 @@ class Parameter(NamedTuple):
     is_named: bool
 
 
-class PortMethod:
-    """A method of a port, and its call in the contract.
+class PortMethod(Generic[Q, R]):
+    """A method of a port, and its call in the contract: `Q` are its arguments, `R` is what it returns.
 
     Args:
         function: The method of the port.
         contract: The call's row.
-        codec: The call's messages, and the places of arguments in them.
 
     Attributes:
         name: Name of the method: "get_product".
@@ -62,8 +64,8 @@ class PortMethod:
         field: Field of the response's message that holds the answer; empty if the message itself is the answer.
     """
 
-    def __init__(self, function: Callable[..., Any], contract: Call, codec: Codec) -> None:
-        hints = get_type_hints(function)
+    def __init__(self, function: Callable[..., Any], contract: Call[Q, R]) -> None:
+        hints, codec = get_type_hints(function), protobuf_codec(contract)
         self.name = function.__name__
         self.summary = (inspect.getdoc(function) or "").partition("\n")[0]
         self.contract = contract
@@ -90,25 +92,25 @@ class PortMethod:
             name for name, parameter in self.parameters.items() if get_origin(parameter.type) is Sequence
         ]
         self._names = tuple(self.parameters)
-        self._request = requests(codec)
+        self._request: Callable[..., Any] = requests(codec)
         self._defaults = {
             name: parameter.default
             for name, parameter in self.parameters.items()
             if parameter.default is not inspect.Parameter.empty
         }
 
-    def bind(self, given: Sequence[object], named: Mapping[str, object]) -> dict[str, Any]:
+    def bind(self, *given: Q.args, **named: Q.kwargs) -> dict[str, Any]:
         """Returns the arguments of a call by name, with defaults for the others."""
         arguments = {**self._defaults, **dict(zip(self._names, given, strict=False)), **named}
         for name in self._sequences:
             arguments[name] = list(arguments[name])
         return arguments
 
-    def value(self, answer: Any) -> Any:
+    def value(self, answer: Any) -> R:
         """Returns what the method returns for a decoded answer."""
         if self.answer is type(None):
-            return None
-        return {each.product_id: each.reviews for each in answer} if self.answer is _REVIEWS else answer
+            answer = None
+        return cast(R, {each.product_id: each.reviews for each in answer} if self.answer is _REVIEWS else answer)
 
     def answer_of(self, value: Any) -> Any:
         """Returns the answer to encode for what the method returns: the opposite of `value`."""
@@ -133,13 +135,12 @@ class PortMethod:
         return after, attrgetter(name if name in row.__struct_fields__ else "id")
 
 
-def methods_of(service: Service, port: type) -> Iterator[PortMethod]:
+def methods_of(service: Service[Any]) -> Iterator[PortMethod[..., object]]:
     """Yields the methods of a service's port."""
-    codecs = protobuf_codecs(service)
     for call in service.calls:
         # Not every call is a method: a document is streamed in sections over gRPC alone.
-        if function := getattr(port, call.port, None):
-            yield PortMethod(function, call, codecs[call.name])
+        if function := getattr(service.port, call.port, None):
+            yield PortMethod(function, call)
 
 
 def bare(kind: Any) -> Any:

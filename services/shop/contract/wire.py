@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, cast
 
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message_factory import GetMessageClass
 
-from shop.contract.calls import Service
+from shop.contract.calls import Call, Service
 from shop.errors import InvalidArgument
 
+Q = ParamSpec("Q")
+R = TypeVar("R")
 
-class Codec(NamedTuple):
-    """How a call's messages are made and read.
+
+class Codec(NamedTuple, Generic[Q, R]):
+    """How a call's messages are made and read: `Q` are its arguments, `R` is what it returns.
 
     Attributes:
         request_class: Class of the request; None for Thrift.
@@ -34,34 +37,39 @@ class Codec(NamedTuple):
 
     request_class: Any
     answer_class: Any
-    request: Callable[..., Any]
+    request: Callable[Q, Any]
     call: Callable[[Any, Any], Any]
     answer: Any
-    value: Callable[[Any], Any]
+    value: Callable[[Any], R]
     moved: Mapping[str, str]
 
-
-def protobuf_codecs(service: Service) -> dict[str, Codec]:
-    """Returns how a service's messages are made and read, by the names of its calls."""
-    return _codecs("protobuf", service)
-
-
-def thrift_codecs(service: Service) -> dict[str, Codec]:
-    """Returns how a service's Thrift structs are made and read, by the names of its calls."""
-    return _codecs("thrift", service)
+    @property
+    def rows(self) -> Callable[[Any], Iterable[R]]:
+        """As `value`, for a part of a stream of rows."""
+        return cast(Any, self.value)  # type: ignore[no-any-return]
 
 
-def thrift_stubs(service: Service) -> ModuleType:
+def protobuf_codec(call: Call[Q, R]) -> Codec[Q, R]:
+    """Returns how a call's messages are made and read."""
+    return Codec(*_rows("protobuf", call)[call.name])
+
+
+def thrift_codec(call: Call[Q, R]) -> Codec[Q, R] | None:
+    """Returns how a call's Thrift structs are made and read; None if Thrift does not have the call."""
+    row = _rows("thrift", call).get(call.name)
+    return None if row is None else Codec(*row)
+
+
+def thrift_stubs(service: Service[Any]) -> ModuleType:
     """Returns the module that is generated for a service from Thrift's contract."""
     return importlib.import_module(f"shop.stubs.thrift.{service.full_name.rpartition('.')[2]}")
 
 
-def _codecs(protocol: str, service: Service) -> dict[str, Codec]:
-    module = importlib.import_module(f"shop.stubs.converters.{protocol}.{service.name}")
-    return {name: Codec(*row) for name, row in module.CALLS.items()}
+def _rows(protocol: str, call: Call[Q, R]) -> Any:
+    return importlib.import_module(f"shop.stubs.converters.{protocol}.{call.service}").CALLS
 
 
-def requests(codec: Codec) -> Callable[..., Any]:
+def requests(codec: Codec[Q, R]) -> Callable[Q, Any]:
     """Returns what makes protobuf requests of the arguments of a port's method.
 
     It raises `InvalidArgument` with the name of the first field whose number has too many bits, or that has a lone
@@ -69,7 +77,7 @@ def requests(codec: Codec) -> Callable[..., Any]:
     """
     make = codec.request
 
-    def request(*args: Any, **kwargs: Any) -> Any:
+    def request(*args: Q.args, **kwargs: Q.kwargs) -> Any:
         try:
             return make(*args, **kwargs)
         except ValueError as error:
@@ -81,7 +89,7 @@ def requests(codec: Codec) -> Callable[..., Any]:
     return request
 
 
-def _misfits(codec: Codec, arguments: Mapping[str, Any]) -> Iterator[str]:
+def _misfits(codec: Codec[Q, R], arguments: Mapping[str, Any]) -> Iterator[str]:
     """Yields the names of the request's fields that arguments do not fit."""
     for name, value in arguments.items():
         fields, place = codec.request_class.DESCRIPTOR.fields_by_name, codec.moved.get(name, name)

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from shop.clients.connect import connect, import_clients
-from shop.clients.ports import NotificationClient
 from shop.contract.calls import NOTIFICATION
 from shop.notification.postgres import CHANNEL, PostgresNotifications
 from shop.notification.service import NotificationService
@@ -59,7 +58,7 @@ async def bootstrap(config: ServiceConfig, runtime: Runtime = BARE) -> AsyncIter
 
 def protocols(service: NotificationService) -> Protocols:
     """Returns what serves notifications over each protocol."""
-    return protocols_of(NOTIFICATION, NotificationClient, service)
+    return protocols_of(NOTIFICATION, service)
 
 
 def import_more(config: ServiceConfig) -> None:

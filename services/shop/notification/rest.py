@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from shop.clients.ports import NotificationClient
+from shop.contract.ports import NotificationClient
 from shop.notification.service import NotificationService
 from shop.platform.incoming import Incoming
 from shop.platform.rest.answers import Answer, changed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
-from shop.clients.ports import OrderClient, UserClient
+from shop.contract.ports import OrderClient, UserClient
 from shop.errors import InvalidArgument, NotFound
 from shop.fields import LARGEST_ID
 from shop.notification.ports import NotificationStore
@@ -20,7 +20,7 @@ MOST_EVENTS = 100
 
 
 class NotificationService:
-    """The use cases of notifications; the methods and errors of `shop.clients.ports.NotificationClient`."""
+    """The use cases of notifications; the methods and errors of `shop.contract.ports.NotificationClient`."""
 
     def __init__(
         self, store: NotificationStore, watchers: Watchers, streams: Streams, orders: OrderClient, users: UserClient

@@ -9,8 +9,8 @@ from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 
 from shop.clients.connect import connect, import_clients
-from shop.clients.ports import Clients, OrderClient
 from shop.contract.calls import ORDER
+from shop.contract.ports import Clients
 from shop.order.background import Background
 from shop.order.backlog import Backlog
 from shop.order.ports import OrderStores
@@ -109,7 +109,7 @@ async def _relay(config: ServiceConfig, runtime: Runtime, clients: Clients, stac
 
 def protocols(service: OrderService, page_token_key: bytes = DEFAULT_KEY) -> Protocols:
     """Returns what serves orders over each protocol."""
-    return protocols_of(ORDER, OrderClient, service, page_token_key)
+    return protocols_of(ORDER, service, page_token_key)
 
 
 def import_more(config: ServiceConfig) -> None:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from msgspec.structs import replace
 from tenacity import AsyncRetrying, RetryCallState, wait_random_exponential
 
-from shop.clients.ports import NotificationClient
+from shop.contract.ports import NotificationClient
 from shop.order.ports import Outbox
 from shop.platform.deadline import own_deadline
 from shop.platform.telemetry.events import NOT_TRACED, EventTraces

@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 from fastapi import FastAPI
 
-from shop.clients.ports import Orders
+from shop.contract.ports import Orders
 from shop.order.service import OrderService
 from shop.platform.http.caching import PERSONAL
 from shop.platform.incoming import Incoming

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, Sequence
 
-from shop.clients.ports import Page
+from shop.contract.ports import Page
 from shop.errors import no_such
 from shop.fields import LARGEST_ID
 from shop.order.background import Background
@@ -28,7 +28,7 @@ _KEY = re.compile(r"[ -~]{1,64}")
 
 
 class OrderService:
-    """The use cases of orders; the methods and errors of `shop.clients.ports.OrderClient`, lines in chunks."""
+    """The use cases of orders; the methods and errors of `shop.contract.ports.OrderClient`, lines in chunks."""
 
     def __init__(
         self,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from shop.clients.ports import PaymentClient
 from shop.contract.calls import PAYMENT
 from shop.payment.bank import SimulatedBank
 from shop.payment.ports import PaymentStore
@@ -35,7 +34,7 @@ async def bootstrap(
 
 def protocols(service: PaymentService) -> Protocols:
     """Returns what serves payments over each protocol."""
-    return protocols_of(PAYMENT, PaymentClient, service)
+    return protocols_of(PAYMENT, service)
 
 
 def import_more(config: ServiceConfig) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from shop.clients.ports import PaymentClient
+from shop.contract.ports import PaymentClient
 from shop.money import Money
 from shop.payment.service import PaymentService
 from shop.platform.access.rules import is_internal

@@ -63,7 +63,7 @@ class OutgoingCall(ABC):
             self.span.end()
         meters = self._runtime.meters
         if meters is not None:
-            timing, values = self.measured(meters, error)
+            timing, values = self.measure(meters, error)
             note_since(timing, values, self._began)
 
     def headers(self, limit: float | None = None) -> dict[str, str]:
@@ -83,5 +83,5 @@ class OutgoingCall(ABC):
             span.set_status(StatusCode.ERROR)
 
     @abstractmethod
-    def measured(self, meters: Meters, error: BaseException | None) -> tuple[Timing, tuple[str, ...]]:
+    def measure(self, meters: Meters, error: BaseException | None) -> tuple[Timing, tuple[str, ...]]:
         """Returns what measures the call, and the values of its attributes."""

@@ -42,14 +42,11 @@ class Protocols:
     thrift: Callable[[], Any]
 
 
-def protocols_of(
-    service: Service, port: type, use_cases: Any, *of_rest: object, around: Around | None = None
-) -> Protocols:
+def protocols_of(service: Service[Any], use_cases: Any, *of_rest: object, around: Around | None = None) -> Protocols:
     """Returns what serves use cases: over REST by the adapter of their package, else by the table of calls.
 
     Args:
         service: The service.
-        port: What its clients know of it.
         use_cases: Its use cases.
         of_rest: What the REST adapter gets besides the use cases and what answers requests.
         around: What surrounds the work of some calls over gRPC; None for nothing.
@@ -64,7 +61,7 @@ def protocols_of(
     def graphql(incoming: Incoming) -> Any:
         from shop.platform.graphql.service import graphql_app
 
-        return graphql_app(service, port, checked, incoming)
+        return graphql_app(service, checked, incoming)
 
     def thrift() -> Any:
         from shop.platform.thrift.processor import Processor

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from shop.clients.ports import ProductClient
 from shop.contract.calls import PRODUCT
 from shop.platform.cache.opening import behind_cache
 from shop.platform.config import ServiceConfig
@@ -41,7 +40,7 @@ async def bootstrap(
 
 def protocols(service: ProductService, page_token_key: bytes = DEFAULT_KEY) -> Protocols:
     """Returns what serves the catalogue over each protocol."""
-    return protocols_of(PRODUCT, ProductClient, service, page_token_key)
+    return protocols_of(PRODUCT, service, page_token_key)
 
 
 def import_more(config: ServiceConfig) -> None:

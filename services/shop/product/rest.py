@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from shop.clients.ports import ProductClient
+from shop.contract.ports import ProductClient
 from shop.platform.http.caching import PUBLIC
 from shop.platform.incoming import Incoming
 from shop.platform.page_token import DEFAULT_KEY

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
 from typing import TypeVar, Unpack
 
-from shop.clients.ports import Page
+from shop.contract.ports import Page
 from shop.errors import (
     FailedPrecondition,
     InvalidArgument,
@@ -68,7 +68,7 @@ _CATEGORY_FORM = "1 to 40 lower-case letters, digits or hyphens, as c0042"
 
 
 class ProductService:
-    """The catalogue's use cases: `shop.clients.ports.ProductClient`, but for what comes in chunks."""
+    """The catalogue's use cases: `shop.contract.ports.ProductClient`, but for what comes in chunks."""
 
     def __init__(self, store: ProductStore, *, page_token_key: bytes = page_tokens.DEFAULT_KEY) -> None:
         self._store = store

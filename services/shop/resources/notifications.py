@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 
 from fastapi import FastAPI
 
-from shop.clients.ports import Notifications
+from shop.contract.ports import Notifications
 from shop.platform.http.caching import PERSONAL
 from shop.platform.rest.answers import Answer, changed, ok
 from shop.platform.rest.events import EventStream, LastEventId, ServerSentEvent, event_stream

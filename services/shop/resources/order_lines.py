@@ -7,7 +7,7 @@ from typing import Protocol
 
 from fastapi import FastAPI
 
-from shop.clients.ports import OrderClient
+from shop.contract.ports import OrderClient
 from shop.platform.http.caching import PERSONAL
 from shop.platform.rest.answers import Answer, ok
 from shop.platform.rest.openapi import reading
@@ -21,7 +21,7 @@ _SCOPE = "order-lines"
 
 
 class StreamOrderLines(Protocol):
-    """`shop.clients.ports.OrderClient.stream_order_lines`."""
+    """`shop.contract.ports.OrderClient.stream_order_lines`."""
 
     def __call__(self, *, after_line_id: int = 0, limit: int = 0) -> AsyncIterator[JoinedOrderLine]: ...
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from shop.clients.ports import Orders
+from shop.contract.ports import Orders
 from shop.errors import FailedPrecondition, changed_since
 from shop.platform.rest.answers import Answer, as_read, changed, created
 from shop.platform.rest.openapi import changing, creating

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import FastAPI, Query
 
-from shop.clients.ports import Catalogue, Page
+from shop.contract.ports import Catalogue, Page
 from shop.errors import NotFound
 from shop.money import Money
 from shop.platform.http.caching import PUBLIC

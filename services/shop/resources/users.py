@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fastapi import FastAPI
 
-from shop.clients.ports import UserClient
+from shop.contract.ports import UserClient
 from shop.platform.access.guesses import count_failure
 from shop.platform.config import EDGE_MARK
 from shop.platform.http.caching import NO_STORE, PERSONAL

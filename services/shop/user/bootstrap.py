@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractContextManager, asynccontextmanager
 from pathlib import Path
 
-from shop.clients.ports import UserClient
 from shop.contract.calls import USER
 from shop.platform.access.guesses import count_failure
 from shop.platform.access.jwt import TokenSigner
@@ -47,7 +46,7 @@ async def bootstrap(
 
 def protocols(service: UserService) -> Protocols:
     """Returns what serves the accounts over each protocol."""
-    return protocols_of(USER, UserClient, service, around={"Login": _count_failure})
+    return protocols_of(USER, service, around={"Login": _count_failure})
 
 
 def import_more(config: ServiceConfig) -> None:

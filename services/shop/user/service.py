@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import asdict
 
-from shop.clients.ports import Page
+from shop.contract.ports import Page
 from shop.errors import (
     AlreadyExists,
     InvalidArgument,
@@ -35,7 +35,7 @@ _COUNTRY = re.compile(r"[A-Z]{2}")
 
 
 class UserService:
-    """The accounts' use cases: `shop.clients.ports.UserClient`."""
+    """The accounts' use cases: `shop.contract.ports.UserClient`."""
 
     def __init__(
         self,

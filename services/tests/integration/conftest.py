@@ -18,7 +18,7 @@ from dataset.documents import documents_table
 from dataset.seed import copy_table
 from otlp_collector import Collector
 from shop.clients.connect import connect
-from shop.clients.ports import Clients, PaymentClient, ProductClient, UserClient
+from shop.contract.ports import Clients, PaymentClient, ProductClient, UserClient
 from shop.money import Money
 from shop.order import bootstrap as order_bootstrap
 from shop.payment import bootstrap as payment_bootstrap

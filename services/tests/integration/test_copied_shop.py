@@ -23,7 +23,7 @@ from mesh.components.postgres import Database
 from mesh.components.shop_processes import role_name
 from otlp_collector import Collector
 from shop.clients.connect import connect
-from shop.clients.ports import Clients
+from shop.contract.ports import Clients
 from shop.money import Money
 from shop.values.order import CheckoutLine, OrderStatus
 from shop.values.user import Address

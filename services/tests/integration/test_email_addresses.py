@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from conforming import words
-from shop.clients.ports import UserClient
+from shop.contract.ports import UserClient
 from shop.errors import AlreadyExists, InvalidArgument
 from shop.user.domain import canonical_email
 from shop.values.user import Address, User

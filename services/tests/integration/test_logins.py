@@ -18,7 +18,7 @@ from grpc_status import rpc_status
 from conforming import words
 from memory_stores.user import MemoryUserStore
 from shop.clients.connect import connect
-from shop.clients.ports import UserClient
+from shop.contract.ports import UserClient
 from shop.errors import InvalidArgument, TooManyRequests, Unauthenticated
 from shop.platform.access.guesses import MAX_FAILURES
 from shop.platform.access.jwt import TokenSigner

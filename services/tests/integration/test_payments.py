@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from conforming import words
-from shop.clients.ports import PaymentClient
+from shop.contract.ports import PaymentClient
 from shop.errors import FailedPrecondition, InvalidArgument, NotFound, PaymentDeclined, ShopError
 from shop.money import Money
 from shop.values.payment import PaymentStatus

@@ -13,7 +13,7 @@ from msgspec.structs import astuple
 
 from conforming import words
 from dataset.documents import documents
-from shop.clients.ports import ProductClient
+from shop.contract.ports import ProductClient
 from shop.errors import (
     FailedPrecondition,
     InvalidArgument,

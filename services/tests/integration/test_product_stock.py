@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from conforming import words
-from shop.clients.ports import ProductClient
+from shop.contract.ports import ProductClient
 from shop.errors import FailedPrecondition, InvalidArgument, NotFound, OutOfStock, PreconditionFailed
 from shop.money import Money
 from shop.product.service import MOST_STOCK

@@ -14,7 +14,7 @@ import pytest
 
 from mesh.supervisor.readiness import grpc_serving, http_ok
 from shop.clients.connect import connect
-from shop.clients.ports import ProductClient
+from shop.contract.ports import ProductClient
 from shop.money import Money
 from shop.values.product import Product
 

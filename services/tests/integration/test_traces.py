@@ -15,8 +15,8 @@ from opentelemetry.trace import SpanKind, StatusCode
 from generated_handlers import generated_handlers
 from recorded_spans import ReadSpan, draw_tree, let_servers_end
 from shop.clients.connect import connect
-from shop.clients.ports import ProductClient, UserClient
 from shop.contract.calls import PRODUCT
+from shop.contract.ports import ProductClient, UserClient
 from shop.errors import DeadlineExceeded, Unavailable
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.config import ServiceConfig

@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from conforming import words
-from shop.clients.ports import UserClient
+from shop.contract.ports import UserClient
 from shop.errors import (
     AlreadyExists,
     InvalidArgument,

@@ -13,8 +13,8 @@ from memory_stores.order import MemoryCancellations, MemoryCheckouts, MemoryOrde
 from memory_stores.payment import MemoryPayments
 from memory_stores.product import MemoryProductStore
 from memory_stores.user import MemoryUserStore
-from shop.clients.ports import Clients
 from shop.contract.calls import SERVICES
+from shop.contract.ports import Clients
 from shop.notification.service import NotificationService
 from shop.order.background import Background
 from shop.order.sagas.cancellation import CancellationSaga

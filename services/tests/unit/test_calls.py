@@ -12,9 +12,9 @@ from fastapi import FastAPI
 
 from memory_shop import MemoryShop
 from rest_gateway.app import build_app
-from shop.clients.ports import PORTS, Orders
 from shop.contract.calls import SERVICES, Access, Service, access_of, call_of
-from shop.contract.wire import protobuf_codecs, thrift_codecs, thrift_stubs
+from shop.contract.ports import Orders
+from shop.contract.wire import protobuf_codec, thrift_codec, thrift_stubs
 from shop.platform.access.owners import USER_ID
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.access.streams import Streams
@@ -30,14 +30,14 @@ def adapter(service: Service, protocol: str) -> Any:
     return importlib.import_module(f"shop.{service.name}.{protocol}")
 
 
-def use_cases(service: Service) -> Any:
+def use_cases(service: Service[Any]) -> Any:
     name = service.full_name.rpartition(".")[2]
     return getattr(importlib.import_module(f"shop.{service.name}.service"), name)
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.name)
-def test_every_call_is_a_use_case_and_every_method_of_a_port_is_a_call(service: Service) -> None:
-    ports = methods(PORTS[service.name])
+def test_every_call_is_a_use_case_and_every_method_of_a_port_is_a_call(service: Service[Any]) -> None:
+    ports = methods(service.port)
     served = methods(use_cases(service))
     assert {call.port for call in service.calls} == served
     assert ports <= served
@@ -54,12 +54,12 @@ def test_a_customer_makes_calls_that_concern_a_user_only_with_a_token(call: Any)
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.name)
-def test_the_user_whom_a_request_concerns_is_an_argument_of_this_name(service: Service) -> None:
-    codecs = protobuf_codecs(service)
+def test_the_user_whom_a_request_concerns_is_an_argument_of_this_name(service: Service[Any]) -> None:
     for call in service.calls:
         if call.owner.startswith("request."):
-            assert codecs[call.name].moved.get(USER_ID, USER_ID) == call.owner.removeprefix("request."), call.name
-            assert next(iter(inspect.signature(codecs[call.name].request).parameters)) == USER_ID, call.name
+            codec = protobuf_codec(call)
+            assert codec.moved.get(USER_ID, USER_ID) == call.owner.removeprefix("request."), call.name
+            assert next(iter(inspect.signature(codec.request).parameters)) == USER_ID, call.name
 
 
 def test_a_method_of_a_port_leads_to_its_row() -> None:
@@ -69,12 +69,14 @@ def test_a_method_of_a_port_leads_to_its_row() -> None:
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.name)
-def test_every_call_has_messages_and_thrift_has_no_other_calls(service: Service) -> None:
+def test_every_call_has_messages_and_thrift_has_no_other_calls(service: Service[Any]) -> None:
     calls = [call.name for call in service.calls]
-    assert list(protobuf_codecs(service)) == calls
+    assert all(map(protobuf_codec, service.calls))
     if service.name != "notification":
         in_thrift = {name.removesuffix("_args") for name in vars(thrift_stubs(service)) if name.endswith("_args")}
-        assert set(thrift_codecs(service)) == in_thrift == set(calls) - {"StreamDocument"}
+        assert (
+            {call.name for call in service.calls if thrift_codec(call)} == in_thrift == set(calls) - {"StreamDocument"}
+        )
 
 
 def test_calls_of_the_shop_itself_are_closed_to_clients() -> None:
@@ -87,7 +89,7 @@ def test_calls_of_the_shop_itself_are_closed_to_clients() -> None:
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.name)
-def test_rest_serves_the_routes_of_the_rows_and_admits_whom_they_admit(service: Service) -> None:
+def test_rest_serves_the_routes_of_the_rows_and_admits_whom_they_admit(service: Service[Any]) -> None:
     app: FastAPI = adapter(service, "rest").build_app(None, ADMITTING)
     rows = {(call.rest.partition("?")[0], call.access.value) for call in service.calls if call.rest}
     assert served_by(app) == rows

@@ -31,7 +31,7 @@ async def test_unknown_protocol_is_refused_with_the_valid_ones() -> None:
 @pytest.mark.parametrize(
     ("service", "contract"), [(PRODUCT, product_pb2), (USER, user_pb2), (ORDER, order_pb2), (PAYMENT, payment_pb2)]
 )
-def test_reads_are_the_methods_whose_names_say_so(service: Service, contract: Any) -> None:
+def test_reads_are_the_methods_whose_names_say_so(service: Service[Any], contract: Any) -> None:
     # A login counts failures and a checkout is repeated by its key, so that neither is a read.
     (described,) = contract.DESCRIPTOR.services_by_name.values()
     named = re.compile(r"(Batch)?(Get|List)|Stream")

@@ -21,7 +21,7 @@ from recorded_spans import ReadSpan, draw_tree, let_servers_end
 from recording.loop import BUSY, RESTED
 from served_shop import SCHEMES, served_gateways, served_service
 from shop.clients.connect import connect
-from shop.clients.ports import Clients
+from shop.contract.ports import Clients
 from shop.errors import ShopError
 from shop.platform.process.runtime import Runtime
 from shop.platform.telemetry.trace_context import PROPAGATOR, current_context

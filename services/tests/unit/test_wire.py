@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shop.clients.ports import PORTS, Page, StreamedDocuments
 from shop.contract.calls import ORDER, PAYMENT, PRODUCT, SERVICES, USER, Call, Service
-from shop.contract.wire import Codec, protobuf_codecs, requests, thrift_codecs, thrift_stubs
+from shop.contract.ports import Page, StreamedDocuments
+from shop.contract.wire import Codec, protobuf_codec, requests, thrift_codec
 from shop.errors import InvalidArgument
 from shop.money import Money
 from shop.platform.thrift.encoding import COMPACT, REPLY, complete, encoded, opened
@@ -59,8 +59,12 @@ def any_of(hint: Any) -> st.SearchStrategy[Any]:
     return st.builds(hint, *map(any_of, get_type_hints(hint, include_extras=True).values()))
 
 
-def port(service: Service, call: Call) -> Callable[..., Any]:
-    return getattr(PORTS[service.name], call.port, None) or getattr(StreamedDocuments, call.port)  # type: ignore[no-any-return]
+def row(service: Service[Any], name: str) -> Call[..., object]:
+    return next(call for call in service.calls if call.name == name)
+
+
+def port(service: Service[Any], call: Call[..., object]) -> Callable[..., Any]:
+    return getattr(service.port, call.port, None) or getattr(StreamedDocuments, call.port)  # type: ignore[no-any-return]
 
 
 @st.composite
@@ -92,9 +96,9 @@ def over_thrift(message: Any) -> Any:
 
 
 def check(
-    service: Service,
-    call: Call,
-    codec: Codec,
+    service: Service[Any],
+    call: Call[..., object],
+    codec: Codec[..., Any],
     send: Callable[[Any], Any],
     make: Callable[..., Any],
     take: Callable[[Any], Any] = lambda request: request,
@@ -117,18 +121,16 @@ def check(
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=lambda service: service.name)
-def test_arguments_and_values_arrive_over_protobuf(service: Service) -> None:
+def test_arguments_and_values_arrive_over_protobuf(service: Service[Any]) -> None:
     for call in service.calls:
-        codec = protobuf_codecs(service)[call.name]
+        codec = protobuf_codec(call)
         check(service, call, codec, over_protobuf, requests(codec))
 
 
 @pytest.mark.parametrize("service", THRIFT, ids=lambda service: service.name)
-def test_arguments_and_values_arrive_over_thrift(service: Service) -> None:
-    codecs = thrift_codecs(service)
+def test_arguments_and_values_arrive_over_thrift(service: Service[Any]) -> None:
     for call in service.calls:
-        if hasattr(thrift_stubs(service), f"{call.name}_args"):
-            codec = codecs[call.name]
+        if codec := thrift_codec(call):
             check(service, call, codec, over_thrift, codec.request, complete)
 
 
@@ -159,12 +161,12 @@ PRODUCT_FIELDS: dict[str, Any] = {"title": "", "description": "", "category": ""
     ],
 )
 def test_an_argument_that_does_not_fit_its_field_is_named(
-    protocol: str, service: Service, name: str, args: Any, kwargs: Any, field: str
+    protocol: str, service: Service[Any], name: str, args: Any, kwargs: Any, field: str
 ) -> None:
     def make() -> Any:
         if protocol == "protobuf":
-            return requests(protobuf_codecs(service)[name])(*args, **kwargs)
-        return complete(thrift_codecs(service)[name].request(*args, **kwargs))
+            return requests(protobuf_codec(row(service, name)))(*args, **kwargs)
+        return complete(thrift_codec(row(service, name)).request(*args, **kwargs))  # type: ignore[union-attr]
 
     with pytest.raises(InvalidArgument, match="is out of range") as raised:
         make()
@@ -174,16 +176,16 @@ def test_an_argument_that_does_not_fit_its_field_is_named(
 
 @pytest.mark.parametrize("mask", [[], ["id"], ["title", "rating"]])
 def test_a_mask_names_fields_that_may_change(mask: list[str]) -> None:
-    codec = protobuf_codecs(PRODUCT)["UpdateProduct"]
+    codec = protobuf_codec(row(PRODUCT, "UpdateProduct"))
     request = codec.request(1, title="new")
     request.update_mask.paths[:] = mask
     with pytest.raises(InvalidArgument, match="update_mask must name at least one of: title, description, category"):
         codec.call(dict, request)
 
 
-@pytest.mark.parametrize("codecs", [protobuf_codecs, thrift_codecs])
-def test_a_status_that_the_contract_does_not_know_is_one_that_no_order_is_moved_to(codecs: Any) -> None:
-    codec = codecs(ORDER)["UpdateOrderStatus"]
+@pytest.mark.parametrize("codec_of", [protobuf_codec, thrift_codec])
+def test_a_status_that_the_contract_does_not_know_is_one_that_no_order_is_moved_to(codec_of: Any) -> None:
+    codec = codec_of(row(ORDER, "UpdateOrderStatus"))
     request = codec.request(1, OrderStatus.SHIPPED)
     request.status = 99
     assert codec.call(lambda _, status: status, request) is OrderStatus.PENDING

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from shop.clients.ports import PaymentClient, ProductClient
+from shop.contract.ports import PaymentClient, ProductClient
 from shop.errors import Conflict, FailedPrecondition, ShopError, Unavailable, no_such
 from shop.order.ports import Cancellation, CancellationStore, OrderStore
 from shop.order.sagas.retries import FINISH_LIMIT_S, with_retries

@@ -11,7 +11,7 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shop.clients.ports import PaymentClient, ProductClient, UserClient
+from shop.contract.ports import PaymentClient, ProductClient, UserClient
 from shop.errors import Conflict, ErrorCode, FailedPrecondition, IdempotencyKeyReused, Internal, ShopError, Unavailable
 from shop.order.checkout_states import (
     Checkout,

@@ -6,19 +6,18 @@ Partners and calls from inside may act for all users; a customer for itself alon
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar
 
-from shop.contract.calls import Service
+from shop.contract.calls import Call, Service
 from shop.platform.access.rules import current_caller, visible
 
-T = TypeVar("T")
+P = TypeVar("P")
 Method: TypeAlias = Callable[..., Any]
 USER_ID = "user_id"
 """The argument of a port's method, and the attribute of a value, that names the user whom it concerns."""
 
 
-def apply_owner_rules(service: Service, port: T) -> T:
+def apply_owner_rules(service: Service[P], port: P) -> P:
     """Returns the methods of a port, each with the owner rule of its row around it.
 
     Where a rule asks for a call of another service, the use case asks for it.
@@ -27,19 +26,20 @@ def apply_owner_rules(service: Service, port: T) -> T:
         service: The service.
         port: Its use cases.
     """
-    methods: dict[str, Any] = {}
     reads = {row.name: row.port for row in service.calls if row.owner.startswith("response")}
-    for row in sorted(service.calls, key=lambda row: row.name not in reads):
+
+    def apply(row: Call[..., object]) -> Method:
         owner, _, path = row.owner.partition(".")
-        method = getattr(port, row.port)
+        method: Method = getattr(port, row.port)
         if owner == "request":
-            method = _of_argument(method)
-        elif owner == "response":
-            method = _of_each(method) if "." in path else _of_answer(method, service.name)
-        elif owner in reads:
-            method = _of_read(method, methods[reads[owner]])
-        methods[row.port] = method
-    return cast(T, SimpleNamespace(**methods))
+            return _of_argument(method)
+        if owner == "response":
+            return _of_each(method) if "." in path else _of_answer(method, service.name)
+        if owner in reads:
+            return _of_read(method, _of_answer(getattr(port, reads[owner]), service.name))
+        return method
+
+    return service.implement(apply)
 
 
 def _of_argument(method: Method) -> Method:

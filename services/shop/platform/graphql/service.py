@@ -19,7 +19,7 @@ import strawberry
 from strawberry.tools import create_type
 
 from shop.contract.calls import Access, Service
-from shop.contract.graphql import group_name, operation_of, root_field
+from shop.contract.graphql import ROWS_A_PAGE, group_name, operation_of, root_field
 from shop.contract.methods import EXPECTED, PortMethod, bare, is_struct, methods_of
 from shop.contract.methods import Parameter as ParameterOfCall
 from shop.platform.graphql.endpoint import Endpoint
@@ -28,53 +28,49 @@ from shop.platform.graphql.value_types import ValueTypes
 from shop.platform.incoming import Incoming
 from shop.values.page import MAX_ROWS
 
-ROWS_A_PAGE = 2_000
-"""Rows of one answer, where other protocols stream."""
-
 Given: TypeAlias = Mapping[str, Any]
 """The arguments of a field, by name."""
-S = TypeVar("S")
+P = TypeVar("P")
 
 
-class ServiceContext(RequestContext, Generic[S]):
+class ServiceContext(RequestContext, Generic[P]):
     """One request to a service."""
 
     __slots__ = ("service",)
 
-    def __init__(self, service: S) -> None:
+    def __init__(self, service: P) -> None:
         self.service = service
 
 
-def graphql_app(service: Service, port: type, use_cases: object, incoming: Incoming) -> Endpoint:
+def graphql_app(service: Service[P], use_cases: P, incoming: Incoming) -> Endpoint:
     """Returns a service's GraphQL application.
 
     Args:
         service: The service.
-        port: Its port.
         use_cases: Has a method for each of its calls.
         incoming: Answers requests, and refuses what comes through the edge, which leads clients to the gateway only.
     """
     authenticator = incoming.authenticator
 
-    def context(headers: dict[bytes, bytes]) -> ServiceContext[object]:
+    def context(headers: dict[bytes, bytes]) -> ServiceContext[P]:
         authenticator.admit(Access.INTERNAL, None, authenticator.origin_of(headers))
         return ServiceContext(use_cases)
 
-    return Endpoint(schema_of(service, port), context, incoming)
+    return Endpoint(schema_of(service), context, incoming)
 
 
 @cache
-def schema_of(service: Service, port: type) -> Schema:
+def schema_of(service: Service[Any]) -> Schema:
     """Returns the schema of a service."""
     types = ValueTypes()
     roots: dict[str, list[Any]] = {}
-    for method in methods_of(service, port):
+    for method in methods_of(service):
         roots.setdefault(operation_of(method), []).append(_field(method, types))
     operations: dict[str, Any] = {name: create_type(name.title(), fields) for name, fields in roots.items()}
     return Schema(**operations)
 
 
-def _field(method: PortMethod, types: ValueTypes) -> Any:
+def _field(method: PortMethod[..., object], types: ValueTypes) -> Any:
     name, items = root_field(method)
     arguments, call = _arguments(method, types), _Resolver(method)
     answer = bool if method.answer is type(None) else types.output(method.answer, items)
@@ -93,7 +89,7 @@ def _field(method: PortMethod, types: ValueTypes) -> Any:
     return field
 
 
-def _arguments(method: PortMethod, types: ValueTypes) -> list[Parameter]:
+def _arguments(method: PortMethod[..., object], types: ValueTypes) -> list[Parameter]:
     """Returns the arguments of a call's field: one for each field of the request."""
     hints: dict[str, Any] = {}
     defaults: dict[str, Any] = {}
@@ -122,7 +118,7 @@ def _arguments(method: PortMethod, types: ValueTypes) -> list[Parameter]:
 class _Resolver:
     """A call as its field makes it."""
 
-    def __init__(self, method: PortMethod) -> None:
+    def __init__(self, method: PortMethod[..., object]) -> None:
         self._method = method
         self._placed = [_reader(each) for each in method.parameters.values() if not each.is_named]
         self._named = {name: _reader(each) for name, each in method.parameters.items() if each.is_named}

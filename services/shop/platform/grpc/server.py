@@ -10,7 +10,7 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from shop.contract.calls import Call, Service
-from shop.contract.wire import Codec, protobuf_codecs
+from shop.contract.wire import Codec, protobuf_codec
 from shop.platform.config import StartError, socket_path, split_address
 from shop.platform.deadline import lift
 from shop.platform.grpc.handlers import Handler, guard
@@ -45,7 +45,7 @@ Around = Mapping[str, Callable[[Mapping[str, str]], AbstractContextManager[None]
 """What surrounds the work of some calls, by their names; it is made of a call's metadata."""
 
 
-def handlers_of(service: Service, use_cases: Any, around: Around | None = None) -> Handlers:
+def handlers_of(service: Service[Any], use_cases: Any, around: Around | None = None) -> Handlers:
     """Returns the methods of a service.
 
     Args:
@@ -53,17 +53,16 @@ def handlers_of(service: Service, use_cases: Any, around: Around | None = None) 
         use_cases: Has a method for each of its calls.
         around: What surrounds the work of some of them; None for nothing.
     """
-    codecs = protobuf_codecs(service)
     handlers = {
-        call.name: _handler(call, codecs[call.name], getattr(use_cases, call.port), (around or {}).get(call.name))
+        call.name: _handler(call, protobuf_codec(call), getattr(use_cases, call.port), (around or {}).get(call.name))
         for call in service.calls
     }
     return {service.full_name: handlers}
 
 
 def _handler(
-    row: Call,
-    codec: Codec,
+    row: Call[..., object],
+    codec: Codec[..., object],
     method: Callable[..., Any],
     around: Callable[[Mapping[str, str]], AbstractContextManager[None]] | None,
 ) -> Handler:

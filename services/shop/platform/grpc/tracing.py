@@ -62,7 +62,7 @@ class GrpcCall(OutgoingCall):
             span.set_status(StatusCode.ERROR, self._code.name)
         span.set_attribute(STATUS, self._ended(error).value[0])
 
-    def measured(self, meters: Meters, error: BaseException | None) -> tuple[Timing, tuple[str, ...]]:
+    def measure(self, meters: Meters, error: BaseException | None) -> tuple[Timing, tuple[str, ...]]:
         code = self._ended(error).name
         return meters.rpc_client, ("grpc", self._method, code, "" if error is None else code)
 

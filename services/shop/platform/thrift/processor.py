@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from shop.contract.calls import Access, Call, Service
-from shop.contract.wire import Codec, thrift_codecs, thrift_stubs
+from shop.contract.wire import Codec, thrift_codec, thrift_stubs
 from shop.errors import ShopError
 from shop.platform.access.rules import Authenticator
 from shop.platform.error_codes import row
@@ -90,7 +90,7 @@ class Processor:
         use_cases: Has a method for each of its calls.
     """
 
-    def __init__(self, service: Service, use_cases: Any) -> None:
+    def __init__(self, service: Service[Any], use_cases: Any) -> None:
         self._methods = _methods(service, use_cases)
 
     def call(self, encoding: Any, message: bytes) -> ReceivedCall | bytes:
@@ -115,9 +115,9 @@ class Processor:
         return ReceivedCall(asked.headers, method, asked.request, reply)
 
 
-def _methods(service: Service, use_cases: Any) -> dict[str, ServedMethod]:
+def _methods(service: Service[Any], use_cases: Any) -> dict[str, ServedMethod]:
     """Returns the methods of a service by their names; Thrift has not all of them."""
-    stubs, codecs = thrift_stubs(service), thrift_codecs(service)
+    stubs = thrift_stubs(service)
     name_in_spans = service.full_name.rpartition(".")[2]
     return {
         row.name: ServedMethod(
@@ -125,15 +125,17 @@ def _methods(service: Service, use_cases: Any) -> dict[str, ServedMethod]:
             TracedMethod.of(attributes_of(name_in_spans, row.name)),
             getattr(stubs, f"{row.name}_args"),
             getattr(stubs, f"{row.name}_result"),
-            _work(row, codecs[row.name], getattr(use_cases, row.port)),
-            codecs[row.name].answer,
+            _work(row, codec, getattr(use_cases, row.port)),
+            codec.answer,
         )
         for row in service.calls
-        if row.name in codecs
+        if (codec := thrift_codec(row)) is not None
     }
 
 
-def _work(row: Call, codec: Codec, method: Callable[..., Any]) -> Callable[[Any], Awaitable[Any]]:
+def _work(
+    row: Call[..., object], codec: Codec[..., object], method: Callable[..., Any]
+) -> Callable[[Any], Awaitable[Any]]:
     async def collect(request: Any) -> list[Any]:
         """Returns all rows of a stream, which must fit one answer."""
         request.limit = size(request.limit, "limit", default=DEFAULT_ROWS, most=MOST_ROWS)

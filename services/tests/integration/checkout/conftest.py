@@ -17,7 +17,7 @@ import pytest
 
 from dataset.audit import Finding, audit
 from shop.clients.connect import connect
-from shop.clients.ports import Clients
+from shop.contract.ports import Clients
 from shop.order import postgres_orders, postgres_sagas
 from shop.order.background import Background
 from shop.order.postgres_orders import PostgresOrders

@@ -12,7 +12,7 @@ import pytest
 
 from conforming import words
 from dataset.audit import Finding, audit
-from shop.clients.ports import Clients
+from shop.contract.ports import Clients
 from shop.errors import (
     Conflict,
     ErrorCode,

@@ -13,7 +13,7 @@ import pytest
 
 from conforming import words
 from dataset.audit import audit
-from shop.clients.ports import Clients
+from shop.contract.ports import Clients
 from shop.errors import FailedPrecondition, InvalidArgument, InvalidPageToken, NotFound, ShopError
 from shop.values.order import Order, OrderStatus
 from shop.values.payment import PaymentStatus

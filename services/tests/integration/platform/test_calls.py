@@ -12,8 +12,8 @@ import pytest
 
 from memory_stores.product import MemoryProductStore
 from shop.clients.connect import connect
-from shop.clients.ports import Clients, ProductClient
 from shop.contract.calls import PRODUCT
+from shop.contract.ports import Clients
 from shop.errors import DeadlineExceeded, Internal, Unavailable
 from shop.money import Money
 from shop.platform.access.rules import Authenticator, NoVerifier
@@ -63,7 +63,7 @@ async def serving(scheme: str, act: Act, listen: str = "127.0.0.1:0") -> AsyncIt
     elif scheme == "thrift-json":
         server = http_server(http_app("product", Processor(PRODUCT, puppet), incoming), listen)
     else:
-        build_app = rest.build_app if scheme == "http" else partial(graphql_app, PRODUCT, ProductClient)
+        build_app = rest.build_app if scheme == "http" else partial(graphql_app, PRODUCT)
         server = http_server(build_app(puppet, incoming), listen)
     async with server as address:
         yield address

@@ -13,8 +13,8 @@ import pytest
 from opentelemetry.trace import SpanKind
 
 from shop.clients.connect import connect
-from shop.clients.ports import Clients, NotificationClient, ProductClient
 from shop.contract.calls import NOTIFICATION, PRODUCT
+from shop.contract.ports import Clients
 from shop.errors import Internal, InvalidArgument, NotFound, ShopError, Unavailable
 from shop.money import Money
 from shop.platform.access.rules import Authenticator, NoVerifier
@@ -86,7 +86,7 @@ async def serving(
     puppet: Puppet, listen: str = "127.0.0.1:0", runtime: Runtime = BARE
 ) -> AsyncIterator[tuple[Wire, str]]:
     incoming = Incoming(Authenticator(NoVerifier(), trusts_inside=True), runtime)
-    wire = Wire(graphql_app(PRODUCT, ProductClient, puppet, incoming))
+    wire = Wire(graphql_app(PRODUCT, puppet, incoming))
     async with http_server(wire, listen) as address:
         yield wire, address
 
@@ -166,8 +166,9 @@ async def test_values_that_do_not_fit_are_named() -> None:
 
 
 async def test_a_stream_is_read_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shop.platform.graphql.service.ROWS_A_PAGE", 10)
-    for limit, rows, calls in ((20, 20, 2), (7, 7, 1), (100, 25, 4)):
+    for end in ("shop.platform.graphql.service", "shop.clients.graphql"):
+        monkeypatch.setattr(f"{end}.ROWS_A_PAGE", 10)
+    for limit, rows, calls in ((20, 20, 2), (7, 7, 1), (100, 25, 3)):
         puppet = Puppet()
         async with connected(puppet) as (_, clients):
             stream: Any = clients.product.stream_product_rows(limit=limit)
@@ -214,7 +215,6 @@ class Newsroom:
 async def test_a_stream_is_two_hops_as_any_call_is(traces: Any) -> None:
     app = graphql_app(
         NOTIFICATION,
-        NotificationClient,
         Newsroom(),
         Incoming(Authenticator(NoVerifier(), trusts_inside=True), traces.runtime),
     )

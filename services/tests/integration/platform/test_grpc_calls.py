@@ -20,7 +20,7 @@ from grpc_reflection.v1alpha import reflection_pb2
 
 from generated_handlers import generated_handlers
 from shop.clients.connect import connect
-from shop.clients.ports import Clients
+from shop.contract.ports import Clients
 from shop.errors import DeadlineExceeded, InvalidArgument, NotFound, OutOfStock, Unavailable
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.config import StartError

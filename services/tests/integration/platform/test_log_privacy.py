@@ -17,7 +17,7 @@ import psycopg
 import pytest
 
 from fuzz.wire import Sender, h2_request
-from shop.clients.ports import UserClient
+from shop.contract.ports import UserClient
 from shop.errors import Internal
 from shop.platform.http.server import http_server
 from shop.values.user import Address, User

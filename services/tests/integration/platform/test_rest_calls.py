@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from shop.clients.connect import connect
-from shop.clients.ports import Clients
+from shop.contract.ports import Clients
 from shop.errors import DeadlineExceeded, Internal, Unavailable
 from shop.money import Money
 from shop.platform.access.rules import Authenticator, NoVerifier

@@ -17,7 +17,7 @@ from h2.events import RequestReceived
 
 from memory_stores.product import MemoryProductStore
 from shop.clients.connect import connect
-from shop.clients.ports import Clients
+from shop.contract.ports import Clients
 from shop.errors import NotFound, Unavailable
 from shop.money import Money
 from shop.platform.config import ServiceConfig, StartError

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from shop.clients.connect import connect
-from shop.clients.ports import Clients
+from shop.contract.ports import Clients
 from shop.notification import bootstrap as notification_bootstrap
 from shop.notification.postgres import PostgresNotifications
 from shop.notification.watching import Watchers

@@ -12,7 +12,6 @@ from typing import Any
 import httpx
 import pytest
 
-from shop.clients.ports import ProductClient
 from shop.contract.calls import PRODUCT
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.graphql.documents import REST, Documents
@@ -23,7 +22,7 @@ from shop.platform.graphql.schema import RequestContext
 from shop.platform.graphql.service import schema_of
 from shop.platform.incoming import Incoming
 
-SCHEMA = schema_of(PRODUCT, ProductClient)
+SCHEMA = schema_of(PRODUCT)
 TEXTS = [f"query q{number} {{ __typename }}" for number in range(4)]
 PREPARES_S = 0.02
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Protocol, Unpack, get_type_hints
+from typing import Protocol, Unpack
 
 from shop.money import Money
 from shop.values.notification import Event, Notification, Update
@@ -208,7 +207,3 @@ class Clients:
     order: OrderClient
     payment: PaymentClient
     notification: NotificationClient
-
-
-PORTS: Mapping[str, type] = MappingProxyType(get_type_hints(Clients))
-"""The port of each service, by the service's name."""

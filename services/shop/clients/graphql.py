@@ -7,20 +7,24 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
-from typing import Any, Generic, TypeVar, get_args, get_origin
+from types import GenericAlias
+from typing import Generic, ParamSpec, TypeVar, cast, get_args, get_origin
 
 import msgspec
 import orjson
 
-from shop.clients.graphql.documents import CallDocument
+from shop.clients.graphql_documents import CallDocument
 from shop.clients.http_channel import HttpChannel
-from shop.clients.ports import PORTS
-from shop.contract.calls import Service
-from shop.contract.graphql import camel
+from shop.clients.pages import pages
+from shop.contract.calls import Call, Service
+from shop.contract.graphql import ROWS_A_PAGE, camel
 from shop.contract.methods import EXPECTED, UNREADABLE, PortMethod, bare, is_struct, methods_of
 from shop.errors import Internal, InvalidArgument, ShopError
 from shop.platform.error_codes import error_for_code
 
+P = TypeVar("P")
+Q = ParamSpec("Q")
+R = TypeVar("R", covariant=True)
 T = TypeVar("T")
 
 PATH = "/graphql"
@@ -50,88 +54,95 @@ class _Answer(msgspec.Struct, Generic[T]):
     errors: list[_Error] = []
 
 
-class _CallFormat:
+class _CallFormat(Generic[Q, R]):
     """A call as GraphQL carries it.
 
     Args:
         method: The method that is called.
     """
 
-    def __init__(self, method: PortMethod) -> None:
+    def __init__(self, method: PortMethod[Q, R]) -> None:
         self.method = method
         self.document = CallDocument(method)
-        answer: Any = Any if method.answer is type(None) else method.answer
-        decoder: msgspec.json.Decoder[_Answer[Any]] = msgspec.json.Decoder(_Answer[answer])
+        answer = bool if method.answer is type(None) else method.answer
+        decoder: msgspec.json.Decoder[_Answer[object]] = msgspec.json.Decoder(GenericAlias(_Answer, answer))
         self._decode = decoder.decode
         self._places = [
             (name, camel(parameter.field).split("."), _encoder(name, parameter.type))
             for name, parameter in method.parameters.items()
         ]
 
-    def variables(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def variables(self, arguments: Mapping[str, object]) -> Mapping[str, object]:
         """Returns the variables for arguments, without those of None."""
-        variables: dict[str, Any] = {}
+        variables: dict[str, object] = {}
+        resources: dict[str, dict[str, object]] = {}
         for name, (*outer, place), encode in self._places:
             value = arguments.get(name)
             if value is not None:
                 within = variables
                 for resource in outer:
-                    within = within.setdefault(resource, {})
+                    within = resources.setdefault(resource, {})
                 within[place] = value if encode is None else encode(value)
-        return variables
+        return {**variables, **resources}
 
-    def decode(self, body: bytes) -> _Answer[Any] | None:
+    def decode(self, body: bytes) -> _Answer[object] | None:
         """Returns an answer; None if it is none. One with an error may have parts of its data."""
         try:
             return self._decode(body)
         except UNREADABLE:
             pass
         try:
-            answer = msgspec.json.decode(body, type=_Answer[Any])
+            answer = msgspec.json.decode(body, type=_Answer[msgspec.Raw])
         except UNREADABLE:
             return None
-        return answer if answer.errors else _Answer()
+        return _Answer(None, answer.errors)
 
 
-class GraphQLClient:
-    """A service as its callers see it over GraphQL: the methods of its port.
+def graphql_client(service: Service[P], channel: HttpChannel) -> P:
+    """Returns a client of a service over GraphQL.
 
     Args:
         service: The service.
         channel: Sends the requests.
     """
+    sender = _Sender(channel)
+    methods = {method.contract: method for method in methods_of(service)}
 
-    def __init__(self, service: Service, channel: HttpChannel) -> None:
+    def make(row: Call[..., object]) -> Callable[..., object] | None:
+        method = methods.get(row)
+        if method is None:
+            return None
+        kind = sender.follow if method.watches else sender.rows if method.lists else sender.run
+        return partial(kind, _CallFormat(method))
+
+    return service.implement(make)
+
+
+class _Sender:
+    def __init__(self, channel: HttpChannel) -> None:
         self._channel = channel
-        for method in methods_of(service, PORTS[service.name]):
-            kind = self._follow if method.watches else self._rows if method.lists else self._run
-            setattr(self, method.name, partial(kind, _CallFormat(method)))
 
-    async def _run(self, call: _CallFormat, /, *given: object, **named: object) -> Any:
+    async def run(self, call: _CallFormat[Q, R], /, *given: Q.args, **named: Q.kwargs) -> R:
         """Makes a call.
 
         Raises:
             ShopError: What the service raised, `Unavailable` if it does not answer, or `InvalidArgument` for a value
                 that cannot be sent.
         """
-        return call.method.value(await self._answer(call, call.method.bind(given, named)))
+        return await self._answer(call, call.method.bind(*given, **named))
 
-    async def _rows(self, call: _CallFormat, /, *given: object, **named: object) -> AsyncIterator[Any]:
-        """Yields rows page by page, where other protocols stream; the service decides how long a page is."""
-        arguments = call.method.bind(given, named)
-        after, id_of = call.method.position
-        while True:
-            rows = await self._answer(call, arguments)
-            for row in rows:
-                yield row
-            arguments["limit"] -= len(rows)
-            if not rows or arguments["limit"] <= 0:
-                return
-            arguments[after] = id_of(rows[-1])
+    def rows(self, call: _CallFormat[Q, R], /, *given: Q.args, **named: Q.kwargs) -> AsyncIterator[object]:
+        """Yields rows page by page, where other protocols stream."""
+        arguments, (after, _) = call.method.bind(*given, **named), call.method.position
 
-    async def _follow(self, call: _CallFormat, /, *given: object, **named: object) -> AsyncGenerator[Any]:
+        async def page(after_id: int, size: int) -> Sequence[object]:
+            return cast(Sequence[object], await self._answer(call, {**arguments, after: after_id, "limit": size}))
+
+        return pages(call.method, arguments, page, ROWS_A_PAGE)
+
+    async def follow(self, call: _CallFormat[Q, R], /, *given: Q.args, **named: Q.kwargs) -> AsyncGenerator[R]:
         """Yields the events of a subscription; errors as those of a call."""
-        arguments = call.method.bind(given, named)
+        arguments = call.method.bind(*given, **named)
         document = call.document
         body = _encode(call, arguments, query=document.text)
         sent = self._channel.lines(STREAM_PATH, body, _STREAM_HEADERS, document.name, document.attributes)
@@ -141,7 +152,7 @@ class GraphQLClient:
                 if line.startswith(_DATA) and (data := line[len(_DATA) :].strip()):
                     yield self._value(call.decode(data), call, arguments)
 
-    async def _answer(self, call: _CallFormat, arguments: Mapping[str, Any]) -> Any:
+    async def _answer(self, call: _CallFormat[Q, R], arguments: Mapping[str, object]) -> R:
         document = call.document
         answer = await self._send(call, _encode(call, arguments, extensions=document.persisted))
         if answer.errors and answer.errors[0].extensions.code == UNKNOWN_HASH:
@@ -149,7 +160,7 @@ class GraphQLClient:
             answer = await self._send(call, body)
         return self._value(answer, call, arguments)
 
-    async def _send(self, call: _CallFormat, body: bytes) -> _Answer[Any]:
+    async def _send(self, call: _CallFormat[Q, R], body: bytes) -> _Answer[object]:
         document = call.document
         received = await self._channel.send(
             "POST",
@@ -165,16 +176,16 @@ class GraphQLClient:
             raise self._channel.unreadable(received, document.name, "GraphQL")
         return answer
 
-    def _value(self, answer: _Answer[Any] | None, call: _CallFormat, arguments: Mapping[str, Any]) -> Any:
+    def _value(self, answer: _Answer[object] | None, call: _CallFormat[Q, R], arguments: Mapping[str, object]) -> R:
         if answer is not None and answer.errors:
             raise _error(answer.errors[0], call, arguments)
         if answer is None or not answer.data:
             _LOG.error("%s answered %s without its data", self._channel.peer, call.document.name)
             raise Internal("internal error")
-        return next(iter(answer.data.values()))
+        return call.method.value(next(iter(answer.data.values())))
 
 
-def _error(error: _Error, call: _CallFormat, arguments: Mapping[str, Any]) -> ShopError:
+def _error(error: _Error, call: _CallFormat[Q, R], arguments: Mapping[str, object]) -> ShopError:
     """Returns the error that the service raised; an answer of which a part is missing is no answer."""
     extensions = error.extensions
     field = _CAPITAL.sub(lambda capital: f"_{capital[0].lower()}", extensions.field)
@@ -185,31 +196,32 @@ def _error(error: _Error, call: _CallFormat, arguments: Mapping[str, Any]) -> Sh
     return raised
 
 
-def _encode(call: _CallFormat, arguments: Mapping[str, Any], **body: object) -> bytes:
+def _encode(call: _CallFormat[Q, R], arguments: Mapping[str, object], **body: object) -> bytes:
     try:
         return orjson.dumps({**body, "variables": call.variables(arguments)})
     except TypeError:
         raise call.method.find_misfit(arguments) or InvalidArgument("an argument is out of range") from None
 
 
-def _encoder(name: str, kind: Any) -> Callable[[Any], Any] | None:
+def _encoder(name: str, kind: object) -> Callable[[object], object] | None:
     """Returns what makes JSON of an argument; None if the argument is sent as it is."""
     if name == EXPECTED:
         return _without_id
-    if get_origin(kind) is Sequence:
-        [item] = get_args(kind)
-        return None if item is int else lambda items: [_camel(item) for item in items]
-    return _camel if is_struct(bare(kind)) else None
+    [item] = get_args(kind) if get_origin(kind) is Sequence else [bare(kind)]
+    return _camel if is_struct(item) else None
 
 
-def _camel(value: Any) -> Any:
-    if not isinstance(value, msgspec.Struct):
-        return value
-    return {camel(name): _camel(getattr(value, name)) for name in value.__struct_fields__}
+def _camel(value: object) -> object:
+    if isinstance(value, list):
+        return list(map(_camel, value))
+    return _fields(value) if isinstance(value, msgspec.Struct) else value
 
 
-def _without_id(value: Any) -> Any:
-    fields = _camel(value)
+def _without_id(value: object) -> object:
     # The call has it as an argument.
-    del fields["id"]
-    return fields
+    return _fields(value, "id")
+
+
+def _fields(value: object, *but: str) -> object:
+    assert isinstance(value, msgspec.Struct)
+    return {camel(name): _camel(getattr(value, name)) for name in value.__struct_fields__ if name not in but}

@@ -1,4 +1,4 @@
-"""The caller's side of Thrift: calls with trace, deadline and restored errors, over framed TCP or over HTTP."""
+"""Clients of services that are called over Thrift, framed or as TJSON over HTTP."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from asyncio import StreamReader, StreamWriter
-from collections.abc import Coroutine, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
 
 import msgspec
 
 from shop.clients.http_channel import KEEP_ALIVE_S, HttpChannel
-from shop.contract.calls import Service
-from shop.contract.wire import thrift_stubs
+from shop.clients.pages import pages
+from shop.contract.calls import Call, Service
+from shop.contract.methods import PortMethod
+from shop.contract.wire import Codec, thrift_codec, thrift_stubs
 from shop.errors import Internal, ShopError, away, late
 from shop.platform.config import split_address
 from shop.platform.deadline import DEFAULT_S, remaining
@@ -25,7 +28,17 @@ from shop.platform.outgoing import OutgoingCall
 from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.retries import Retries
 from shop.platform.telemetry.tracing import TracedMethod
-from shop.platform.thrift.encoding import CALL, COMPACT, EXCEPTION, JSON, LARGEST_ANSWER, encoded, opened
+from shop.platform.thrift.encoding import (
+    CALL,
+    COMPACT,
+    EXCEPTION,
+    JSON,
+    LARGEST_ANSWER,
+    MOST_ROWS,
+    complete,
+    encoded,
+    opened,
+)
 from shop.platform.thrift.over_http import MEDIA_TYPE, path_of
 from shop.platform.thrift.processor import attributes_of
 from shop.platform.thrift.server import LENGTH
@@ -33,7 +46,65 @@ from shop.platform.thrift.server import LENGTH
 if TYPE_CHECKING:
     from shop.platform.telemetry.meters import Meters, Timing
 
+P = TypeVar("P")
+Q = ParamSpec("Q")
+R = TypeVar("R", covariant=True)
+
 _LOG = logging.getLogger(__name__)
+
+
+def tjson_client(service: Service[P], channel: HttpChannel) -> P:
+    """Returns a client of a service over TJSON and HTTP."""
+    return _client(HttpPeer(service, channel))
+
+
+def framed_client(stack: AsyncExitStack, service: Service[P], address: str, socket: str | None, runtime: Runtime) -> P:
+    """Returns a client of a service over framed Thrift.
+
+    Args:
+        stack: Closes its connections.
+        service: The service.
+        address: "host:port", or those of its replicas with commas between.
+        socket: Path of the Unix domain socket to connect instead of the address.
+        runtime: What traces and measures the calls.
+    """
+    peer = FramedPeer(service, address.split(","), socket, runtime)
+    stack.push_async_callback(peer.close)
+    return _client(peer)
+
+
+def _client(peer: ThriftPeer[P]) -> P:
+    service = peer.service
+
+    def make(call: Call[..., object]) -> Callable[..., object] | None:
+        codec = thrift_codec(call)
+        if codec is None:
+            return None
+        if call.streams:
+            return _rows(peer, PortMethod(getattr(service.port, call.port), call), codec)
+        return _unary(peer, call.name, codec)
+
+    return service.implement(make)
+
+
+def _unary(peer: ThriftPeer[P], name: str, codec: Codec[Q, R]) -> Callable[Q, Awaitable[R]]:
+    async def answer(*args: Q.args, **kwargs: Q.kwargs) -> R:
+        return codec.value(await peer.call(name, complete(codec.request(*args, **kwargs))))
+
+    return answer
+
+
+def _rows(peer: ThriftPeer[P], method: PortMethod[Q, object], codec: Codec[..., R]) -> Callable[Q, AsyncIterator[R]]:
+    after, _ = method.position
+
+    async def page(behind: int, size: int) -> Sequence[R]:
+        request = complete(codec.request(**{after: behind, "limit": size}))
+        return list(codec.rows(await peer.call(method.contract.name, request)))
+
+    def rows(*args: Q.args, **kwargs: Q.kwargs) -> AsyncIterator[R]:
+        return pages(method, method.bind(*args, **kwargs), page, MOST_ROWS)
+
+    return rows
 
 
 class ThriftCall(OutgoingCall):
@@ -45,7 +116,7 @@ class ThriftCall(OutgoingCall):
         super().__init__(runtime, method.name, None, method.attributes)
         self._method = method.name
 
-    def measured(self, meters: Meters, error: BaseException | None) -> tuple[Timing, tuple[str, ...]]:
+    def measure(self, meters: Meters, error: BaseException | None) -> tuple[Timing, tuple[str, ...]]:
         code = "CANCELLED" if error is not None else ""
         if isinstance(error, ShopError):
             code = error.code.value
@@ -58,40 +129,40 @@ class _Problem(msgspec.Struct):
     field: str = ""
 
 
-class ThriftPeer(ABC):
-    """One service as its callers see it over Thrift.
+class ThriftPeer(ABC, Generic[P]):
+    """A service as its callers see it over Thrift.
 
     Args:
         service: The service.
     """
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service[P]) -> None:
         self.service = service
         self._name = service.full_name.rpartition(".")[2]
         self._stubs = thrift_stubs(service)
         self._sequence = itertools.count(1)
 
     @abstractmethod
-    async def call(self, method: str, request: Any) -> Any:
-        """Calls a method; repeats the call of one that changes nothing if there is no answer.
+    async def call(self, method: str, request: object) -> object:
+        """Calls a method; repeats a read that is not answered.
 
         Args:
             method: Its name in the contract: "GetProduct".
             request: The struct to send.
 
         Returns:
-            The struct that it answers with; None if it has none.
+            The struct that it answers with, or None.
 
         Raises:
             ShopError: What the service raised, or `Unavailable` if it does not answer.
         """
 
-    def message(self, encoding: Any, method: str, headers: Mapping[str, str], request: Any) -> bytes:
+    def message(self, encoding: object, method: str, headers: Mapping[str, str], request: object) -> bytes:
         """Returns a call as bytes."""
         arguments = getattr(self._stubs, f"{method}_args")(headers, request)
         return encoded(encoding, method, CALL, next(self._sequence), arguments)
 
-    def answer(self, encoding: Any, method: str, message: bytes) -> Any:
+    def answer(self, encoding: object, method: str, message: bytes) -> object:
         """Returns what a method answered.
 
         Raises:
@@ -110,12 +181,12 @@ class ThriftPeer(ABC):
             raise error_for_code(told.code, told.message, told.field or "", told.retry_after_s or 0)
         return getattr(result, "success", None)
 
-    def traced(self, method: str, address: Mapping[str, str | int]) -> TracedMethod:
+    def trace(self, method: str, address: Mapping[str, str | int]) -> TracedMethod:
         """Returns what the spans of a method's calls have in common."""
         return TracedMethod.of({**attributes_of(self._name, method), **address})
 
 
-class HttpPeer(ThriftPeer):
+class HttpPeer(ThriftPeer[P]):
     """A service over TJSON and HTTP.
 
     Args:
@@ -123,12 +194,12 @@ class HttpPeer(ThriftPeer):
         channel: Sends the requests.
     """
 
-    def __init__(self, service: Service, channel: HttpChannel) -> None:
+    def __init__(self, service: Service[P], channel: HttpChannel) -> None:
         super().__init__(service)
         self._channel = channel
         self._path = path_of(service.name)
 
-    async def call(self, method: str, request: Any) -> Any:
+    async def call(self, method: str, request: object) -> object:
         received = await self._channel.send(
             "POST",
             self._path,
@@ -171,18 +242,18 @@ class _Connection:
         self._writer.close()
 
 
-class FramedPeer(ThriftPeer):
+class FramedPeer(ThriftPeer[P]):
     """A service over framed Thrift, whose connections carry one call at a time each.
 
     Args:
         service: The service.
-        addresses: "host:port" of each of its replicas, which get the calls in turn; one that refuses is passed over.
-        socket: Path of the Unix domain socket to connect in place of the addresses.
+        addresses: "host:port" of each of its replicas, which get the calls in turn; a replica that refuses is passed over.
+        socket: Path of the Unix domain socket to connect instead of the addresses.
         runtime: What traces and measures the calls.
     """
 
     def __init__(
-        self, service: Service, addresses: Sequence[str], socket: str | None = None, runtime: Runtime = BARE
+        self, service: Service[P], addresses: Sequence[str], socket: str | None = None, runtime: Runtime = BARE
     ) -> None:
         super().__init__(service)
         self._runtime = runtime
@@ -195,11 +266,8 @@ class FramedPeer(ThriftPeer):
         self._place: dict[str, str | int] = {"server.address": host, "server.port": port}
         self._methods: dict[str, TracedMethod] = {}
 
-    async def call(self, method: str, request: Any) -> Any:
-        def once() -> Coroutine[Any, Any, Any]:
-            return self._once(method, request)
-
-        return await self._retries.tried(once, again=method in self.service.reads)
+    async def call(self, method: str, request: object) -> object:
+        return await self._retries.tried(lambda: self._once(method, request), again=method in self.service.reads)
 
     async def close(self) -> None:
         """Closes the connections that carry no call."""
@@ -207,11 +275,11 @@ class FramedPeer(ThriftPeer):
             for connection in connections:
                 connection.close()
 
-    async def _once(self, method: str, request: Any) -> Any:
+    async def _once(self, method: str, request: object) -> object:
         limit = remaining() or DEFAULT_S
         traced = self._methods.get(method)
         if traced is None:
-            traced = self._methods[method] = self.traced(method, self._place)
+            traced = self._methods[method] = self.trace(method, self._place)
         with ThriftCall(self._runtime, traced) as call:
             message = self.message(COMPACT, method, call.headers(limit), request)
             try:
@@ -225,7 +293,7 @@ class FramedPeer(ThriftPeer):
             return self.answer(COMPACT, method, answer)
 
     async def _exchange(self, message: bytes) -> bytes:
-        address, connection = await self._connected()
+        address, connection = await self._connect()
         try:
             answer = await connection.exchange(message)
         except BaseException:
@@ -235,13 +303,13 @@ class FramedPeer(ThriftPeer):
         self._idle[address].append(connection)
         return answer
 
-    async def _connected(self) -> tuple[str, _Connection]:
+    async def _connect(self) -> tuple[str, _Connection]:
         for _ in self._addresses[1:]:
             with contextlib.suppress(OSError):
-                return await self._connected_to(next(self._turns))
-        return await self._connected_to(next(self._turns))
+                return await self._connect_to(next(self._turns))
+        return await self._connect_to(next(self._turns))
 
-    async def _connected_to(self, address: str) -> tuple[str, _Connection]:
+    async def _connect_to(self, address: str) -> tuple[str, _Connection]:
         idle = self._idle[address]
         while idle:
             connection = idle.pop()

@@ -5,22 +5,26 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from types import GenericAlias
-from typing import Any, get_args
+from typing import Generic, ParamSpec, TypeVar, cast, get_args
 from urllib.parse import quote, urlencode
 
 import msgspec
 
 from shop.clients.http_channel import HttpAnswer, HttpChannel
 from shop.clients.pages import pages
-from shop.clients.ports import PORTS, Page
-from shop.contract.calls import Service
+from shop.contract.calls import Call, Service
 from shop.contract.methods import EXPECTED, UNREADABLE, PortMethod, bare, is_struct, methods_of
 from shop.errors import Internal, InvalidArgument, InvalidPageToken, ShopError, changed_since
 from shop.platform.error_codes import error_for_code
 from shop.platform.validation import matching
+from shop.values.page import Page
+
+P = TypeVar("P")
+Q = ParamSpec("Q")
+R = TypeVar("R", covariant=True)
 
 PROBLEM = "application/problem+json"
 JSON = {"content-type": "application/json"}
@@ -45,7 +49,7 @@ class _Problem(msgspec.Struct):
     errors: list[_FieldError] = []
 
 
-class _RestCall:
+class _RestCall(Generic[Q, R]):
     """A call as REST carries it.
 
     Args:
@@ -63,7 +67,7 @@ class _RestCall:
             a dot at its end stands for all names that start with it.
     """
 
-    def __init__(self, method: PortMethod) -> None:
+    def __init__(self, method: PortMethod[Q, R]) -> None:
         self.method = method
         self.name, _, self.query = method.contract.rest.partition("?")
         self.verb, _, self.template = self.name.partition(" ")
@@ -79,7 +83,7 @@ class _RestCall:
                     self.fields[f"{name}."] = f"{field}."
         self._decode = msgspec.json.Decoder(_type_of_body(method)).decode
 
-    def target(self, arguments: Mapping[str, Any]) -> str:
+    def target(self, arguments: Mapping[str, object]) -> str:
         """Returns path and query; parameters that have the contract's default are left out.
 
         Raises:
@@ -87,61 +91,71 @@ class _RestCall:
         """
         path = self.template
         for name in self.path:
-            value = str(arguments[name])
-            if not value:
+            part = str(arguments[name])
+            if not part:
                 field = self.fields.get(name, name)
                 raise InvalidArgument(f"{field} must not be empty", field=field)
-            path = path.replace(f"{{{name}}}", quote(value, safe="", errors="backslashreplace"))
+            path = path.replace(f"{{{name}}}", quote(part, safe="", errors="backslashreplace"))
         if self.verb != "GET":
             return path
         given = {
-            name: ",".join(map(str, arguments[name])) if isinstance(arguments[name], list) else arguments[name]
+            name: ",".join(map(str, value)) if isinstance(value, list) else value
             for name in self.others
-            if arguments[name] != self.method.parameters[name].default
+            if (value := arguments[name]) != self.method.parameters[name].default
         }
         query = urlencode(given, quote_via=quote, safe=",", errors="backslashreplace")
         return "?".join(filter(None, (path, "&".join(filter(None, (self.query, query))))))
 
-    def body(self, arguments: Mapping[str, Any]) -> bytes | None:
+    def body(self, arguments: Mapping[str, object]) -> bytes | None:
         """Returns the body of a change, without what is None; None if the call has no body."""
         if self.verb == "GET" or not self.others:
             return None
         return _encode({name: arguments[name] for name in self.others if arguments[name] is not None})
 
-    def answer(self, body: bytes) -> Any:
+    def answer(self, body: bytes) -> R:
         """Returns what the method returns, or the rows of a page.
 
         Raises:
             UNREADABLE: The answer is none.
         """
         decoded = self._decode(body)
-        if self.method.pages:
-            return Page(getattr(decoded, self.method.field), decoded.next_page_token)
-        return self.method.value(getattr(decoded, self.method.field) if self.method.field else decoded)
+        if self.method.field:
+            items = getattr(decoded, self.method.field)
+            decoded = Page(items, decoded.next_page_token) if self.method.pages else items
+        return self.method.value(decoded)
 
 
-class RestClient:
-    """A service as its callers see it over REST: the methods of its port, except streams without an end.
+def rest_client(service: Service[P], channel: HttpChannel) -> P:
+    """Returns a client of a service over REST, without what streams for ever.
 
     Args:
         service: The service.
         channel: Sends the requests.
     """
+    calls = {method.contract: _RestCall(method) for method in methods_of(service) if not method.watches}
+    sender = _Sender(channel, {call.name: call for call in calls.values()})
 
-    def __init__(self, service: Service, channel: HttpChannel) -> None:
+    def make(row: Call[..., object]) -> Callable[..., object] | None:
+        call = calls.get(row)
+        if call is None:
+            return None
+        return partial(sender.rows if call.method.lists else sender.run, call)
+
+    return service.implement(make)
+
+
+class _Sender:
+    def __init__(self, channel: HttpChannel, by_name: Mapping[str, _RestCall[..., object]]) -> None:
         self._channel = channel
-        calls = [_RestCall(method) for method in methods_of(service, PORTS[service.name]) if not method.watches]
-        self._by_name = {call.name: call for call in calls}
-        for call in calls:
-            setattr(self, call.method.name, partial(self._rows if call.method.lists else self._run, call))
+        self._by_name = by_name
 
-    async def _run(self, call: _RestCall, /, *given: object, **named: object) -> Any:
+    async def run(self, call: _RestCall[Q, R], /, *given: Q.args, **named: Q.kwargs) -> R:
         """Makes a call, and repeats a read if there is no answer.
 
         Raises:
             ShopError: What the service raised, or `Unavailable` if it does not answer.
         """
-        arguments = call.method.bind(given, named)
+        arguments = call.method.bind(*given, **named)
         headers = {}
         if KEY in arguments:
             headers[KEY_HEADER] = matching(arguments[KEY], KEY, _KEY, _KEY_FORM)
@@ -149,7 +163,7 @@ class RestClient:
             headers["if-match"] = await self._entity_tag(call, arguments)
         return self._answer(call, await self._exchange(call, call.target(arguments), call.body(arguments), headers))
 
-    async def _entity_tag(self, call: _RestCall, arguments: Mapping[str, Any]) -> str:
+    async def _entity_tag(self, call: _RestCall[Q, R], arguments: Mapping[str, int]) -> str:
         """Reads a resource again and returns its entity tag, so that a change is made only to what is expected.
 
         Raises:
@@ -163,19 +177,22 @@ class RestClient:
             raise changed_since(name.removesuffix("_id"), arguments[name])
         return received.headers["etag"]
 
-    def _rows(self, call: _RestCall, /, *given: object, **named: object) -> AsyncIterator[Any]:
+    def rows(self, call: _RestCall[Q, R], /, *given: Q.args, **named: Q.kwargs) -> AsyncIterator[object]:
         """Yields rows page by page, where other protocols stream; raises what a call raises."""
-        arguments = call.method.bind(given, named)
-        after, id_of = call.method.position
+        after, _ = call.method.position
 
-        async def page(after_id: int, size: int) -> Any:
+        async def page(after_id: int, size: int) -> Sequence[object]:
             target = f"{call.template}?{urlencode({after: after_id, 'page_size': size})}"
-            return self._answer(call, await self._exchange(call, target))
+            return cast(Sequence[object], self._answer(call, await self._exchange(call, target)))
 
-        return pages(page, arguments[after], arguments["limit"], largest=LARGEST_PAGE, id_of=id_of)
+        return pages(call.method, call.method.bind(*given, **named), page, LARGEST_PAGE)
 
     async def _exchange(
-        self, call: _RestCall, target: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
+        self,
+        call: _RestCall[..., object],
+        target: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> HttpAnswer:
         received = await self._channel.send(
             call.verb,
@@ -190,16 +207,16 @@ class RestClient:
             raise self._error(received, call)
         return received
 
-    def _answer(self, call: _RestCall, received: HttpAnswer) -> Any:
+    def _answer(self, call: _RestCall[..., R], received: HttpAnswer) -> R:
         if received.status == 204:
-            return None
+            return call.method.value(None)
         try:
             return call.answer(received.body)
         except UNREADABLE as error:
             _LOG.error("%s answered %s with another body: %s", self._channel.peer, call.name, error)
             raise Internal("internal error") from error
 
-    def _error(self, received: HttpAnswer, call: _RestCall) -> ShopError:
+    def _error(self, received: HttpAnswer, call: _RestCall[..., object]) -> ShopError:
         """Returns the error that the service raised, or an error for the status if a proxy answered."""
         if received.headers.get("content-type", "").startswith(PROBLEM):
             try:
@@ -210,9 +227,9 @@ class RestClient:
         return self._channel.unreadable(received, call.name, "problem")
 
 
-def _type_of_body(method: PortMethod) -> Any:
+def _type_of_body(method: PortMethod[..., object]) -> object:
     if method.answer is type(None):
-        return Any
+        return msgspec.Raw
     if not method.field:
         return method.answer
     if not method.pages:
@@ -245,7 +262,7 @@ def _name(field: str, fields: Mapping[str, str]) -> str:
     return field
 
 
-def _encode(body: Any) -> bytes:
+def _encode(body: object) -> bytes:
     try:
         return msgspec.json.encode(body)
     except (OverflowError, UnicodeEncodeError):

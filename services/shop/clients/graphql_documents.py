@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Any, get_args, get_origin
+from typing import get_args, get_origin
 
 from msgspec import Struct, structs
 
 from shop.contract.graphql import camel, group_name, operation_of, root_field
 from shop.contract.methods import EXPECTED, PortMethod, bare, is_optional
 
-_SCALARS: Mapping[Any, Any] = {int: "Long!", str: "String!"}
+_SCALARS: Mapping[object, str] = {int: "Long!", str: "String!"}
 
 
 class CallDocument:
@@ -32,7 +32,7 @@ class CallDocument:
 
     __slots__ = ("attributes", "name", "persisted", "text")
 
-    def __init__(self, method: PortMethod) -> None:
+    def __init__(self, method: PortMethod[..., object]) -> None:
         kind, field = operation_of(method), root_field(method)
         types = _variables(method)
         declared = ", ".join(f"${name}: {kind}" for name, kind in types.items())
@@ -46,7 +46,7 @@ class CallDocument:
         self.persisted = {"persistedQuery": {"version": 1, "sha256Hash": digest}}
 
 
-def _variables(method: PortMethod) -> dict[str, str]:
+def _variables(method: PortMethod[..., object]) -> dict[str, str]:
     """Returns the types of a document's variables by name."""
     types = {}
     for name, parameter in method.parameters.items():
@@ -58,7 +58,7 @@ def _variables(method: PortMethod) -> dict[str, str]:
     return types
 
 
-def _input(kind: Any) -> str:
+def _input(kind: type) -> str:
     if is_optional(kind):
         return _input(bare(kind)).removesuffix("!")
     if get_origin(kind) is Sequence:
@@ -66,15 +66,15 @@ def _input(kind: Any) -> str:
     return _SCALARS.get(kind) or f"{kind.__name__}{'Input' if issubclass(kind, Struct) else ''}!"
 
 
-def _selection(kind: Any, items: str = "items") -> str:
+def _selection(kind: type, items: str = "items") -> str:
     """Returns the fields of an answer of a type; nothing for a scalar."""
-    kind = bare(kind)
-    if get_origin(kind) in (list, tuple):
-        return _selection(get_args(kind)[0])
-    if not hasattr(get_origin(kind) or kind, "__struct_fields__"):
+    form = bare(kind)
+    if get_origin(form) in (list, tuple):
+        return _selection(get_args(form)[0])
+    if not hasattr(get_origin(form) or form, "__struct_fields__"):
         return ""
     fields = []
-    for field in structs.fields(kind):
+    for field in structs.fields(form):
         name = items if field.name == "items" else camel(field.name)
         alias = "" if name == field.name else f"{field.name}: "
         fields.append(f"{alias}{name}{_selection(field.type)}")

@@ -1,1 +1,0 @@
-"""The clients over GraphQL."""

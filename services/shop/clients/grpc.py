@@ -1,0 +1,89 @@
+"""Clients of services that are called over gRPC, with a method for each call of the table."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AsyncExitStack, aclosing
+from typing import ParamSpec, TypeVar
+
+from google.protobuf.message import Message
+from grpc.aio import UnaryStreamMultiCallable, UnaryUnaryMultiCallable
+
+from shop.contract.calls import Call, Service
+from shop.contract.wire import Codec, protobuf_codec, requests
+from shop.platform.grpc.client import Peer, grpc_channel
+from shop.platform.process.runtime import Runtime
+
+P = TypeVar("P")
+Q = ParamSpec("Q")
+R = TypeVar("R", covariant=True)
+
+CLOSE_LIMIT_S = 1.0
+
+
+def grpc_client(stack: AsyncExitStack, service: Service[P], address: str, socket: str | None, runtime: Runtime) -> P:
+    """Returns a client of a service.
+
+    Args:
+        stack: Closes its channel.
+        service: The service.
+        address: "host:port", or those of its replicas with commas between.
+        socket: Path of the Unix domain socket to connect instead of the address; None to connect the address.
+        runtime: What traces and measures the calls.
+    """
+    channel = grpc_channel(address, service.full_name, service.reads, socket)
+    stack.push_async_callback(channel.close, CLOSE_LIMIT_S)
+    peer = Peer(service.name, service.full_name, address, runtime)
+    stubs = importlib.import_module(f"shop.stubs.{service.name}.v1.{service.name}_pb2_grpc")
+    stub = getattr(stubs, f"{service.full_name.rpartition('.')[2]}Stub")(channel)
+
+    def make(call: Call[..., object]) -> Callable[..., object]:
+        send, codec = getattr(stub, call.name), protobuf_codec(call)
+        if call.lasts:
+            return _watch(peer, send, call.name, codec)
+        if call.streams:
+            return _rows(peer, send, call.name, codec)
+        return _unary(peer, send, call.name, codec)
+
+    return service.implement(make)
+
+
+def _unary(
+    peer: Peer, send: UnaryUnaryMultiCallable[Message, Message], name: str, codec: Codec[Q, R]
+) -> Callable[Q, Awaitable[R]]:
+    request, value = requests(codec), codec.value
+
+    async def answer(*args: Q.args, **kwargs: Q.kwargs) -> R:
+        return value(await peer.unary(send, name, request(*args, **kwargs)))
+
+    return answer
+
+
+def _rows(
+    peer: Peer, send: UnaryStreamMultiCallable[Message, Message], name: str, codec: Codec[Q, R]
+) -> Callable[Q, AsyncGenerator[R]]:
+    request, rows_of = requests(codec), codec.rows
+
+    async def rows(*args: Q.args, **kwargs: Q.kwargs) -> AsyncGenerator[R]:
+        async for chunk in peer.stream(send, name, request(*args, **kwargs)):
+            for row in rows_of(chunk):
+                yield row
+
+    return rows
+
+
+def _watch(
+    peer: Peer, send: UnaryStreamMultiCallable[Message, Message], name: str, codec: Codec[Q, R]
+) -> Callable[Q, AsyncGenerator[R]]:
+    request, value = requests(codec), codec.value
+
+    async def updates(messages: AsyncGenerator[Message]) -> AsyncGenerator[R]:
+        async with aclosing(messages):
+            async for message in messages:
+                yield value(message)
+
+    def watch(*args: Q.args, **kwargs: Q.kwargs) -> AsyncGenerator[R]:
+        return updates(peer.watch(send, name, request(*args, **kwargs)))
+
+    return watch
