@@ -14,8 +14,7 @@ from graphql_gateway.objects.node import existing
 from shop.contract.ports import Catalogue, Page
 from shop.errors import InvalidArgument
 from shop.platform.graphql.field import field
-from shop.platform.graphql.money import MoneyInput
-from shop.platform.graphql.scalars import Long
+from shop.platform.graphql.scalars import Long, MoneyInput
 from shop.values import product as values
 
 MOST_PRODUCTS = 100

@@ -9,7 +9,7 @@ from faulty.access import forget_owner, note
 from faulty.calls import IGNORED_EDGE
 from faulty.seeds import Fault, replace, set_constant
 from rest_gateway import order_related
-from shop.platform.rest.answers import check_if_match
+from shop.platform.http.caching import check_if_match
 
 answer = FastAPI.__call__
 

@@ -10,9 +10,11 @@ from functools import partial
 
 from measured.runtime import running
 from measured.settings import Measurement
+from shop.clients.connect import import_clients
 from shop.platform.config import CORE, PEERS, ConfigError, ServiceConfig
 from shop.platform.process.lifecycle import launch, leave
 from shop.platform.process.runtime import Runtime
+from shop.platform.serve import import_adapters
 
 PROGRAMS = {
     **{service: f"shop.{service}" for service in PEERS},
@@ -34,7 +36,7 @@ def main(arguments: Sequence[str], env: Mapping[str, str]) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     bootstrap = importlib.import_module(f"{PROGRAMS[program]}.bootstrap")
-    imports = [bootstrap.import_more] if program in PEERS else []
+    imports = (partial(import_adapters, program), import_clients) if program in PEERS else ()
     stores = []
     if measurement.store == "memory" and program in CORE:
         stores = [importlib.import_module(f"memory_stores.{program}").open_store]

@@ -67,6 +67,9 @@ class ShopError(Exception):
     retry_after_s: int = 0
     """After how many seconds the same request may work; 0 where time alone changes nothing, or nobody knows."""
 
+    def __init_subclass__(cls, code: ErrorCode | None = None) -> None:
+        cls.code = code or cls.code
+
     def __init__(self, message: str, *, field: str = "", retry_after_s: int = 0) -> None:
         super().__init__(message)
         self.message = message
@@ -75,34 +78,24 @@ class ShopError(Exception):
             self.retry_after_s = retry_after_s
 
 
-class InvalidArgument(ShopError):  # noqa: N818 - named after the field's terms, as its siblings are
+class InvalidArgument(ShopError, code=ErrorCode.INVALID_ARGUMENT):
     """The caller sent something out of range."""
 
-    code = ErrorCode.INVALID_ARGUMENT
 
-
-class InvalidPageToken(InvalidArgument):
+class InvalidPageToken(InvalidArgument, code=ErrorCode.INVALID_PAGE_TOKEN):
     """The page token was not handed out by the call that it came to."""
 
-    code = ErrorCode.INVALID_PAGE_TOKEN
 
-
-class Unauthenticated(ShopError):  # noqa: N818
+class Unauthenticated(ShopError, code=ErrorCode.UNAUTHENTICATED):
     """There is no token, it is not valid, or the credentials are wrong."""
 
-    code = ErrorCode.UNAUTHENTICATED
 
-
-class PermissionDenied(ShopError):  # noqa: N818
+class PermissionDenied(ShopError, code=ErrorCode.PERMISSION_DENIED):
     """The token is valid but does not allow this."""
 
-    code = ErrorCode.PERMISSION_DENIED
 
-
-class NotFound(ShopError):  # noqa: N818
+class NotFound(ShopError, code=ErrorCode.NOT_FOUND):
     """The thing named is not there."""
-
-    code = ErrorCode.NOT_FOUND
 
 
 def no_such(kind: str, number: int, field: str = "id") -> NotFound:
@@ -116,46 +109,32 @@ def no_such(kind: str, number: int, field: str = "id") -> NotFound:
     return NotFound(f"there is no {kind} {number}", field=field)
 
 
-class AlreadyExists(ShopError):  # noqa: N818
+class AlreadyExists(ShopError, code=ErrorCode.ALREADY_EXISTS):
     """The thing to add is there already."""
 
-    code = ErrorCode.ALREADY_EXISTS
 
-
-class FailedPrecondition(ShopError):  # noqa: N818
+class FailedPrecondition(ShopError, code=ErrorCode.FAILED_PRECONDITION):
     """The thing is in a state that forbids this."""
 
-    code = ErrorCode.FAILED_PRECONDITION
 
-
-class OutOfStock(FailedPrecondition):
+class OutOfStock(FailedPrecondition, code=ErrorCode.OUT_OF_STOCK):
     """A product has fewer pieces than asked for."""
 
-    code = ErrorCode.OUT_OF_STOCK
 
-
-class PaymentDeclined(FailedPrecondition):
+class PaymentDeclined(FailedPrecondition, code=ErrorCode.PAYMENT_DECLINED):
     """The bank said no."""
 
-    code = ErrorCode.PAYMENT_DECLINED
 
-
-class IdempotencyKeyReused(FailedPrecondition):
+class IdempotencyKeyReused(FailedPrecondition, code=ErrorCode.IDEMPOTENCY_KEY_REUSED):
     """The idempotency key came before, with another body."""
 
-    code = ErrorCode.IDEMPOTENCY_KEY_REUSED
 
-
-class Conflict(ShopError):  # noqa: N818
+class Conflict(ShopError, code=ErrorCode.CONFLICT):
     """Another call is changing the same thing; the same request may work a moment later."""
 
-    code = ErrorCode.CONFLICT
 
-
-class PreconditionFailed(ShopError):  # noqa: N818
+class PreconditionFailed(ShopError, code=ErrorCode.PRECONDITION_FAILED):
     """The thing has changed since the caller read it."""
-
-    code = ErrorCode.PRECONDITION_FAILED
 
 
 def changed_since(kind: str, number: int) -> PreconditionFailed:
@@ -168,48 +147,36 @@ def changed_since(kind: str, number: int) -> PreconditionFailed:
     return PreconditionFailed(f"{kind} {number} has changed since it was read; read it again", field="expected")
 
 
-class PreconditionRequired(ShopError):  # noqa: N818
+class PreconditionRequired(ShopError, code=ErrorCode.PRECONDITION_REQUIRED):
     """Others may have changed the thing, so the caller has to say what it read."""
 
-    code = ErrorCode.PRECONDITION_REQUIRED
 
-
-class PositionGone(ShopError):  # noqa: N818
+class PositionGone(ShopError, code=ErrorCode.POSITION_GONE):
     """What comes behind a position of a stream is not kept any more."""
 
-    code = ErrorCode.POSITION_GONE
 
-
-class ResourceExhausted(ShopError):  # noqa: N818
+class ResourceExhausted(ShopError, code=ErrorCode.RESOURCE_EXHAUSTED):
     """The request passes a limit of the server: depth, cost or size."""
 
-    code = ErrorCode.RESOURCE_EXHAUSTED
 
-
-class TooManyRequests(ResourceExhausted):
+class TooManyRequests(ResourceExhausted, code=ErrorCode.TOO_MANY_REQUESTS):
     """The same was tried too often of late."""
 
-    code = ErrorCode.TOO_MANY_REQUESTS
     retry_after_s = 300
 
 
-class DeadlineExceeded(ShopError):  # noqa: N818
+class DeadlineExceeded(ShopError, code=ErrorCode.DEADLINE_EXCEEDED):
     """The time that the caller allowed is over."""
 
-    code = ErrorCode.DEADLINE_EXCEEDED
 
-
-class Unavailable(ShopError):  # noqa: N818
+class Unavailable(ShopError, code=ErrorCode.UNAVAILABLE):
     """A part that is needed does not answer."""
 
-    code = ErrorCode.UNAVAILABLE
     retry_after_s = 1
 
 
-class Internal(ShopError):  # noqa: N818
+class Internal(ShopError, code=ErrorCode.INTERNAL):
     """Anything else: a fault of the server whose cause stays in its log."""
-
-    code = ErrorCode.INTERNAL
 
 
 def late(peer: str) -> DeadlineExceeded:

@@ -7,8 +7,7 @@ from typing import cast
 import strawberry
 
 from graphql_gateway.objects.global_id import global_id
-from shop.platform.graphql.money import Money
-from shop.platform.graphql.scalars import Long, Moment
+from shop.platform.graphql.scalars import Long, Moment, Money
 from shop.values.product import Document as ShopDocument
 
 

@@ -15,8 +15,7 @@ from graphql_gateway.objects.node import Node, existing
 from graphql_gateway.objects.selection import argument, asked, asks_only, only
 from shop.contract.ports import Page, UserClient
 from shop.platform.graphql.field import computed, field, later
-from shop.platform.graphql.money import Money
-from shop.platform.graphql.scalars import Long, Moment
+from shop.platform.graphql.scalars import Long, Moment, Money
 from shop.values.order import JoinedOrderLine, OrderStatus
 from shop.values.order import Order as ShopOrder
 from shop.values.order import OrderLine as ShopOrderLine

@@ -15,7 +15,7 @@ from graphql import (
     value_from_ast_untyped,
 )
 
-from shop.platform.graphql.internals import core_info
+from shop.platform.graphql.schema import core_info
 
 
 def asks_only(info: strawberry.Info[Any, Any], known: frozenset[str]) -> bool:

@@ -21,8 +21,8 @@ from provision import golang
 from shop.errors import ResourceExhausted, ShopError
 from shop.platform.graphql.documents import prepare
 from shop.platform.graphql.error_format import RequestError
-from shop.platform.graphql.internals import core_schema
 from shop.platform.graphql.limits import MOST_TOKENS
+from shop.platform.graphql.schema import core_schema
 from shop.platform.http.body import MOST_BYTES
 
 pytestmark = pytest.mark.integration

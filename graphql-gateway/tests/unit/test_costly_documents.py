@@ -30,7 +30,7 @@ from graphql_gateway.schema import build_schema
 from shop.errors import ShopError
 from shop.platform.graphql.documents import prepare
 from shop.platform.graphql.error_format import RequestError
-from shop.platform.graphql.internals import core_schema
+from shop.platform.graphql.schema import core_schema
 
 MOST_STEPS = 200_000
 """A thousand take between 0.1 and 0.2 ms of CPU, so this is less than 50 ms."""

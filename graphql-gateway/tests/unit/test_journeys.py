@@ -11,7 +11,7 @@ from graphql import parse, validate
 
 from graphql_gateway.objects.global_id import global_id
 from graphql_gateway.schema import build_schema
-from shop.platform.graphql.internals import core_schema
+from shop.platform.graphql.schema import core_schema
 
 DOCUMENTS = Path(__file__).resolve().parents[3] / "load" / "internal" / "graphql" / "documents"
 ADDRESS = {"recipient": "A", "street": "B 1", "city": "C", "postalCode": "12345", "countryCode": "DE"}

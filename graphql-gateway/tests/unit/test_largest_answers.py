@@ -22,7 +22,7 @@ from memory_shop import Data
 from shop.errors import ShopError
 from shop.platform.graphql.documents import prepare
 from shop.platform.graphql.execution import returns_list
-from shop.platform.graphql.internals import core_schema
+from shop.platform.graphql.schema import core_schema
 from shop.values.notification import KEPT
 from shop.values.order import MAX_LINES
 

@@ -14,8 +14,8 @@ from graphql_gateway import cost as cost_model
 from graphql_gateway.cost import CostModel
 from graphql_gateway.schema import build_schema
 from shop.platform.graphql.error_format import RequestError
-from shop.platform.graphql.internals import core_schema
 from shop.platform.graphql.limits import MOST_CHARACTERS, MOST_PAIRS, MOST_TOKENS, Shape, check_shape, operations_of
+from shop.platform.graphql.schema import core_schema
 
 SCHEMA = core_schema(build_schema())
 DOCUMENTS = Path(__file__).resolve().parents[3] / "load" / "internal" / "graphql" / "documents"

@@ -31,7 +31,7 @@ from shop.platform.access.rules import Authenticator
 from shop.platform.access.streams import Streams
 from shop.platform.config import EDGE_MARK
 from shop.platform.graphql import streams
-from shop.platform.graphql.internals import core_schema
+from shop.platform.graphql.schema import core_schema
 from shop.platform.http import server, sockets
 from shop.platform.http.body import MOST_BYTES
 from shop.platform.http.server import http_server

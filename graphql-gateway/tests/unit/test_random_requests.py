@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from fuzz.graphql import requests
 from graphql_gateway.schema import build_schema
-from shop.platform.graphql.internals import core_schema
+from shop.platform.graphql.schema import core_schema
 
 SCHEMA = core_schema(build_schema())
 MOST_CPU_S = 0.25

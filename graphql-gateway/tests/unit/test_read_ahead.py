@@ -48,7 +48,7 @@ async def tasks_of(request: Coroutine[Any, Any, Any]) -> int:
     ],
 )
 async def test_items_resolve_without_a_task_each(gateway: Any, monkeypatch: pytest.MonkeyPatch, query: str) -> None:
-    monkeypatch.setattr("shop.platform.graphql.departure.NOTICED_AFTER_S", 60)  # which would be a task more
+    monkeypatch.setattr("shop.platform.graphql.execution.NOTICED_AFTER_S", 60)  # which would be a task more
     assert await tasks_of(gateway.data(query, {"n": 2}, user=1)) == await tasks_of(
         gateway.data(query, {"n": 10}, user=1)
     )

@@ -9,7 +9,7 @@ from graphql import validate_schema
 
 from graphql_gateway.__main__ import main
 from graphql_gateway.schema import PUBLIC, build_schema
-from shop.platform.graphql.internals import core_schema
+from shop.platform.graphql.schema import core_schema
 
 PUBLISHED = Path(__file__).resolve().parents[2] / "schema.graphql"
 

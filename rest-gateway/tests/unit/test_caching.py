@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from memory_shop import MemoryShop
-from shop.platform.rest.answers import content_hash, is_not_modified
+from shop.platform.http.caching import content_hash, is_not_modified
 from shop.values.order import OrderStatus
 
 Headers = dict[str, str]

@@ -105,20 +105,20 @@ def graphql_client(service: Service[P], channel: HttpChannel) -> P:
         service: The service.
         channel: Sends the requests.
     """
-    sender = _Sender(channel)
+    caller = _GraphQLCaller(channel)
     methods = {method.contract: method for method in methods_of(service)}
 
     def make(row: Call[..., object]) -> Callable[..., object] | None:
         method = methods.get(row)
         if method is None:
             return None
-        kind = sender.follow if method.watches else sender.rows if method.lists else sender.run
+        kind = caller.follow if method.watches else caller.rows if method.lists else caller.run
         return partial(kind, _CallFormat(method))
 
     return service.implement(make)
 
 
-class _Sender:
+class _GraphQLCaller:
     def __init__(self, channel: HttpChannel) -> None:
         self._channel = channel
 

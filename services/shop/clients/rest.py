@@ -133,18 +133,18 @@ def rest_client(service: Service[P], channel: HttpChannel) -> P:
         channel: Sends the requests.
     """
     calls = {method.contract: _RestCall(method) for method in methods_of(service) if not method.watches}
-    sender = _Sender(channel, {call.name: call for call in calls.values()})
+    caller = _RestCaller(channel, {call.name: call for call in calls.values()})
 
     def make(row: Call[..., object]) -> Callable[..., object] | None:
         call = calls.get(row)
         if call is None:
             return None
-        return partial(sender.rows if call.method.lists else sender.run, call)
+        return partial(caller.rows if call.method.lists else caller.run, call)
 
     return service.implement(make)
 
 
-class _Sender:
+class _RestCaller:
     def __init__(self, channel: HttpChannel, by_name: Mapping[str, _RestCall[..., object]]) -> None:
         self._channel = channel
         self._by_name = by_name

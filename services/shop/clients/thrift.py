@@ -247,7 +247,7 @@ class FramedPeer(ThriftPeer[P]):
 
     Args:
         service: The service.
-        addresses: "host:port" of each of its replicas, which get the calls in turn; a replica that refuses is passed over.
+        addresses: "host:port" of each of its replicas, which get the calls in turn, unless they refuse them.
         socket: Path of the Unix domain socket to connect instead of the addresses.
         runtime: What traces and measures the calls.
     """

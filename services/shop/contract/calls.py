@@ -99,16 +99,6 @@ def call_of(method: Callable[Concatenate[Any, Q], R]) -> Call[Q, R]:
     return cast(Call[Q, R], _BY_PORT[method.__name__])
 
 
-def access_of(service: str, name: str) -> Access:
-    """Returns the callers whom a call admits; unknown calls are internal.
-
-    Args:
-        service: Full name of the service.
-        name: Name of the call.
-    """
-    return _ACCESS.get((service, name), Access.INTERNAL)
-
-
 def _service(name: str, contract: ServiceDescriptor, port: Any) -> Service[Any]:
     return Service(name, contract.full_name, port, tuple(_call(name, method) for method in contract.methods))
 
@@ -144,4 +134,3 @@ NOTIFICATION: Service[NotificationClient] = _service(
 SERVICES: tuple[Service[Any], ...] = (PRODUCT, USER, ORDER, PAYMENT, NOTIFICATION)
 
 _BY_PORT = {call.port: call for service in SERVICES for call in service.calls}
-_ACCESS = {(service.full_name, call.name): call.access for service in SERVICES for call in service.calls}

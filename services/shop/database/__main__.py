@@ -21,7 +21,7 @@ from contextlib import closing
 import psycopg
 
 from shop.database.environment import admin_url_of, passwords_of, variable
-from shop.database.schemas import SCHEMAS, Schema
+from shop.database.schemas import SCHEMAS, ServiceSchema
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -53,7 +53,7 @@ def run(argv: Sequence[str], env: Mapping[str, str] = os.environ) -> int:
             from shop.database.server import until_schema_is_there
 
             url = variable(env, "SHOP_DATABASE_URL", "postgresql://shop_order:password@host:5432/shop")
-            until_schema_is_there(options.wait, url, Schema(options.service))
+            until_schema_is_there(options.wait, url, ServiceSchema(options.service))
         else:
             _migrate(admin_url_of(env), passwords_of(env))
     except (ValueError, OSError, psycopg.Error) as error:

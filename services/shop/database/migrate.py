@@ -12,7 +12,7 @@ from yoyo.backends.core.postgresql import PostgresqlPsycopgBackend  # type: igno
 from yoyo.connections import DatabaseURI  # type: ignore[import-untyped]
 from yoyo.migrations import default_migration_table  # type: ignore[import-untyped]
 
-from shop.database.schemas import SCHEMAS, Schema
+from shop.database.schemas import SCHEMAS, ServiceSchema
 
 ROLE_LIMITS = {"statement_timeout": "15s", "lock_timeout": "5s", "idle_in_transaction_session_timeout": "15s"}
 """Limits by which a wait inside the database ends by itself, whatever happens to the process that waits."""
@@ -44,7 +44,7 @@ def migrate(admin_url: str) -> list[str]:
     return applied
 
 
-def _create(connection: psycopg.Connection, schema: Schema) -> None:
+def _create(connection: psycopg.Connection, schema: ServiceSchema) -> None:
     role = sql.Identifier(schema.name)
     known = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [schema.name]).fetchone()
     if known is None:
@@ -57,7 +57,7 @@ def _create(connection: psycopg.Connection, schema: Schema) -> None:
     connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(role))
 
 
-def _apply(admin_url: str, schema: Schema) -> list[str]:
+def _apply(admin_url: str, schema: ServiceSchema) -> list[str]:
     parts = {name: str(value) for name, value in conninfo_to_dict(admin_url).items() if value is not None}
     uri = DatabaseURI(
         scheme="postgresql+psycopg",
@@ -77,7 +77,7 @@ def _apply(admin_url: str, schema: Schema) -> list[str]:
     return names
 
 
-def _grant(connection: psycopg.Connection, schema: Schema) -> None:
+def _grant(connection: psycopg.Connection, schema: ServiceSchema) -> None:
     role = sql.Identifier(schema.name)
     connection.execute(sql.SQL("GRANT USAGE ON SCHEMA {0} TO {0}").format(role))
     tables = connection.execute(

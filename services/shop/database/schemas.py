@@ -9,7 +9,7 @@ SHOP = Path(__file__).resolve().parent.parent
 
 
 @dataclass(frozen=True, slots=True)
-class Schema:
+class ServiceSchema:
     """One service's part of the database."""
 
     service: str
@@ -30,6 +30,6 @@ class Schema:
         return {file.stem for file in self.migrations.glob("*.sql") if not file.stem.endswith(".rollback")}
 
 
-SCHEMAS = tuple(Schema(service) for service in ("product", "user", "order", "payment", "notification"))
+SCHEMAS = tuple(ServiceSchema(service) for service in ("product", "user", "order", "payment", "notification"))
 MONITOR = "shop_monitor"
 """The role that reads the server's own counts, and no row."""

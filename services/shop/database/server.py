@@ -9,7 +9,7 @@ import psycopg
 from psycopg.errors import InsufficientPrivilege, UndefinedTable
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
-from shop.database.schemas import Schema
+from shop.database.schemas import ServiceSchema
 
 PAUSE_S = 0.5
 CONNECT_LIMIT_S = 2
@@ -17,7 +17,7 @@ UNFINISHED = (psycopg.OperationalError, InsufficientPrivilege, UndefinedTable, T
 """What a database says to a service before it is migrated: no such role or database, no tables, or old ones."""
 
 
-def until_schema_is_there(limit_s: float, url: str, schema: Schema) -> None:
+def until_schema_is_there(limit_s: float, url: str, schema: ServiceSchema) -> None:
     """Waits until a schema has every migration of this version; what is missing is said on standard error.
 
     Args:
@@ -44,7 +44,7 @@ def until_schema_is_there(limit_s: float, url: str, schema: Schema) -> None:
     again(partial(_require_newest, url, schema))
 
 
-def _require_newest(url: str, schema: Schema) -> None:
+def _require_newest(url: str, schema: ServiceSchema) -> None:
     with psycopg.connect(url, connect_timeout=CONNECT_LIMIT_S) as connection:
         applied = {name for (name,) in connection.execute("SELECT migration_id FROM _yoyo_migration")}
     if missing := sorted(schema.migration_names - applied):

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from shop.clients.connect import connect, import_clients
+from shop.clients.connect import connect
 from shop.contract.calls import NOTIFICATION
 from shop.notification.postgres import CHANNEL, PostgresNotifications
 from shop.notification.service import NotificationService
@@ -17,7 +17,7 @@ from shop.platform.database.listening import listening_to
 from shop.platform.database.store import database_url, opened_database
 from shop.platform.process.lifecycle import stop_signal
 from shop.platform.process.runtime import BARE, Runtime
-from shop.platform.serve import Protocols, import_adapters, protocols_of, servers
+from shop.platform.serve import Protocols, protocols_of, servers
 from shop.platform.telemetry.events import EventTraces
 
 
@@ -59,12 +59,6 @@ async def bootstrap(config: ServiceConfig, runtime: Runtime = BARE) -> AsyncIter
 def protocols(service: NotificationService) -> Protocols:
     """Returns what serves notifications over each protocol."""
     return protocols_of(NOTIFICATION, service)
-
-
-def import_more(config: ServiceConfig) -> None:
-    """Imports what `serve` would otherwise import late."""
-    import_adapters("shop.notification", config)
-    import_clients(config)
 
 
 async def serve(config: ServiceConfig, runtime: Runtime) -> None:

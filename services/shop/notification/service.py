@@ -32,12 +32,6 @@ class NotificationService:
         self._users = users
 
     async def notify(self, events: Sequence[Event]) -> None:
-        """Stores what happened to orders, once by id.
-
-        Raises:
-            InvalidArgument: There are too few or too many events, or a value is out of range.
-            Conflict: Another call stores one of them just now.
-        """
         validation.between(len(events), "events", 1, MOST_EVENTS)
         for index, event in enumerate(events):
             for name in ("id", "order_id", "user_id"):
@@ -49,33 +43,13 @@ class NotificationService:
         await self._store.add(events)
 
     async def list_notifications(self, user_id: int) -> list[Notification]:
-        """Returns a customer's notifications, newest first.
-
-        Raises:
-            InvalidArgument: The id is out of range.
-        """
         return await self._store.newest(validation.identifier(user_id, "user_id"))
 
     async def mark_read(self, user_id: int, up_to_position: int) -> int:
-        """Marks a customer's notifications as read up to a position; returns how many are left.
-
-        Raises:
-            InvalidArgument: An argument is out of range.
-        """
         validation.identifier(user_id, "user_id")
         return await self._store.mark_read(user_id, validation.identifier(up_to_position, "up_to_position"))
 
     async def watch_order(self, order_id: int, after: int | None = None) -> AsyncGenerator[Update]:
-        """Tells what happens to one order, if the caller may see it.
-
-        Raises:
-            InvalidArgument: An argument is out of range.
-            NotFound: There is no such order, it is another customer's, or the customer's account is gone.
-            PositionGone: What comes behind the position is not kept any more.
-            TooManyRequests: The caller has too many streams open or opens them too fast, or all callers do.
-            Unauthenticated: The caller's token has expired.
-            Unavailable: The process has too many streams open, or stops, or something that it needs does not answer.
-        """
         _check_position(after)
         validation.identifier(order_id, "order_id")
         async with aclosing(self._streams.hold(self._of_order(order_id, after))) as updates:
@@ -91,7 +65,6 @@ class NotificationService:
                 yield update
 
     async def watch_notifications(self, user_id: int, after: int | None = None) -> AsyncGenerator[Update]:
-        """Tells what happens to all of a customer's orders; errors as those of `watch_order`."""
         _check_position(after)
         validation.identifier(user_id, "user_id")
         async with aclosing(self._streams.hold(self._of_customer(user_id, after))) as updates:

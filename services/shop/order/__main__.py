@@ -1,9 +1,12 @@
 """The order service as a process: `python -m shop.order`."""
 
 import os
+from functools import partial
 
-from shop.order.bootstrap import import_more, serve
+from shop.clients.connect import import_clients
+from shop.order.bootstrap import serve
 from shop.platform.process.lifecycle import launch, leave
+from shop.platform.serve import import_adapters
 
 if __name__ == "__main__":
-    leave(launch(serve, os.environ, import_more))
+    leave(launch(serve, os.environ, partial(import_adapters, "order"), import_clients))

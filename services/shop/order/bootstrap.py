@@ -8,14 +8,14 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 
-from shop.clients.connect import connect, import_clients
+from shop.clients.connect import connect
 from shop.contract.calls import ORDER
 from shop.contract.ports import Clients
 from shop.order.background import Background
 from shop.order.backlog import Backlog
 from shop.order.ports import OrderStores
 from shop.order.postgres_orders import PostgresOrders
-from shop.order.postgres_outbox import CHANNEL, SILENCE, PostgresOutbox, Telling
+from shop.order.postgres_outbox import CHANNEL, PostgresOutbox
 from shop.order.postgres_sagas import Driver, PostgresCancellations, PostgresCheckouts
 from shop.order.relay import Relay
 from shop.order.sagas.cancellation import CancellationSaga
@@ -30,7 +30,7 @@ from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.process.beside import beside
 from shop.platform.process.lifecycle import stop_signal
 from shop.platform.process.runtime import BARE, Runtime
-from shop.platform.serve import Protocols, import_adapters, listening, protocols_of, servers
+from shop.platform.serve import Protocols, listening, protocols_of, servers
 from shop.platform.telemetry.events import EventTraces
 
 DRAIN_S = 1.5
@@ -58,12 +58,12 @@ async def in_postgres(config: ServiceConfig, runtime: Runtime) -> AsyncIterator[
     # A process without a name is told from others by the first address that only it can hold.
     instance = config.instance or next(iter(listening(config).values()))
     driver = Driver(f"{socket.gethostname()}/{instance}", str(uuid.uuid4()))
-    told = Telling() if NOTIFICATION in config.peers else SILENCE
+    tells = NOTIFICATION in config.peers
     async with opened_database(config, runtime) as database:
         stores = OrderStores(
-            PostgresOrders(database, told),
-            PostgresCheckouts(database, driver, told),
-            PostgresCancellations(database, driver, told),
+            PostgresOrders(database, tells=tells),
+            PostgresCheckouts(database, driver, tells=tells),
+            PostgresCancellations(database, driver, tells=tells),
         )
         async with nullcontext() if runtime.meters is None else beside(Backlog(database, runtime.meters).run()):
             yield stores
@@ -110,12 +110,6 @@ async def _relay(config: ServiceConfig, runtime: Runtime, clients: Clients, stac
 def protocols(service: OrderService, page_token_key: bytes = DEFAULT_KEY) -> Protocols:
     """Returns what serves orders over each protocol."""
     return protocols_of(ORDER, service, page_token_key)
-
-
-def import_more(config: ServiceConfig) -> None:
-    """Imports what `serve` would otherwise import late."""
-    import_adapters("shop.order", config)
-    import_clients(config)
 
 
 async def serve(config: ServiceConfig, runtime: Runtime, open_stores: OpenStore[OrderStores] = in_postgres) -> None:

@@ -11,7 +11,7 @@ import asyncpg
 
 from shop.fields import LARGEST_ID
 from shop.money import Money
-from shop.order.postgres_outbox import SILENCE, Telling
+from shop.order.postgres_outbox import Change
 from shop.platform.database.pool import Database
 from shop.platform.database.statements import Statement
 from shop.values.order import JoinedOrderLine, Order, OrderLine, OrderStatus
@@ -39,14 +39,19 @@ OF_USER = Statement(
     ORDER BY o.id DESC, l.line_number
 """,
 )
-MOVE = Statement(
-    "UPDATE orders",
-    f"""
-    WITH o AS (UPDATE orders SET status = $3 WHERE id = $1 AND status = $2 RETURNING *)
-    , told AS (INSERT INTO outbox (order_id, user_id, status, traceparent) SELECT id, user_id, status, $4 FROM o)
+_MOVED = "o AS (UPDATE orders SET status = $3 WHERE id = $1 AND status = $2 RETURNING *)"
+_AFTER_MOVE = f"""
     SELECT {ORDER_COLUMNS}, {LINE_COLUMNS} FROM o JOIN order_line l ON l.order_id = o.id {IF_GONE}
-    ORDER BY l.line_number
-""",
+    ORDER BY l.line_number"""
+MOVE = Change(
+    Statement("UPDATE orders", f"WITH {_MOVED} {_AFTER_MOVE}"),
+    Statement(
+        "UPDATE orders",
+        f"""
+    WITH {_MOVED}, told AS (
+        INSERT INTO outbox (order_id, user_id, status, traceparent) SELECT id, user_id, status, $4 FROM o
+    ) {_AFTER_MOVE}""",
+    ),
 )
 # For partners only, to whom all buyers are known: as the order has it, without the look-up that others need.
 LINES = Statement(
@@ -66,13 +71,12 @@ class PostgresOrders:
 
     Args:
         database: Connections whose search_path is that schema.
-        told: How the outbox learns of changes.
+        tells: Whether events are delivered.
     """
 
-    def __init__(self, database: Database, told: Telling = SILENCE) -> None:
+    def __init__(self, database: Database, *, tells: bool = False) -> None:
         self._database = database
-        self._move = told.statement(MOVE)
-        self._told = told
+        self._tells = tells
 
     async def get(self, order_id: int) -> Order | None:
         return next(orders_of(await self._database.fetch(GET, order_id)), None)
@@ -84,7 +88,8 @@ class PostgresOrders:
         return list(orders_of(await self._database.fetch(OF_USER, user_id, before or LARGEST_ID, limit)))
 
     async def move(self, order_id: int, *, current: OrderStatus, wanted: OrderStatus) -> Order | None:
-        rows = await self._database.fetch(self._move, order_id, current.value, wanted.value, *self._told.values())
+        statement, context = MOVE.choose(tells=self._tells)
+        rows = await self._database.fetch(statement, order_id, current.value, wanted.value, *context)
         return next(orders_of(rows), None)
 
     async def lines(self, *, after: int, limit: int, chunk: int) -> AsyncIterator[list[JoinedOrderLine]]:

@@ -1,13 +1,14 @@
 """Events of orders in PostgreSQL, until they are delivered: a transactional outbox.
 
 A statement that changes an order's status also inserts the event, so that the event is there if, and only if, the
-change is. One line of the statement does this, and the last parameter is that line's.
+change is. Where nobody delivers events, another statement makes the change alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import NamedTuple
 
 from shop.platform.database.pool import Database
 from shop.platform.database.statements import Statement
@@ -30,33 +31,22 @@ TAKE = Statement(
     RETURNING id, outbox.order_id, user_id, status, happened_at, traceparent
 """,
 )
-INSERT_EVENT = "INSERT INTO outbox"
 
 
-class Telling:
-    """Has the statements that change orders insert events into the outbox."""
+class Change(NamedTuple):
+    """A change of an order's status, as a statement.
 
-    def statement(self, statement: Statement) -> Statement:
-        """Returns a statement, which has a line that inserts the event, as this process runs it."""
-        return statement
+    Attributes:
+        alone: Makes the change.
+        told: Inserts the event too; its last parameter is the trace context.
+    """
 
-    def values(self) -> tuple[str | None, ...]:
-        """Returns the values of that line's parameters: the trace context of the change."""
-        return (sampled_traceparent(),)
+    alone: Statement
+    told: Statement
 
-
-class Silence(Telling):
-    """Leaves out the events where nobody delivers them."""
-
-    def statement(self, statement: Statement) -> Statement:
-        lines = [line for line in statement.sql.splitlines() if INSERT_EVENT not in line]
-        return Statement(statement.name, "\n".join(lines))
-
-    def values(self) -> tuple[str | None, ...]:
-        return ()
-
-
-SILENCE = Silence()
+    def choose(self, *, tells: bool) -> tuple[Statement, tuple[str | None, ...]]:
+        """Returns the statement for a process whose events are delivered, or are not, and its last parameters."""
+        return (self.told, (sampled_traceparent(),)) if tells else (self.alone, ())
 
 
 class PostgresOutbox:

@@ -21,7 +21,7 @@ from shop.errors import ErrorCode, no_such
 from shop.order.checkout_states import UNCERTAIN, Checkout, Refusal, SagaState, Step
 from shop.order.domain import Purchase
 from shop.order.ports import Cancellation, TakenOver
-from shop.order.postgres_outbox import SILENCE, Telling
+from shop.order.postgres_outbox import Change
 from shop.order.sagas.retries import LEASE_S
 from shop.platform.database.pool import Database
 from shop.platform.database.statements import Statement
@@ -58,10 +58,8 @@ FIRST = Statement(
 ADVANCE = Statement(
     "UPDATE checkout", f"UPDATE checkout SET step = $3, {LEASE} WHERE {MINE} AND state = 'RUNNING' RETURNING id"
 )
-PLACE = Statement(
-    "UPDATE checkout",
-    f"""
-    WITH moved AS (
+_PLACED = f"""
+    moved AS (
         UPDATE checkout SET step = 'SETTLE', order_id = nextval('orders_id_seq'), {LEASE}
         WHERE {MINE} AND state = 'RUNNING' AND step = 'AUTHORIZE'
         RETURNING id, user_id, order_id
@@ -73,23 +71,34 @@ PLACE = Statement(
         INSERT INTO order_line (order_id, line_number, product_id, quantity, unit_price_minor)
         SELECT placed.id, l.* FROM placed, unnest($5::int[], $6::bigint[], $7::int[], $8::bigint[]) AS l
         RETURNING id, line_number
-    )
-    , told AS (INSERT INTO outbox (order_id, user_id, status, traceparent) SELECT id, user_id, status, $9 FROM placed)
-    SELECT placed.*, lines.id AS line_id FROM placed, lines ORDER BY lines.line_number
-""",
+    )"""
+_AFTER_PLACE = "SELECT placed.*, lines.id AS line_id FROM placed, lines ORDER BY lines.line_number"
+PLACE = Change(
+    Statement("UPDATE checkout", f"WITH {_PLACED} {_AFTER_PLACE}"),
+    Statement(
+        "UPDATE checkout",
+        f"""
+    WITH {_PLACED}, told AS (
+        INSERT INTO outbox (order_id, user_id, status, traceparent) SELECT id, user_id, status, $9 FROM placed
+    ) {_AFTER_PLACE}""",
+    ),
 )
-COMPLETE = Statement(
-    "UPDATE checkout",
-    f"""
-    WITH ended AS (
+_COMPLETED = f"""
+    ended AS (
         UPDATE checkout SET state = 'COMPLETED', updated_at = now()
         WHERE {MINE} AND step = 'SETTLE' RETURNING order_id
     ), moved AS (
         UPDATE orders SET status = 'CONFIRMED' FROM ended WHERE id = ended.order_id RETURNING id, user_id, status
-    )
-    , told AS (INSERT INTO outbox (order_id, user_id, status, traceparent) SELECT id, user_id, status, $3 FROM moved)
-    SELECT id FROM moved
-""",
+    )"""
+COMPLETE = Change(
+    Statement("UPDATE checkout", f"WITH {_COMPLETED} SELECT id FROM moved"),
+    Statement(
+        "UPDATE checkout",
+        f"""
+    WITH {_COMPLETED}, told AS (
+        INSERT INTO outbox (order_id, user_id, status, traceparent) SELECT id, user_id, status, $3 FROM moved
+    ) SELECT id FROM moved""",
+    ),
 )
 START_UNDO = Statement(
     "UPDATE checkout",
@@ -120,19 +129,24 @@ TAKE_STUCK = Statement(
     RETURNING {CHECKOUT_COLUMNS}
 """,
 )
-BEGIN_CANCELLATION = Statement(
-    "UPDATE orders",
-    f"""
-    WITH moved AS (
+_CANCELLED = f"""
+    moved AS (
         UPDATE orders SET status = 'CANCELLED' WHERE id = $1 AND status = 'CONFIRMED'
         RETURNING id, user_id, status, checkout_id
     ), begun AS (
         INSERT INTO cancellation (order_id, state, instance, boot, lease_until)
         SELECT id, 'RUNNING', $2, $3, now() + interval '{LEASE_S} s' FROM moved
-    )
-    , told AS (INSERT INTO outbox (order_id, user_id, status, traceparent) SELECT id, user_id, status, $4 FROM moved)
-    SELECT id AS order_id, checkout_id, 1 AS epoch FROM moved
-""",
+    )"""
+_AFTER_CANCEL = "SELECT id AS order_id, checkout_id, 1 AS epoch FROM moved"
+BEGIN_CANCELLATION = Change(
+    Statement("UPDATE orders", f"WITH {_CANCELLED} {_AFTER_CANCEL}"),
+    Statement(
+        "UPDATE orders",
+        f"""
+    WITH {_CANCELLED}, told AS (
+        INSERT INTO outbox (order_id, user_id, status, traceparent) SELECT id, user_id, status, $4 FROM moved
+    ) {_AFTER_CANCEL}""",
+    ),
 )
 UNFINISHED_CANCELLATION = Statement(
     "SELECT cancellation",
@@ -186,15 +200,13 @@ class PostgresCheckouts:
     Args:
         database: Connections whose search_path is that schema.
         driver: This process.
-        told: How the outbox learns of changes.
+        tells: Whether events are delivered.
     """
 
-    def __init__(self, database: Database, driver: Driver, told: Telling = SILENCE) -> None:
+    def __init__(self, database: Database, driver: Driver, *, tells: bool = False) -> None:
         self._database = database
         self._driver = driver
-        self._place = told.statement(PLACE)
-        self._complete = told.statement(COMPLETE)
-        self._told = told
+        self._tells = tells
 
     async def claim(self, checkout: Checkout) -> Checkout:
         row = await self._database.fetchrow(
@@ -220,8 +232,9 @@ class PostgresCheckouts:
 
     async def place(self, checkout: Checkout, purchase: Purchase) -> Order:
         lines = purchase.lines
+        statement, context = PLACE.choose(tells=self._tells)
         rows = await self._change(
-            self._place,
+            statement,
             checkout,
             purchase.total.amount_minor,
             purchase.total.currency,
@@ -229,7 +242,7 @@ class PostgresCheckouts:
             [line.product_id for line in lines],
             [line.quantity for line in lines],
             [line.unit_price.amount_minor for line in lines],
-            *self._told.values(),
+            *context,
         )
         return Order(
             id=rows[0]["id"],
@@ -244,7 +257,8 @@ class PostgresCheckouts:
         )
 
     async def complete(self, checkout: Checkout) -> None:
-        await self._change(self._complete, checkout, *self._told.values())
+        statement, context = COMPLETE.choose(tells=self._tells)
+        await self._change(statement, checkout, *context)
 
     async def start_undo(self, checkout: Checkout, step: Step, refusal: Refusal) -> Checkout:
         await self._change(START_UNDO, checkout, step.value, refusal.code.value, refusal.message, refusal.field)
@@ -273,19 +287,17 @@ class PostgresCancellations:
     Args:
         database: Connections whose search_path is that schema.
         driver: This process.
-        told: How the outbox learns of changes.
+        tells: Whether events are delivered.
     """
 
-    def __init__(self, database: Database, driver: Driver, told: Telling = SILENCE) -> None:
+    def __init__(self, database: Database, driver: Driver, *, tells: bool = False) -> None:
         self._database = database
         self._driver = driver
-        self._begin = told.statement(BEGIN_CANCELLATION)
-        self._told = told
+        self._tells = tells
 
     async def begin(self, order_id: int) -> Cancellation | None:
-        row = await self._database.fetchrow(
-            self._begin, order_id, self._driver.instance, self._driver.boot, *self._told.values()
-        )
+        statement, context = BEGIN_CANCELLATION.choose(tells=self._tells)
+        row = await self._database.fetchrow(statement, order_id, self._driver.instance, self._driver.boot, *context)
         return None if row is None else cancellation_of(row)
 
     async def unfinished(self, order_id: int) -> Cancellation | None:

@@ -48,15 +48,6 @@ class OrderService:
     async def checkout(
         self, *, user_id: int, lines: Sequence[CheckoutLine], payment_token: str, idempotency_key: str
     ) -> Order:
-        """Buys; idempotent by user and key.
-
-        Raises:
-            InvalidArgument: An argument is out of range.
-            IdempotencyKeyReused: The key came before with another body.
-            Conflict: The first call with this key is still under way.
-            NotFound: There is no such user or product.
-            FailedPrecondition: Stock is short, the bank declines, or the prices have several currencies.
-        """
         validation.identifier(user_id, "user_id")
         validation.between(len(lines), "lines", 1, MAX_LINES)
         for index, line in enumerate(lines):
@@ -69,34 +60,17 @@ class OrderService:
         return await self._background.shield(self._checkouts.run(request))
 
     async def get_order(self, order_id: int) -> Order:
-        """Returns one order.
-
-        Raises:
-            InvalidArgument: The id is out of range.
-            NotFound: There is none.
-        """
         order = await self._orders.get(validation.identifier(order_id, "id"))
         if order is None:
             raise no_such("order", order_id)
         return order
 
     async def batch_get_orders(self, ids: Sequence[int]) -> list[Order]:
-        """Returns many orders in the order of their ids in the call; unknown ones are left out.
-
-        Raises:
-            InvalidArgument: Too few or too many ids, or one is out of range.
-        """
         wanted = validation.identifiers(ids, "ids")
         orders = {order.id: order for order in await self._orders.get_many(wanted)}
         return [orders[order_id] for order_id in wanted if order_id in orders]
 
     async def list_orders_by_user(self, user_id: int, *, page_size: int = 0, page_token: str = "") -> Page[Order]:
-        """Returns a page of a user's orders, newest first.
-
-        Raises:
-            InvalidArgument: An argument is out of range.
-            InvalidPageToken: The token was not handed out for this user.
-        """
         validation.identifier(user_id, "user_id")
         size = validation.size(page_size, "page_size", default=DEFAULT_PAGE, most=LARGEST_PAGE)
         scope = f"ListOrdersByUser:{user_id}"
@@ -106,13 +80,6 @@ class OrderService:
         return Page(*page_tokens.cut(orders, size, scope, key=self._page_token_key))
 
     async def update_order_status(self, order_id: int, status: OrderStatus) -> Order:
-        """Moves an order along CONFIRMED, SHIPPED, DELIVERED.
-
-        Raises:
-            InvalidArgument: The id is out of range, or the status is not one of SHIPPED and DELIVERED.
-            NotFound: There is no such order.
-            FailedPrecondition: The order is not at the status before.
-        """
         validation.identifier(order_id, "id")
         order = await self._orders.move(order_id, current=status_before(status), wanted=status)
         if order is None:
@@ -120,24 +87,13 @@ class OrderService:
         return order
 
     async def cancel_order(self, order_id: int) -> Order:
-        """Cancels a CONFIRMED order and gives stock and money back; idempotent.
-
-        Raises:
-            InvalidArgument: The id is out of range.
-            NotFound: There is no such order.
-            FailedPrecondition: It has been shipped.
-        """
         validation.identifier(order_id, "id")
         return await self._background.shield(self._cancellations.run(order_id))
 
     async def stream_order_lines(
         self, *, after_line_id: int = 0, limit: int = 0
     ) -> AsyncGenerator[list[JoinedOrderLine]]:
-        """Reads order lines joined with their orders, by ascending line id, in chunks of up to 250.
-
-        Raises:
-            InvalidArgument: An argument is out of range.
-        """
+        """Reads lines in chunks of up to `STREAM_CHUNK`."""
         validation.between(after_line_id, "after_line_id", 0, LARGEST_ID)
         wanted = validation.size(limit, "limit", default=DEFAULT_STREAM, most=MAX_ROWS)
         async for lines in self._orders.lines(after=after_line_id, limit=wanted, chunk=STREAM_CHUNK):

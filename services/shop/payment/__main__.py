@@ -1,9 +1,12 @@
 """The payment service as a process: `python -m shop.payment`."""
 
 import os
+from functools import partial
 
-from shop.payment.bootstrap import import_more, serve
+from shop.clients.connect import import_clients
+from shop.payment.bootstrap import serve
 from shop.platform.process.lifecycle import launch, leave
+from shop.platform.serve import import_adapters
 
 if __name__ == "__main__":
-    leave(launch(serve, os.environ, import_more))
+    leave(launch(serve, os.environ, partial(import_adapters, "payment"), import_clients))

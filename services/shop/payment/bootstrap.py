@@ -13,7 +13,7 @@ from shop.payment.service import PaymentService
 from shop.platform.config import ServiceConfig
 from shop.platform.database.store import OpenStore, in_postgres
 from shop.platform.process.runtime import BARE, Runtime
-from shop.platform.serve import Protocols, import_adapters, protocols_of, run_servers
+from shop.platform.serve import Protocols, protocols_of, run_servers
 
 OPEN_STORE = in_postgres(PostgresPayments)
 
@@ -35,11 +35,6 @@ async def bootstrap(
 def protocols(service: PaymentService) -> Protocols:
     """Returns what serves payments over each protocol."""
     return protocols_of(PAYMENT, service)
-
-
-def import_more(config: ServiceConfig) -> None:
-    """Imports what `serve` would otherwise import late."""
-    import_adapters("shop.payment", config)
 
 
 async def serve(config: ServiceConfig, runtime: Runtime, open_store: OpenStore[PaymentStore] = OPEN_STORE) -> None:

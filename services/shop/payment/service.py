@@ -22,16 +22,8 @@ class PaymentService:
         self._bank = bank
 
     async def authorize_payment(self, *, checkout_id: str, user_id: int, amount: Money, payment_token: str) -> Payment:
-        """Asks the bank to set an amount aside; idempotent by checkout.
-
-        The bank is asked first and the answer stored once, so that the usual case costs one statement. If the process
-        dies in between, nothing is stored and the caller's repetition, or its void, settles the checkout.
-
-        Raises:
-            InvalidArgument: An argument is out of range, or the bank does not know the token.
-            PaymentDeclined: The bank says no, or said so before.
-            FailedPrecondition: The checkout was voided, or has a payment of another user or amount.
-        """
+        # The bank is asked first and the answer stored once, so that the usual case costs one statement. If the process
+        # dies in between, nothing is stored, and the caller's repetition or its void settles the checkout.
         checkout = validation.uuid_text(checkout_id, "checkout_id")
         validation.identifier(user_id, "user_id")
         validation.positive_money(amount, "amount", most=LARGEST_ID)
@@ -41,12 +33,6 @@ class PaymentService:
         return authorized(await self._store.add(checkout, user_id, amount, reason), user_id, amount)
 
     async def capture_payment(self, *, checkout_id: str, order_id: int) -> Payment:
-        """Takes an authorised amount and ties it to its order; idempotent.
-
-        Raises:
-            InvalidArgument: An argument is out of range.
-            FailedPrecondition: The payment is not authorised, or it or the order belongs to another one.
-        """
         checkout = validation.uuid_text(checkout_id, "checkout_id")
         validation.identifier(order_id, "order_id")
         stored = await self._store.capture(checkout, order_id)
@@ -55,31 +41,15 @@ class PaymentService:
         return stored.payment
 
     async def void_payment(self, checkout_id: str) -> Payment:
-        """Gives an amount back; idempotent, and an unknown checkout is remembered as voided.
-
-        Raises:
-            InvalidArgument: The checkout's id is not a UUID.
-        """
         return (await self._store.void(validation.uuid_text(checkout_id, "checkout_id"))).payment
 
     async def get_payment(self, payment_id: int) -> Payment:
-        """Returns one payment.
-
-        Raises:
-            InvalidArgument: The id is out of range.
-            NotFound: There is none.
-        """
         stored = await self._store.get(validation.identifier(payment_id, "id"))
         if stored is None:
             raise no_such("payment", payment_id)
         return stored.payment
 
     async def batch_get_payments_by_order(self, order_ids: Sequence[int]) -> list[Payment]:
-        """Returns the payments of many orders, in the order of their ids in the call; orders without one are left out.
-
-        Raises:
-            InvalidArgument: Too few or too many ids, or one is out of range.
-        """
         wanted = validation.identifiers(order_ids, "order_ids")
         payments = {stored.payment.order_id: stored.payment for stored in await self._store.of_orders(wanted)}
         return [payments[order_id] for order_id in wanted if order_id in payments]

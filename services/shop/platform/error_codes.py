@@ -1,6 +1,6 @@
 """The closed table that maps each error of `shop.errors` to each protocol.
 
-A GraphQL error carries the code itself as `extensions.code`.
+An error of GraphQL or Thrift carries the code itself.
 """
 
 from __future__ import annotations
@@ -34,16 +34,6 @@ class Row:
     http: int
     title: str
     error: type[ShopError]
-
-    @property
-    def graphql(self) -> str:
-        """The `extensions.code` of GraphQL."""
-        return self.error.code.value
-
-    @property
-    def thrift(self) -> str:
-        """The `code` of Thrift's exception."""
-        return self.error.code.value
 
     @property
     def problem_type(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from shop.platform.process.lifecycle import stop_signal
 from shop.platform.process.runtime import BARE, Runtime
 
 if TYPE_CHECKING:
-    from shop.platform.grpc.server import Around, Handlers
+    from shop.platform.grpc.handlers import Around, Handlers
 
 BuildApp = Callable[[Incoming], Any]
 """Builds the ASGI application of a protocol, whose requests the argument answers."""
@@ -36,13 +36,15 @@ class Protocols:
         thrift: Makes what answers Thrift's messages.
     """
 
-    grpc: Callable[[], Handlers]
+    grpc: Callable[[], Mapping[str, Handlers]]
     rest: BuildApp
     graphql: BuildApp
     thrift: Callable[[], Any]
 
 
-def protocols_of(service: Service[Any], use_cases: Any, *of_rest: object, around: Around | None = None) -> Protocols:
+def protocols_of(
+    service: Service[Any], use_cases: Any, *of_rest: object, around: Mapping[str, Around] | None = None
+) -> Protocols:
     """Returns what serves use cases: over REST by the adapter of their package, else by the table of calls.
 
     Args:
@@ -68,10 +70,10 @@ def protocols_of(service: Service[Any], use_cases: Any, *of_rest: object, around
 
         return Processor(service, checked)
 
-    def grpc() -> Handlers:
-        from shop.platform.grpc.server import handlers_of
+    def grpc() -> Mapping[str, Handlers]:
+        from shop.platform.grpc.handlers import handlers_of
 
-        return handlers_of(service, checked, around)
+        return {service.full_name: handlers_of(service, checked, around)}
 
     return Protocols(grpc=grpc, rest=rest, graphql=graphql, thrift=thrift)
 
@@ -149,7 +151,7 @@ def _server(
     return http_server(GraphiQL(protocols.graphql(incoming), config.graphiql), listen, config.drain_s)
 
 
-def import_adapters(package: str, config: ServiceConfig) -> None:
+def import_adapters(service: str, config: ServiceConfig) -> None:
     """Imports what `servers` would otherwise import when it builds its servers.
 
     Raises:
@@ -157,7 +159,7 @@ def import_adapters(package: str, config: ServiceConfig) -> None:
     """
     for protocol in listening(config):
         if protocol == "rest":
-            importlib.import_module(f"{package}.rest")
+            importlib.import_module(f"shop.{service}.rest")
         if protocol == "graphql":
             importlib.import_module("shop.platform.graphql.service")
         importlib.import_module("shop.platform.grpc.server" if protocol == "grpc" else "shop.platform.http.server")

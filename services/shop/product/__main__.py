@@ -1,9 +1,12 @@
 """The product service as a process: `python -m shop.product`."""
 
 import os
+from functools import partial
 
+from shop.clients.connect import import_clients
 from shop.platform.process.lifecycle import launch, leave
-from shop.product.bootstrap import import_more, serve
+from shop.platform.serve import import_adapters
+from shop.product.bootstrap import serve
 
 if __name__ == "__main__":
-    leave(launch(serve, os.environ, import_more))
+    leave(launch(serve, os.environ, partial(import_adapters, "product"), import_clients))

@@ -11,7 +11,7 @@ from shop.platform.config import ServiceConfig
 from shop.platform.database.store import OpenStore, in_postgres
 from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.process.runtime import BARE, Runtime
-from shop.platform.serve import Protocols, import_adapters, protocols_of, run_servers
+from shop.platform.serve import Protocols, protocols_of, run_servers
 from shop.product.cached import CachedProductStore
 from shop.product.ports import ProductStore
 from shop.product.postgres import PostgresProductStore
@@ -41,11 +41,6 @@ async def bootstrap(
 def protocols(service: ProductService, page_token_key: bytes = DEFAULT_KEY) -> Protocols:
     """Returns what serves the catalogue over each protocol."""
     return protocols_of(PRODUCT, service, page_token_key)
-
-
-def import_more(config: ServiceConfig) -> None:
-    """Imports what `serve` would otherwise import late."""
-    import_adapters("shop.product", config)
 
 
 async def serve(config: ServiceConfig, runtime: Runtime, open_store: OpenStore[ProductStore] = OPEN_STORE) -> None:

@@ -1,9 +1,12 @@
 """The user service as a process: `python -m shop.user`."""
 
 import os
+from functools import partial
 
+from shop.clients.connect import import_clients
 from shop.platform.process.lifecycle import launch, leave
-from shop.user.bootstrap import import_more, serve
+from shop.platform.serve import import_adapters
+from shop.user.bootstrap import serve
 
 if __name__ == "__main__":
-    leave(launch(serve, os.environ, import_more))
+    leave(launch(serve, os.environ, partial(import_adapters, "user"), import_clients))

@@ -14,7 +14,7 @@ from shop.platform.cache.opening import behind_cache
 from shop.platform.config import EDGE_MARK, ConfigError, ServiceConfig, required
 from shop.platform.database.store import OpenStore, in_postgres
 from shop.platform.process.runtime import BARE, Runtime
-from shop.platform.serve import Protocols, import_adapters, protocols_of, run_servers
+from shop.platform.serve import Protocols, protocols_of, run_servers
 from shop.user.cached import CachedUserStore
 from shop.user.passwords import Argon2Passwords
 from shop.user.ports import UserStore
@@ -47,11 +47,6 @@ async def bootstrap(
 def protocols(service: UserService) -> Protocols:
     """Returns what serves the accounts over each protocol."""
     return protocols_of(USER, service, around={"Login": _count_failure})
-
-
-def import_more(config: ServiceConfig) -> None:
-    """Imports what `serve` would otherwise import late."""
-    import_adapters("shop.user", config)
 
 
 async def serve(config: ServiceConfig, runtime: Runtime, open_store: OpenStore[UserStore] = OPEN_STORE) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from weakref import WeakValueDictionary
 
 from msgspec.structs import asdict
 
@@ -19,9 +22,9 @@ from shop.errors import (
 )
 from shop.platform import page_token as page_tokens
 from shop.platform.access.jwt import Principal, TokenSigner
+from shop.platform.deadline import remaining
 from shop.platform.validation import between, identifier, identifiers, line, matching, size, text
 from shop.user.domain import NewUser, UserChange, canonical_email
-from shop.user.named_locks import NamedLocks
 from shop.user.ports import PasswordHasher, UserStore
 from shop.values.user import Address, LoginResult, User
 
@@ -49,14 +52,16 @@ class UserService:
         self._passwords = passwords
         self._signer = signer
         self._key = page_token_key
-        self._logins = NamedLocks()
+        # Logins with one e-mail address wait for each other at each replica; the table that replicas share has the last
+        # word on the count of failures.
+        self._logins: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def login(self, email: str, password: str) -> LoginResult:
         """Returns a token for the right password; answers an unknown e-mail as it does a wrong password."""
         text(email, "email", 3, 254)
         address = canonical_email(email, "email")
         text(password, "password", 8, 128)
-        async with self._logins.hold(address):
+        async with self._turn(address):
             known = await self._store.credentials(address)
             if known.failures >= MOST_FAILURES:
                 raise _too_many()
@@ -69,6 +74,16 @@ class UserService:
             if known.failures and not await self._store.forget_failures(address, MOST_FAILURES):
                 raise _too_many()
         return LoginResult(self._signer.sign(Principal("customer", known.user.id)), known.user)
+
+    @asynccontextmanager
+    async def _turn(self, address: str) -> AsyncIterator[None]:
+        lock = self._logins.setdefault(address, asyncio.Lock())
+        async with asyncio.timeout(remaining()):
+            await lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
 
     async def get_user(self, user_id: int) -> User:
         user = await self._store.get(identifier(user_id, "id"))

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from opentelemetry.trace import SpanKind, StatusCode
 
-from generated_handlers import generated_handlers
+from memory_stores.product import MemoryProductStore
 from recorded_spans import ReadSpan, draw_tree, let_servers_end
 from shop.clients.connect import connect
 from shop.contract.calls import PRODUCT
@@ -21,11 +21,12 @@ from shop.errors import DeadlineExceeded, Unavailable
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.config import ServiceConfig
 from shop.platform.deadline import deadline
-from shop.platform.grpc.server import grpc_server, handlers_of
+from shop.platform.grpc.handlers import handlers_of
+from shop.platform.grpc.server import grpc_server
 from shop.platform.incoming import Incoming
 from shop.platform.process.runtime import Runtime
 from shop.product.bootstrap import bootstrap
-from shop.stubs import product_pb2_grpc
+from shop.product.service import ProductService
 from shop.values.product import Product, StockLine
 from shop.values.user import User
 
@@ -184,11 +185,11 @@ async def test_cancelled_and_late_calls_end_their_spans(
 
 
 async def test_tried_again_call_says_how_often(traces: Any) -> None:
-    class Away(product_pb2_grpc.ProductServiceServicer):
-        async def GetProduct(self, request: Any, context: Any) -> Any:  # noqa: N802 - the contract's name
+    class Away(ProductService):
+        async def get_product(self, product_id: int) -> Product:
             raise Unavailable("briefly away")
 
-    handlers = generated_handlers(product_pb2_grpc.add_ProductServiceServicer_to_server, Away())
+    handlers = {PRODUCT.full_name: handlers_of(PRODUCT, Away(MemoryProductStore()))}
     async with (
         grpc_server("127.0.0.1:0", handlers, Incoming(INSIDE, traces.runtime)) as address,
         connect({"product": f"grpc://{address}"}, "test") as clients,
@@ -223,7 +224,9 @@ async def product_address(role_url: Callable[[str], str], runtime: Runtime) -> A
     config = ServiceConfig(component="product", database_url=role_url("product"), database_pool=1)
     async with (
         bootstrap(config) as service,
-        grpc_server("127.0.0.1:0", handlers_of(PRODUCT, service), Incoming(INSIDE, runtime)) as address,
+        grpc_server(
+            "127.0.0.1:0", {PRODUCT.full_name: handlers_of(PRODUCT, service)}, Incoming(INSIDE, runtime)
+        ) as address,
     ):
         yield address
 

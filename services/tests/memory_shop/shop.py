@@ -26,7 +26,8 @@ from shop.payment.service import PaymentService
 from shop.platform.access.jwt import Principal
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.access.streams import Streams
-from shop.platform.grpc.server import grpc_server, handlers_of
+from shop.platform.grpc.handlers import handlers_of
+from shop.platform.grpc.server import grpc_server
 from shop.platform.incoming import Incoming
 from shop.product.service import ProductService
 from shop.user.service import UserService
@@ -126,9 +127,7 @@ class MemoryShop:
     async def serving(self) -> AsyncIterator[str]:
         """Serves all services over gRPC, each call recorded, for as long as the context lasts; gives the address."""
 
-        handlers: dict[str, Any] = {}
-        for service in SERVICES:
-            handlers |= handlers_of(service, self.use_cases(service.name))
+        handlers = {service.full_name: handlers_of(service, self.use_cases(service.name)) for service in SERVICES}
         incoming = Incoming(Authenticator(NoVerifier(), trusts_inside=True))
         async with grpc_server("127.0.0.1:0", handlers, incoming) as address:
             yield address

@@ -6,8 +6,7 @@ import pytest
 import strawberry
 from graphql import FieldNode, GraphQLResolveInfo, GraphQLSchema, parse, validate
 
-from shop.platform.graphql.internals import core_info, core_schema
-from shop.platform.graphql.schema import RequestContext, Schema
+from shop.platform.graphql.schema import RequestContext, Schema, core_info, core_schema
 
 seen: list[GraphQLResolveInfo] = []
 

@@ -9,17 +9,23 @@ import time
 from collections.abc import Callable, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from cachetools import LRUCache
 from graphql import (
+    BREAK,
     DocumentNode,
+    FieldNode,
     GraphQLSchema,
     GraphQLSyntaxError,
     OperationDefinitionNode,
     OperationType,
+    TypeInfo,
+    TypeInfoVisitor,
+    Visitor,
     parse,
     validate,
+    visit,
 )
 
 from shop.errors import InvalidArgument
@@ -34,7 +40,6 @@ from shop.platform.graphql.limits import (
     nested_too_deeply,
     operations_of,
 )
-from shop.platform.graphql.public import is_public
 from shop.platform.telemetry.tracing import child_span
 
 # A document of 500 tokens takes about a quarter of a megabyte, so each of the two stores stays below 32.
@@ -247,3 +252,37 @@ def validated(
 def is_mutation(operation: OperationDefinitionNode) -> bool:
     """Tells whether an operation changes anything."""
     return operation.operation is OperationType.MUTATION
+
+
+def is_public(schema: GraphQLSchema, document: DocumentNode, public: Set[str]) -> bool:
+    """Tells whether all fields of a document are public: those of its operations and fragments.
+
+    Args:
+        schema: Schema that the document is valid for.
+        document: The document.
+        public: Names of types whose fields are all public, and of single fields: "Query.products". Introspection is
+            public too.
+    """
+    if not public:
+        return False
+    types = TypeInfo(schema)
+    visitor = _PersonalFields(types, public)
+    visit(document, TypeInfoVisitor(types, visitor))
+    return not visitor.has_any
+
+
+class _PersonalFields(Visitor):
+    def __init__(self, types: TypeInfo, public: Set[str]) -> None:
+        super().__init__()
+        self.has_any = False
+        self._types = types
+        self._public = public
+
+    def enter_field(self, node: FieldNode, *_: object) -> Any:
+        name, parent = node.name.value, self._types.get_parent_type()
+        owner = "" if parent is None else parent.name
+        is_introspection = name.startswith("__") or owner.startswith("__")
+        if is_introspection or owner in self._public or f"{owner}.{name}" in self._public:
+            return None
+        self.has_any = True
+        return BREAK

@@ -18,7 +18,6 @@ from shop.errors import DeadlineExceeded, InvalidArgument, NotFound, ShopError
 from shop.platform.deadline import lift
 from shop.platform.error_codes import row
 from shop.platform.graphql import streams
-from shop.platform.graphql.departure import while_awaited
 from shop.platform.graphql.documents import Documents, Measure, is_mutation
 from shop.platform.graphql.error_format import (
     PersistedQueryNotFound,
@@ -28,10 +27,9 @@ from shop.platform.graphql.error_format import (
     not_found_by_hash,
     shop_error,
 )
-from shop.platform.graphql.execution import Execution
-from shop.platform.graphql.internals import core_schema
+from shop.platform.graphql.execution import Execution, while_awaited
 from shop.platform.graphql.request import GraphQLRequest, from_json, from_query_string, read_body
-from shop.platform.graphql.schema import RequestContext, Schema
+from shop.platform.graphql.schema import RequestContext, Schema, core_schema
 from shop.platform.graphql.tracing import name_operation, note_error
 from shop.platform.http.caching import NO_STORE, PERSONAL_QUERY, PUBLIC_QUERY, Header
 from shop.platform.http.compression import SMALLEST_BYTES, accepts_gzip, gzip
@@ -57,7 +55,7 @@ class Endpoint:
         incoming: Answers requests.
         measure: Works out the cost of a document; None where costs are not limited.
         compresses: Whether large answers are compressed for clients that accept gzip.
-        public: What everyone may see, as in `shop.platform.graphql.public.is_public`.
+        public: What everyone may see, as in `shop.platform.graphql.documents.is_public`.
     """
 
     def __init__(

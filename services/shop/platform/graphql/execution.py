@@ -13,7 +13,8 @@ A stopped execution gives out no more items, so it ends soon; its error is the w
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from graphql import (
@@ -33,8 +34,10 @@ from graphql import (
     get_named_type,
     get_nullable_type,
 )
+from starlette.types import Receive
 
 from shop.errors import DeadlineExceeded, ResourceExhausted, ShopError
+from shop.platform import deadline
 from shop.platform.deadline import OVER, passed
 
 FIELDS_A_TURN = 1_000
@@ -126,6 +129,36 @@ class Execution:
                 fields = self._fields[id(node)] = _FieldCounter(info).fields(node, info.return_type)
             total += fields
         return max(total, 1)
+
+
+NOTICED_AFTER_S = 0.05
+"""How long an execution runs before it looks for its client, in seconds: most have ended by then."""
+
+
+@contextmanager
+def while_awaited(receive: Receive, execution: Execution) -> Iterator[None]:
+    """Ends an execution, and the calls that it waits for, once its client has gone.
+
+    Args:
+        receive: Receives from the client, whose request has been read.
+        execution: The execution inside the context.
+    """
+    loop = asyncio.get_running_loop()
+    waiting: list[asyncio.Task[None]] = []
+    timer = loop.call_later(NOTICED_AFTER_S, lambda: waiting.append(loop.create_task(_wait(receive, execution))))
+    try:
+        yield
+    finally:
+        timer.cancel()
+        for task in waiting:
+            task.cancel()
+
+
+async def _wait(receive: Receive, execution: Execution) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    execution.stop(DeadlineExceeded("the client has gone"))
+    deadline.end()
 
 
 class _FieldCounter:

@@ -1,4 +1,4 @@
-"""Scalars that GraphQL does not have itself: 64-bit integers and moments in time."""
+"""What GraphQL does not have itself: 64-bit integers, moments in time, and money."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import NewType
 import strawberry
 from graphql import GraphQLError
 from strawberry.types.scalar import ScalarDefinition
+
+from shop.money import Money as ShopMoney
 
 Long = NewType("Long", int)
 Moment = NewType("Moment", datetime)
@@ -78,3 +80,23 @@ SCALARS: dict[object, ScalarDefinition] = {
         parse_value=parse_moment,
     ),
 }
+
+
+@strawberry.type(description="An amount of money, exact: whole minor units and a currency.")
+class Money:
+    """Has the attributes of `shop.money.Money`, so that the services' own values are returned as they are."""
+
+    amount_minor: Long = strawberry.field(description="In the currency's minor unit: 1999 is 19.99 EUR.")
+    currency: str = strawberry.field(description='ISO 4217 code, "EUR".')
+
+
+@strawberry.input(description="An amount of money.")
+class MoneyInput:
+    """Money as a client sends it."""
+
+    amount_minor: Long
+    currency: str = "EUR"
+
+    def to_shop(self) -> ShopMoney:
+        """Returns it as the services know it."""
+        return ShopMoney(self.amount_minor, self.currency)

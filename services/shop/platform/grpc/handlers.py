@@ -7,17 +7,19 @@ decoded is the caller's error.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager, aclosing
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import grpc
 from google.protobuf.message import DecodeError
 from opentelemetry.trace import Span
 
-from shop.contract.calls import Access, access_of
+from shop.contract.calls import Access, Call, Service
+from shop.contract.wire import Codec, protobuf_codec
 from shop.errors import InvalidArgument, ResourceExhausted, ShopError
 from shop.platform.access.rules import Authenticator
+from shop.platform.deadline import lift
 from shop.platform.error_codes import SERVER_FAULTS
 from shop.platform.grpc.status import code_of, status_of
 from shop.platform.grpc.tracing import STATUS, traced_method
@@ -30,10 +32,12 @@ if TYPE_CHECKING:
     from shop.platform.telemetry.meters import Meters
 
 Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
-Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 Work: TypeAlias = Callable[[bytes, Context], Awaitable[bytes | None]]
 """Answers a call whose caller is admitted: with its message, or with None once all messages of a stream are written."""
-
+Handlers: TypeAlias = Callable[[Incoming], "Mapping[str, grpc.RpcMethodHandler[Any, Any]]"]
+"""Makes the methods of a service by their names; the argument answers calls."""
+Around: TypeAlias = Callable[[Mapping[str, str]], AbstractContextManager[None]]
+"""What surrounds the work of a call; it is made of the call's metadata."""
 
 READ_LIMIT_S = 20.0
 """How long a client may take to make room for the next message of a stream, in seconds."""
@@ -41,17 +45,30 @@ READ_LIMIT_S = 20.0
 _ATTEMPTS = "grpc-previous-rpc-attempts"
 
 
-def guard(handler: Handler, service: str, name: str, incoming: Incoming) -> Handler:
-    """Wraps a method.
+def handlers_of(service: Service[Any], use_cases: Any, around: Mapping[str, Around] | None = None) -> Handlers:
+    """Returns what makes the methods of a service.
 
     Args:
-        handler: A unary or server-streaming method.
-        service: Full name of its service.
-        name: Its name, by which the contract says who may call it.
-        incoming: Answers calls.
+        service: The service.
+        use_cases: Has a method for each of its calls.
+        around: What surrounds the work of some of them; None for nothing.
     """
-    work = _streaming(handler) if handler.response_streaming else _unary(handler)
-    known = _Method(traced_method(service, name), access_of(service, name), incoming.authenticator, work)
+    works = {
+        call: (_stream if call.streams else _unary)(
+            call, protobuf_codec(call), getattr(use_cases, call.port), (around or {}).get(call.name)
+        )
+        for call in service.calls
+    }
+
+    def make(incoming: Incoming) -> Mapping[str, Any]:
+        # Each method is wrapped once: an interceptor would cost every call.
+        return {call.name: _guard(call, service.full_name, work, incoming) for call, work in works.items()}
+
+    return make
+
+
+def _guard(row: Call[..., object], service: str, work: Work, incoming: Incoming) -> Any:
+    known = _Method(traced_method(service, row.name), row.access, incoming.authenticator, work)
 
     async def answer(_: object, context: Context) -> bytes | None:
         # Taken here, as grpc.aio leaves a unary call without a message, or with half of one, without an answer as well.
@@ -62,9 +79,7 @@ def guard(handler: Handler, service: str, name: str, incoming: Incoming) -> Hand
             return message
         return await context.abort_with_status(status_of(call.refusal))
 
-    if handler.response_streaming:
-        return grpc.stream_stream_rpc_method_handler(answer)
-    return grpc.stream_unary_rpc_method_handler(answer)
+    return (grpc.stream_stream_rpc_method_handler if row.streams else grpc.stream_unary_rpc_method_handler)(answer)
 
 
 class _Method(NamedTuple):
@@ -127,34 +142,36 @@ def _code(error: BaseException | None) -> grpc.StatusCode:
     return grpc.StatusCode.OK if error is None else grpc.StatusCode.CANCELLED
 
 
-def _unary(handler: Handler) -> Work:
-    behaviour = cast(Callable[[Any, Context], Awaitable[Any]], handler.unary_unary)
-    decode, encode = _coders(handler)
+def _unary(_: Call[..., object], codec: Codec[..., object], method: Callable[..., Any], around: Around | None) -> Work:
+    decode, call, encode = codec.request_class.FromString, codec.call, codec.answer
 
-    async def work(raw: bytes, context: Context) -> bytes:
-        return encode(await behaviour(decode(raw), context))
+    async def work(raw: bytes, _: Context) -> bytes:
+        message: bytes = encode(await call(method, decode(raw))).SerializeToString()
+        return message
 
-    return work
+    async def work_within(raw: bytes, context: Context) -> bytes:
+        assert around is not None
+        with around(dict(context.invocation_metadata() or ())):  # type: ignore[arg-type]
+            return await work(raw, context)
+
+    return work if around is None else work_within
 
 
-def _streaming(handler: Handler) -> Work:
-    behaviour = cast(Callable[[Any, Context], AsyncGenerator[Any]], handler.unary_stream)
-    decode, encode = _coders(handler)
+def _stream(row: Call[..., object], codec: Codec[..., object], method: Callable[..., Any], _: Around | None) -> Work:
+    decode, call, encode = codec.request_class.FromString, codec.call, codec.answer
 
     async def work(raw: bytes, context: Context) -> None:
-        async with aclosing(behaviour(decode(raw), context)) as messages:
-            async for message in messages:
+        request = decode(raw)
+        if row.lasts:
+            lift()
+        # Closed even when the caller goes away in the middle: it may hold a database connection.
+        async with aclosing(call(method, request)) as parts:
+            async for part in parts:
+                message = encode(part).SerializeToString()
                 try:
                     async with asyncio.timeout(READ_LIMIT_S):
-                        await context.write(encode(message))
+                        await context.write(message)
                 except TimeoutError as error:
                     raise ResourceExhausted("the client does not read what it asked for; call again") from error
 
     return work
-
-
-def _coders(handler: Handler) -> tuple[Callable[[bytes], Any], Callable[[Any], bytes]]:
-    decode, encode = handler.request_deserializer, handler.response_serializer
-    if decode is None or encode is None:
-        raise ValueError("a method needs a request deserializer and a response serializer")
-    return decode, encode

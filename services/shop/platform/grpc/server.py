@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, AsyncExitStack, aclosing, asynccontextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
-from shop.contract.calls import Call, Service
-from shop.contract.wire import Codec, protobuf_codec
 from shop.platform.config import StartError, socket_path, split_address
-from shop.platform.deadline import lift
-from shop.platform.grpc.handlers import Handler, guard
+from shop.platform.grpc.handlers import Handlers
 from shop.platform.grpc.reflection import SERVICES, add_reflection
 from shop.platform.incoming import Incoming
 from shop.platform.process.unix_socket import bind_unix, grpc_target, unlink
@@ -39,61 +36,10 @@ def options(connection_age_s: int) -> list[tuple[str, Any]]:
     return [*OPTIONS, *([("grpc.max_connection_age_ms", connection_age_s * 1_000)] if connection_age_s else [])]
 
 
-Handlers = Mapping[str, Mapping[str, Handler]]
-"""The methods of services by their names, by the services' full names."""
-Around = Mapping[str, Callable[[Mapping[str, str]], AbstractContextManager[None]]]
-"""What surrounds the work of some calls, by their names; it is made of a call's metadata."""
-
-
-def handlers_of(service: Service[Any], use_cases: Any, around: Around | None = None) -> Handlers:
-    """Returns the methods of a service.
-
-    Args:
-        service: The service.
-        use_cases: Has a method for each of its calls.
-        around: What surrounds the work of some of them; None for nothing.
-    """
-    handlers = {
-        call.name: _handler(call, protobuf_codec(call), getattr(use_cases, call.port), (around or {}).get(call.name))
-        for call in service.calls
-    }
-    return {service.full_name: handlers}
-
-
-def _handler(
-    row: Call[..., object],
-    codec: Codec[..., object],
-    method: Callable[..., Any],
-    around: Callable[[Mapping[str, str]], AbstractContextManager[None]] | None,
-) -> Handler:
-    call, encode = codec.call, codec.answer
-
-    async def answer(request: Any, _: object) -> Any:
-        return encode(await call(method, request))
-
-    async def answer_within(request: Any, context: grpc.aio.ServicerContext[Any, Any]) -> Any:
-        assert around is not None
-        with around(dict(context.invocation_metadata() or ())):  # type: ignore[arg-type]
-            return await answer(request, context)
-
-    async def stream(request: Any, _: object) -> AsyncGenerator[Any]:
-        if row.lasts:
-            lift()
-        # Closed even when the caller goes away in the middle: it may hold a database connection.
-        async with aclosing(call(method, request)) as parts:
-            async for part in parts:
-                yield encode(part)
-
-    coders = codec.request_class.FromString, codec.answer_class.SerializeToString
-    if row.streams:
-        return grpc.unary_stream_rpc_method_handler(stream, *coders)
-    return grpc.unary_unary_rpc_method_handler(answer if around is None else answer_within, *coders)
-
-
 @asynccontextmanager
 async def grpc_server(
     listen: str,
-    handlers: Handlers,
+    handlers: Mapping[str, Handlers],
     incoming: Incoming,
     connection_age_s: int = 0,
     described: Sequence[str] = (),
@@ -102,7 +48,7 @@ async def grpc_server(
 
     Args:
         listen: "host:port", where port 0 takes a free one, or "unix:" and the path of a socket.
-        handlers: The methods to serve.
+        handlers: Make the methods to serve, by the full names of their services.
         incoming: Answers calls.
         connection_age_s: After how long a client is told to connect anew, in seconds; 0 for never.
         described: Names of the components whose services reflection lists in addition.
@@ -114,10 +60,8 @@ async def grpc_server(
         StartError: The port or the socket is in use.
     """
     server = grpc.aio.server(options=options(connection_age_s))
-    for service, methods in handlers.items():
-        # Each method is wrapped once: an interceptor would cost every call.
-        guarded = {name: guard(handler, service, name, incoming) for name, handler in methods.items()}
-        server.add_registered_method_handlers(service, guarded)
+    for service, make in handlers.items():
+        server.add_registered_method_handlers(service, make(incoming))
     checks = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(checks, server)
     listed = dict.fromkeys([*handlers, *(SERVICES[component] for component in described)])

@@ -11,7 +11,6 @@ from shop.contract.calls import Access, Call, Service
 from shop.contract.wire import Codec, thrift_codec, thrift_stubs
 from shop.errors import ShopError
 from shop.platform.access.rules import Authenticator
-from shop.platform.error_codes import row
 from shop.platform.telemetry.tracing import TracedMethod
 from shop.platform.thrift.encoding import EXCEPTION, MOST_ROWS, REPLY, encoded, opened, read_whole, unknown_method
 from shop.platform.validation import size
@@ -78,7 +77,7 @@ class ReceivedCall:
 
     def refusal(self, error: ShopError) -> bytes:
         """Returns the answer that an error makes."""
-        told = Failure(row(error).thrift, error.message, error.field or None, error.retry_after_s or None)
+        told = Failure(error.code.value, error.message, error.field or None, error.retry_after_s or None)
         return self._reply(self._method.result(error=told))
 
 

@@ -19,7 +19,7 @@ from graphql import (
 )
 
 from graphql_gateway.schema import NODES, build_schema
-from shop.platform.graphql.internals import core_schema
+from shop.platform.graphql.schema import core_schema
 
 from .contract import CONDITIONS, NONCE, NONCES, PLAIN, RESOURCES, Attempt, Ids, Kind, classify, resource_of, snake
 

@@ -21,7 +21,7 @@ from shop.contract.ports import Clients
 from shop.order import postgres_orders, postgres_sagas
 from shop.order.background import Background
 from shop.order.postgres_orders import PostgresOrders
-from shop.order.postgres_outbox import SILENCE
+from shop.order.postgres_outbox import Change
 from shop.order.postgres_sagas import Driver, PostgresCancellations, PostgresCheckouts
 from shop.order.sagas.cancellation import CancellationSaga
 from shop.order.sagas.checkout import CheckoutSaga
@@ -237,8 +237,8 @@ def buy(user: int) -> Callable[..., Any]:
 def counted_statements() -> Iterator[Counter[str]]:
     """The statements of calls that this module's shop has sent, by what their spans are called."""
     modules = (postgres_orders, postgres_sagas, payment_postgres, product_postgres, user_postgres)
-    named = [value for module in modules for value in vars(module).values() if isinstance(value, Statement)]
-    names = {statement.sql: statement.name for each in named for statement in (each, SILENCE.statement(each))}
+    named = [value for module in modules for value in vars(module).values() if isinstance(value, Statement | Change)]
+    names = {each.sql: each.name for one in named for each in ([one] if isinstance(one, Statement) else one)}
     seen: Counter[str] = Counter()
 
     def count(record: Any) -> None:

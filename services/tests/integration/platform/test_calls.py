@@ -20,7 +20,8 @@ from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.deadline import deadline, remaining
 from shop.platform.error_codes import ERROR_TABLE
 from shop.platform.graphql.service import graphql_app
-from shop.platform.grpc.server import grpc_server, handlers_of
+from shop.platform.grpc.handlers import handlers_of
+from shop.platform.grpc.server import grpc_server
 from shop.platform.http.server import http_server
 from shop.platform.incoming import Incoming
 from shop.platform.thrift.over_http import http_app
@@ -57,7 +58,7 @@ async def serving(scheme: str, act: Act, listen: str = "127.0.0.1:0") -> AsyncIt
     puppet = Puppet(act)
     incoming = Incoming(Authenticator(NoVerifier(), trusts_inside=True))
     if scheme == "grpc":
-        server = grpc_server(listen, handlers_of(PRODUCT, puppet), incoming)
+        server = grpc_server(listen, {PRODUCT.full_name: handlers_of(PRODUCT, puppet)}, incoming)
     elif scheme == "thrift":
         server = framed_server(listen, Processor(PRODUCT, puppet), incoming)
     elif scheme == "thrift-json":

@@ -1,69 +1,75 @@
 """What holds for gRPC calls alone: streams, the edge's limit, cancellation, health, reflection, a graceful stop."""
 
-# The puppet's methods have the contract's names.
-# ruff: noqa: N802
-
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 import grpc
 import httpx
 import pytest
-from google.protobuf.empty_pb2 import Empty
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2
 
-from generated_handlers import generated_handlers
+from memory_stores.product import MemoryProductStore
 from shop.clients.connect import connect
+from shop.contract.calls import PRODUCT
 from shop.contract.ports import Clients
 from shop.errors import DeadlineExceeded, InvalidArgument, NotFound, OutOfStock, Unavailable
+from shop.money import Money
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.config import StartError
 from shop.platform.deadline import DEADLINE_HEADER, LONGEST_S, remaining, work_s
 from shop.platform.error_codes import ERROR_TABLE
+from shop.platform.grpc.handlers import handlers_of
 from shop.platform.grpc.reflection import VERSIONS
 from shop.platform.grpc.server import grpc_server
 from shop.platform.grpc.status import restore
 from shop.platform.incoming import Incoming
+from shop.product.service import ProductService
 from shop.stubs import product_pb2 as pb
 from shop.stubs import product_pb2_grpc
+from shop.values.product import Product, ProductRow
 
 pytestmark = pytest.mark.integration
 SERVICE = "shop.product.v1.ProductService"
+PRICE = Money(1, "EUR")
 
 
-class Puppet(product_pb2_grpc.ProductServiceServicer):
+def product(number: int) -> Product:
+    return Product(number, "", "", "", PRICE, 0)
+
+
+class Puppet(ProductService):
     """A product service that does what a test tells it."""
 
-    def __init__(self, act: Callable[[], Awaitable[pb.Product]]) -> None:
+    def __init__(self, act: Callable[[], Awaitable[Product]]) -> None:
+        super().__init__(MemoryProductStore())
         self.act = act
         self.calls = 0
 
-    async def GetProduct(self, request: pb.GetProductRequest, context: Any) -> pb.Product:
+    async def get_product(self, product_id: int) -> Product:
         self.calls += 1
         return await self.act()
 
-    async def DeleteProduct(self, request: pb.DeleteProductRequest, context: Any) -> Empty:
+    async def delete_product(self, product_id: int, *, expected: Product | None = None) -> None:
         self.calls += 1
         await self.act()
-        return Empty()
 
-    async def StreamProductRows(
-        self, request: pb.StreamProductRowsRequest, context: Any
-    ) -> AsyncIterator[pb.StreamProductRowsResponse]:
-        yield pb.StreamProductRowsResponse(rows=[pb.ProductRow(product_id=1)])
+    async def stream_product_rows(
+        self, *, after_product_id: int = 0, limit: int = 0
+    ) -> AsyncIterator[Sequence[ProductRow]]:
+        yield [ProductRow(1, "", PRICE, 0)]
         await self.act()
-        yield pb.StreamProductRowsResponse(rows=[pb.ProductRow(product_id=2)])
+        yield [ProductRow(2, "", PRICE, 0)]
 
 
 @asynccontextmanager
 async def serving(puppet: Puppet, listen: str = "127.0.0.1:0") -> AsyncIterator[str]:
-    handlers = generated_handlers(product_pb2_grpc.add_ProductServiceServicer_to_server, puppet)
+    handlers = {SERVICE: handlers_of(PRODUCT, puppet)}
     incoming = Incoming(Authenticator(NoVerifier(), trusts_inside=True))
     async with grpc_server(listen, handlers, incoming, described=("order",)) as address:
         yield address
@@ -75,8 +81,8 @@ async def connected(puppet: Puppet) -> AsyncIterator[Clients]:
         yield clients
 
 
-def raising(error: BaseException) -> Callable[[], Awaitable[pb.Product]]:
-    async def act() -> pb.Product:
+def raising(error: BaseException) -> Callable[[], Awaitable[Product]]:
+    async def act() -> Product:
         raise error
 
     return act
@@ -133,9 +139,9 @@ async def test_unknown_method_is_unimplemented() -> None:
 async def test_call_without_deadline_gets_the_servers() -> None:
     seen: list[float | None] = []
 
-    async def act() -> pb.Product:
+    async def act() -> Product:
         seen.append(remaining())
-        return pb.Product(id=1)
+        return product(1)
 
     async with serving(Puppet(act)) as address, grpc.aio.insecure_channel(address) as channel:
         await product_pb2_grpc.ProductServiceStub(channel).GetProduct(pb.GetProductRequest(id=1))
@@ -145,14 +151,14 @@ async def test_call_without_deadline_gets_the_servers() -> None:
 
 async def test_the_edge_s_limit_holds_for_calls_and_streams_without_a_shorter_one() -> None:
     class Slow(Puppet):
-        async def StreamProductRows(self, request: pb.StreamProductRowsRequest, context: Any) -> AsyncIterator[Any]:
+        async def stream_product_rows(self, **_: int) -> AsyncIterator[Sequence[ProductRow]]:
             while True:
-                yield pb.StreamProductRowsResponse()
+                yield []
                 await asyncio.sleep(0.01)
 
-    async def act() -> pb.Product:
+    async def act() -> Product:
         await asyncio.sleep(30)
-        return pb.Product()
+        return product(1)
 
     edge = ((DEADLINE_HEADER, "300"),)
     seen = []
@@ -177,13 +183,13 @@ async def test_the_edge_s_limit_holds_for_calls_and_streams_without_a_shorter_on
 async def test_caller_that_goes_away_ends_the_work() -> None:
     began, ended = asyncio.Event(), asyncio.Event()
 
-    async def act() -> pb.Product:
+    async def act() -> Product:
         began.set()
         try:
             await asyncio.sleep(30)
         finally:
             ended.set()
-        return pb.Product()
+        return product(1)
 
     puppet = Puppet(act)
     async with connected(puppet) as clients:
@@ -237,10 +243,10 @@ async def test_health_and_reflection_name_the_service() -> None:
 async def test_stop_lets_calls_under_way_finish() -> None:
     began = asyncio.Event()
 
-    async def act() -> pb.Product:
+    async def act() -> Product:
         began.set()
         await asyncio.sleep(0.3)
-        return pb.Product(id=5)
+        return product(5)
 
     async with connect_later() as later:
         async with serving(Puppet(act)) as address:

@@ -17,8 +17,7 @@ from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.graphql.documents import REST, Documents
 from shop.platform.graphql.endpoint import Endpoint
 from shop.platform.graphql.error_format import PersistedQueryNotFound
-from shop.platform.graphql.internals import core_schema
-from shop.platform.graphql.schema import RequestContext
+from shop.platform.graphql.schema import RequestContext, core_schema
 from shop.platform.graphql.service import schema_of
 from shop.platform.incoming import Incoming
 
