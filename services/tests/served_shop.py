@@ -84,5 +84,5 @@ async def served_service(
     """
     listens = {f"listen_{protocol}": ANYWHERE for protocol in protocols}
     config = ServiceConfig(component=name, jwt_public_key_file=str(public_key), **listens, **settings)
-    async with servers(config, BOOTSTRAPS[name].protocols(service), runtime) as addresses:
+    async with servers(config, BOOTSTRAPS[name].offer(service), runtime) as addresses:
         yield addresses

@@ -21,10 +21,9 @@ from shop.platform.access.rules import Authenticator
 from shop.platform.access.streams import Streams
 from shop.platform.config import ServiceConfig
 from shop.platform.graphql.graphiql import POLICY, GraphiQL
-from shop.platform.graphql.service import graphql_app
 from shop.platform.http.server import http_server
 from shop.platform.incoming import Incoming
-from shop.platform.serve import Protocols, servers
+from shop.platform.serve import Offer, servers
 
 pytestmark = pytest.mark.integration
 
@@ -80,13 +79,7 @@ async def gateway(shop: MemoryShop, authenticator: Authenticator) -> AsyncIterat
 @asynccontextmanager
 async def service(shop: MemoryShop, _: Authenticator) -> AsyncIterator[str]:
     config = ServiceConfig(component="product", listen_graphql="127.0.0.1:0", graphiql=str(FETCHED))
-    protocols = Protocols(
-        grpc=lambda server: None,
-        rest=lambda incoming: None,
-        graphql=lambda incoming: graphql_app(PRODUCT, shop.clients.product, incoming),
-        thrift=lambda: None,
-    )
-    async with servers(config, protocols) as addresses:
+    async with servers(config, Offer(PRODUCT, shop.clients.product)) as addresses:
         yield addresses["graphql"]
 
 

@@ -7,17 +7,18 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from shop.clients.connect import connect
-from shop.contract.calls import NOTIFICATION
+from shop.contract.calls import NOTIFICATION, ORDER
 from shop.notification.postgres import CHANNEL, PostgresNotifications
 from shop.notification.service import NotificationService
 from shop.notification.watching import Watchers
+from shop.platform.access.owners import apply_owner_rules
 from shop.platform.access.streams import Streams
 from shop.platform.config import ServiceConfig
 from shop.platform.database.listening import listening_to
 from shop.platform.database.store import database_url, opened_database
 from shop.platform.process.lifecycle import stop_signal
 from shop.platform.process.runtime import BARE, Runtime
-from shop.platform.serve import Protocols, protocols_of, servers
+from shop.platform.serve import Offer, servers
 from shop.platform.telemetry.events import EventTraces
 
 
@@ -52,13 +53,15 @@ async def bootstrap(config: ServiceConfig, runtime: Runtime = BARE) -> AsyncIter
             connect(config.peers, config.component, config.sockets, runtime) as clients,
             listening_to(CHANNEL, database_url(config), heard),
         ):
-            service = NotificationService(store, watchers, streams, clients.order, clients.user)
+            service = NotificationService(
+                store, watchers, streams, apply_owner_rules(ORDER, clients.order), clients.user
+            )
             yield NotificationParts(service, watchers, streams)
 
 
-def protocols(service: NotificationService) -> Protocols:
-    """Returns what serves notifications over each protocol."""
-    return protocols_of(NOTIFICATION, service)
+def offer(service: NotificationService) -> Offer:
+    """Returns what the process serves."""
+    return Offer.of(NOTIFICATION, service)
 
 
 async def serve(config: ServiceConfig, runtime: Runtime) -> None:
@@ -66,7 +69,7 @@ async def serve(config: ServiceConfig, runtime: Runtime) -> None:
     async with (
         stop_signal() as stop,
         bootstrap(config, runtime) as parts,
-        servers(config, protocols(parts.service), runtime),
+        servers(config, offer(parts.service), runtime),
     ):
         await stop.wait()
         # Before the servers wait for calls under way: these would not end.

@@ -11,7 +11,6 @@ from shop.fields import LARGEST_ID
 from shop.notification.ports import NotificationStore
 from shop.notification.watching import Watchers
 from shop.platform import validation
-from shop.platform.access.rules import visible
 from shop.platform.access.streams import Streams
 from shop.values.notification import Event, Notification, Update
 from shop.values.order import OrderStatus
@@ -20,7 +19,15 @@ MOST_EVENTS = 100
 
 
 class NotificationService:
-    """The use cases of notifications; the methods and errors of `shop.contract.ports.NotificationClient`."""
+    """The use cases of notifications; the methods and errors of `shop.contract.ports.NotificationClient`.
+
+    Args:
+        store: The notifications.
+        watchers: The streams that wait for news.
+        streams: Limits and ends streams.
+        orders: The orders, each only for callers who may see it.
+        users: The customers.
+    """
 
     def __init__(
         self, store: NotificationStore, watchers: Watchers, streams: Streams, orders: OrderClient, users: UserClient
@@ -57,7 +64,7 @@ class NotificationService:
                 yield update
 
     async def _of_order(self, order_id: int, after: int | None) -> AsyncGenerator[Update]:
-        order = visible("order", await self._orders.get_order(order_id))
+        order = await self._orders.get_order(order_id)
         if not order.user_id:
             raise NotFound(f"the account that order {order.id} belonged to is gone: nothing more happens to the order")
         async with aclosing(self._watchers.watch(order.user_id, after, order.id)) as updates:

@@ -27,10 +27,9 @@ from shop.platform.database.listening import listening_to
 from shop.platform.database.pool import connect_database
 from shop.platform.database.store import OpenStore, database_url, opened_database
 from shop.platform.page_token import DEFAULT_KEY
-from shop.platform.process.beside import beside
-from shop.platform.process.lifecycle import stop_signal
+from shop.platform.process.lifecycle import beside, stop_signal
 from shop.platform.process.runtime import BARE, Runtime
-from shop.platform.serve import Protocols, listening, protocols_of, servers
+from shop.platform.serve import Offer, listening, servers
 from shop.platform.telemetry.events import EventTraces
 
 DRAIN_S = 1.5
@@ -107,9 +106,9 @@ async def _relay(config: ServiceConfig, runtime: Runtime, clients: Clients, stac
     return relay
 
 
-def protocols(service: OrderService, page_token_key: bytes = DEFAULT_KEY) -> Protocols:
-    """Returns what serves orders over each protocol."""
-    return protocols_of(ORDER, service, page_token_key)
+def offer(service: OrderService, page_token_key: bytes = DEFAULT_KEY) -> Offer:
+    """Returns what the process serves."""
+    return Offer.of(ORDER, service, page_token_key)
 
 
 async def serve(config: ServiceConfig, runtime: Runtime, open_stores: OpenStore[OrderStores] = in_postgres) -> None:
@@ -117,7 +116,7 @@ async def serve(config: ServiceConfig, runtime: Runtime, open_stores: OpenStore[
     async with (
         stop_signal() as stop,
         bootstrap(config, runtime, open_stores) as parts,
-        servers(config, protocols(parts.service, config.page_token_key), runtime),
+        servers(config, offer(parts.service, config.page_token_key), runtime),
         # Last: only the process that holds the address may take over what the one before it left there.
         beside(parts.recovery.run()),
         nullcontext() if parts.relay is None else beside(parts.relay.run()),

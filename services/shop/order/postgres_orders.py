@@ -39,19 +39,15 @@ OF_USER = Statement(
     ORDER BY o.id DESC, l.line_number
 """,
 )
-_MOVED = "o AS (UPDATE orders SET status = $3 WHERE id = $1 AND status = $2 RETURNING *)"
-_AFTER_MOVE = f"""
+MOVE = Change.of(
+    "UPDATE orders",
+    "WITH o AS (UPDATE orders SET status = $3 WHERE id = $1 AND status = $2 RETURNING *)",
+    f"""
     SELECT {ORDER_COLUMNS}, {LINE_COLUMNS} FROM o JOIN order_line l ON l.order_id = o.id {IF_GONE}
-    ORDER BY l.line_number"""
-MOVE = Change(
-    Statement("UPDATE orders", f"WITH {_MOVED} {_AFTER_MOVE}"),
-    Statement(
-        "UPDATE orders",
-        f"""
-    WITH {_MOVED}, told AS (
-        INSERT INTO outbox (order_id, user_id, status, traceparent) SELECT id, user_id, status, $4 FROM o
-    ) {_AFTER_MOVE}""",
-    ),
+    ORDER BY l.line_number
+""",
+    rows="o",
+    context="$4",
 )
 # For partners only, to whom all buyers are known: as the order has it, without the look-up that others need.
 LINES = Statement(

@@ -4,6 +4,8 @@ A statement that changes an order's status also inserts the event, so that the e
 change is. Where nobody delivers events, another statement makes the change alone.
 """
 
+# ruff: noqa: S608 - nothing but constants is put into the statements
+
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
@@ -43,6 +45,21 @@ class Change(NamedTuple):
 
     alone: Statement
     told: Statement
+
+    @classmethod
+    def of(cls, name: str, parts: str, answer: str, *, rows: str, context: str) -> Change:
+        """Returns a change.
+
+        Args:
+            name: Name of the statement.
+            parts: Its WITH, whose parts make the change.
+            answer: The query that reads them.
+            rows: The part that has the changed orders: id, user_id, status.
+            context: The last parameter: "$4".
+        """
+        columns = "order_id, user_id, status, traceparent"
+        told = f"told AS (INSERT INTO outbox ({columns}) SELECT id, user_id, status, {context} FROM {rows})"
+        return cls(Statement(name, f"{parts} {answer}"), Statement(name, f"{parts}, {told} {answer}"))
 
     def choose(self, *, tells: bool) -> tuple[Statement, tuple[str | None, ...]]:
         """Returns the statement for a process whose events are delivered, or are not, and its last parameters."""

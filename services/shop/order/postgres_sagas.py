@@ -58,8 +58,10 @@ FIRST = Statement(
 ADVANCE = Statement(
     "UPDATE checkout", f"UPDATE checkout SET step = $3, {LEASE} WHERE {MINE} AND state = 'RUNNING' RETURNING id"
 )
-_PLACED = f"""
-    moved AS (
+PLACE = Change.of(
+    "UPDATE checkout",
+    f"""
+    WITH moved AS (
         UPDATE checkout SET step = 'SETTLE', order_id = nextval('orders_id_seq'), {LEASE}
         WHERE {MINE} AND state = 'RUNNING' AND step = 'AUTHORIZE'
         RETURNING id, user_id, order_id
@@ -71,34 +73,25 @@ _PLACED = f"""
         INSERT INTO order_line (order_id, line_number, product_id, quantity, unit_price_minor)
         SELECT placed.id, l.* FROM placed, unnest($5::int[], $6::bigint[], $7::int[], $8::bigint[]) AS l
         RETURNING id, line_number
-    )"""
-_AFTER_PLACE = "SELECT placed.*, lines.id AS line_id FROM placed, lines ORDER BY lines.line_number"
-PLACE = Change(
-    Statement("UPDATE checkout", f"WITH {_PLACED} {_AFTER_PLACE}"),
-    Statement(
-        "UPDATE checkout",
-        f"""
-    WITH {_PLACED}, told AS (
-        INSERT INTO outbox (order_id, user_id, status, traceparent) SELECT id, user_id, status, $9 FROM placed
-    ) {_AFTER_PLACE}""",
-    ),
+    )
+""",
+    "SELECT placed.*, lines.id AS line_id FROM placed, lines ORDER BY lines.line_number",
+    rows="placed",
+    context="$9",
 )
-_COMPLETED = f"""
-    ended AS (
+COMPLETE = Change.of(
+    "UPDATE checkout",
+    f"""
+    WITH ended AS (
         UPDATE checkout SET state = 'COMPLETED', updated_at = now()
         WHERE {MINE} AND step = 'SETTLE' RETURNING order_id
     ), moved AS (
         UPDATE orders SET status = 'CONFIRMED' FROM ended WHERE id = ended.order_id RETURNING id, user_id, status
-    )"""
-COMPLETE = Change(
-    Statement("UPDATE checkout", f"WITH {_COMPLETED} SELECT id FROM moved"),
-    Statement(
-        "UPDATE checkout",
-        f"""
-    WITH {_COMPLETED}, told AS (
-        INSERT INTO outbox (order_id, user_id, status, traceparent) SELECT id, user_id, status, $3 FROM moved
-    ) SELECT id FROM moved""",
-    ),
+    )
+""",
+    "SELECT id FROM moved",
+    rows="moved",
+    context="$3",
 )
 START_UNDO = Statement(
     "UPDATE checkout",
@@ -129,24 +122,20 @@ TAKE_STUCK = Statement(
     RETURNING {CHECKOUT_COLUMNS}
 """,
 )
-_CANCELLED = f"""
-    moved AS (
+BEGIN_CANCELLATION = Change.of(
+    "UPDATE orders",
+    f"""
+    WITH moved AS (
         UPDATE orders SET status = 'CANCELLED' WHERE id = $1 AND status = 'CONFIRMED'
         RETURNING id, user_id, status, checkout_id
     ), begun AS (
         INSERT INTO cancellation (order_id, state, instance, boot, lease_until)
         SELECT id, 'RUNNING', $2, $3, now() + interval '{LEASE_S} s' FROM moved
-    )"""
-_AFTER_CANCEL = "SELECT id AS order_id, checkout_id, 1 AS epoch FROM moved"
-BEGIN_CANCELLATION = Change(
-    Statement("UPDATE orders", f"WITH {_CANCELLED} {_AFTER_CANCEL}"),
-    Statement(
-        "UPDATE orders",
-        f"""
-    WITH {_CANCELLED}, told AS (
-        INSERT INTO outbox (order_id, user_id, status, traceparent) SELECT id, user_id, status, $4 FROM moved
-    ) {_AFTER_CANCEL}""",
-    ),
+    )
+""",
+    "SELECT id AS order_id, checkout_id, 1 AS epoch FROM moved",
+    rows="moved",
+    context="$4",
 )
 UNFINISHED_CANCELLATION = Statement(
     "SELECT cancellation",

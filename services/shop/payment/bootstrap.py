@@ -13,7 +13,7 @@ from shop.payment.service import PaymentService
 from shop.platform.config import ServiceConfig
 from shop.platform.database.store import OpenStore, in_postgres
 from shop.platform.process.runtime import BARE, Runtime
-from shop.platform.serve import Protocols, protocols_of, run_servers
+from shop.platform.serve import Offer, run_servers
 
 OPEN_STORE = in_postgres(PostgresPayments)
 
@@ -32,12 +32,12 @@ async def bootstrap(
         yield PaymentService(store, SimulatedBank(config.bank_delay_ms / 1000))
 
 
-def protocols(service: PaymentService) -> Protocols:
-    """Returns what serves payments over each protocol."""
-    return protocols_of(PAYMENT, service)
+def offer(service: PaymentService) -> Offer:
+    """Returns what the process serves."""
+    return Offer.of(PAYMENT, service)
 
 
 async def serve(config: ServiceConfig, runtime: Runtime, open_store: OpenStore[PaymentStore] = OPEN_STORE) -> None:
     """Serves payments until the process is told to stop."""
     async with bootstrap(config, runtime, open_store) as service:
-        await run_servers(config, protocols(service), runtime)
+        await run_servers(config, offer(service), runtime)

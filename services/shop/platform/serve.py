@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from shop.contract.calls import Service
 from shop.platform.access.owners import apply_owner_rules
@@ -17,65 +17,33 @@ from shop.platform.process.lifecycle import stop_signal
 from shop.platform.process.runtime import BARE, Runtime
 
 if TYPE_CHECKING:
-    from shop.platform.grpc.handlers import Around, Handlers
+    from shop.platform.grpc.handlers import Around
 
-BuildApp = Callable[[Incoming], Any]
-"""Builds the ASGI application of a protocol, whose requests the argument answers."""
+P = TypeVar("P")
 
 
 @dataclass(frozen=True, slots=True)
-class Protocols:
-    """What serves a service over each protocol.
-
-    An application is built only where it is served, so that a process pays for no framework that it does not use.
+class Offer:
+    """A service that is offered over every protocol.
 
     Attributes:
-        grpc: Makes the methods of a gRPC server.
-        rest: Builds the REST application.
-        graphql: Builds the GraphQL application.
-        thrift: Makes what answers Thrift's messages.
-    """
-
-    grpc: Callable[[], Mapping[str, Handlers]]
-    rest: BuildApp
-    graphql: BuildApp
-    thrift: Callable[[], Any]
-
-
-def protocols_of(
-    service: Service[Any], use_cases: Any, *of_rest: object, around: Mapping[str, Around] | None = None
-) -> Protocols:
-    """Returns what serves use cases: over REST by the adapter of their package, else by the table of calls.
-
-    Args:
         service: The service.
-        use_cases: Its use cases.
+        use_cases: Its use cases, with the owner rules of its calls around them.
         of_rest: What the REST adapter gets besides the use cases and what answers requests.
-        around: What surrounds the work of some calls over gRPC; None for nothing.
+        around: What surrounds the work of some calls over gRPC, by their names; None for nothing.
     """
 
-    checked = apply_owner_rules(service, use_cases)
+    service: Service[Any]
+    use_cases: Any
+    of_rest: Sequence[object] = ()
+    around: Mapping[str, Around] | None = None
 
-    # Imports are here, so that a process loads neither FastAPI nor Strawberry without need.
-    def rest(incoming: Incoming) -> Any:
-        return importlib.import_module(f"shop.{service.name}.rest").build_app(checked, incoming, *of_rest)
-
-    def graphql(incoming: Incoming) -> Any:
-        from shop.platform.graphql.service import graphql_app
-
-        return graphql_app(service, checked, incoming)
-
-    def thrift() -> Any:
-        from shop.platform.thrift.processor import Processor
-
-        return Processor(service, checked)
-
-    def grpc() -> Mapping[str, Handlers]:
-        from shop.platform.grpc.handlers import handlers_of
-
-        return {service.full_name: handlers_of(service, checked, around)}
-
-    return Protocols(grpc=grpc, rest=rest, graphql=graphql, thrift=thrift)
+    @classmethod
+    def of(
+        cls, service: Service[P], use_cases: Any, *of_rest: object, around: Mapping[str, Around] | None = None
+    ) -> Offer:
+        """Returns the offer of a service whose use cases have no owner rules yet."""
+        return cls(service, apply_owner_rules(service, use_cases), of_rest, around)
 
 
 def listening(config: ServiceConfig) -> dict[str, str]:
@@ -100,14 +68,12 @@ def listening(config: ServiceConfig) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def servers(
-    config: ServiceConfig, protocols: Protocols, runtime: Runtime = BARE
-) -> AsyncIterator[dict[str, str]]:
+async def servers(config: ServiceConfig, offer: Offer, runtime: Runtime = BARE) -> AsyncIterator[dict[str, str]]:
     """Runs the servers that the configuration names for as long as the context lasts.
 
     Args:
         config: Says where to listen, and which key verifies tokens.
-        protocols: What serves each protocol.
+        offer: The service.
         runtime: What traces, measures and refuses requests.
 
     Yields:
@@ -121,34 +87,43 @@ async def servers(
     async with AsyncExitStack() as stack:
         addresses = {}
         for protocol, listen in listening(config).items():
-            server = _server(protocol, listen, config, protocols, incoming)
+            server = _server(protocol, listen, config, offer, incoming)
             addresses[protocol] = await stack.enter_async_context(server)
         yield addresses
 
 
 def _server(
-    protocol: str, listen: str, config: ServiceConfig, protocols: Protocols, incoming: Incoming
+    protocol: str, listen: str, config: ServiceConfig, offer: Offer, incoming: Incoming
 ) -> AbstractAsyncContextManager[str]:
     """Returns the server of one protocol; imported here, so that a process loads nothing that it does not use."""
+    service, use_cases = offer.service, offer.use_cases
     if protocol == "grpc":
+        from shop.platform.grpc.handlers import handlers_of
         from shop.platform.grpc.server import grpc_server
 
-        return grpc_server(listen, protocols.grpc(), incoming, config.connection_age_s, config.reflection)
+        handlers = {service.full_name: handlers_of(service, use_cases, offer.around)}
+        return grpc_server(listen, handlers, incoming, config.connection_age_s, config.reflection)
     if protocol in ("thrift", "thrift_entrance"):
+        from shop.platform.thrift.processor import Processor
         from shop.platform.thrift.server import framed_server
 
-        return framed_server(listen, protocols.thrift(), incoming, from_outside=protocol == "thrift_entrance")
+        is_outside = protocol == "thrift_entrance"
+        return framed_server(listen, Processor(service, use_cases), incoming, from_outside=is_outside)
     from shop.platform.http.server import http_server
 
     if protocol == "thrift_json":
         from shop.platform.thrift.over_http import http_app
+        from shop.platform.thrift.processor import Processor
 
-        return http_server(http_app(config.component, protocols.thrift(), incoming), listen, config.drain_s)
-    if protocol == "rest":
-        return http_server(protocols.rest(incoming), listen, config.drain_s)
-    from shop.platform.graphql.graphiql import GraphiQL
+        app: Any = http_app(config.component, Processor(service, use_cases), incoming)
+    elif protocol == "rest":
+        app = importlib.import_module(f"shop.{service.name}.rest").build_app(use_cases, incoming, *offer.of_rest)
+    else:
+        from shop.platform.graphql.graphiql import GraphiQL
+        from shop.platform.graphql.service import graphql_app
 
-    return http_server(GraphiQL(protocols.graphql(incoming), config.graphiql), listen, config.drain_s)
+        app = GraphiQL(graphql_app(service, use_cases, incoming), config.graphiql)
+    return http_server(app, listen, config.drain_s)
 
 
 def import_adapters(service: str, config: ServiceConfig) -> None:
@@ -169,12 +144,12 @@ def import_adapters(service: str, config: ServiceConfig) -> None:
             importlib.import_module("shop.platform.thrift.over_http")
 
 
-async def run_servers(config: ServiceConfig, protocols: Protocols, runtime: Runtime) -> None:
+async def run_servers(config: ServiceConfig, offer: Offer, runtime: Runtime) -> None:
     """Serves what the configuration names until SIGTERM or SIGINT.
 
     Raises:
         ConfigError: No protocol is to be served.
         StartError: A port or a socket is in use.
     """
-    async with stop_signal() as stop, servers(config, protocols, runtime):
+    async with stop_signal() as stop, servers(config, offer, runtime):
         await stop.wait()

@@ -11,7 +11,7 @@ from shop.platform.config import ServiceConfig
 from shop.platform.database.store import OpenStore, in_postgres
 from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.process.runtime import BARE, Runtime
-from shop.platform.serve import Protocols, protocols_of, run_servers
+from shop.platform.serve import Offer, run_servers
 from shop.product.cached import CachedProductStore
 from shop.product.ports import ProductStore
 from shop.product.postgres import PostgresProductStore
@@ -38,12 +38,12 @@ async def bootstrap(
         yield ProductService(catalogue, page_token_key=config.page_token_key)
 
 
-def protocols(service: ProductService, page_token_key: bytes = DEFAULT_KEY) -> Protocols:
-    """Returns what serves the catalogue over each protocol."""
-    return protocols_of(PRODUCT, service, page_token_key)
+def offer(service: ProductService, page_token_key: bytes = DEFAULT_KEY) -> Offer:
+    """Returns what the process serves."""
+    return Offer.of(PRODUCT, service, page_token_key)
 
 
 async def serve(config: ServiceConfig, runtime: Runtime, open_store: OpenStore[ProductStore] = OPEN_STORE) -> None:
     """Serves the catalogue until the process is told to stop."""
     async with bootstrap(config, runtime, open_store) as service:
-        await run_servers(config, protocols(service, config.page_token_key), runtime)
+        await run_servers(config, offer(service, config.page_token_key), runtime)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import Protocol
+from collections.abc import AsyncIterator, Callable
 
 from fastapi import FastAPI
 
@@ -20,13 +19,7 @@ from shop.values.order import JoinedOrderLine
 _SCOPE = "order-lines"
 
 
-class StreamOrderLines(Protocol):
-    """`shop.contract.ports.OrderClient.stream_order_lines`."""
-
-    def __call__(self, *, after_line_id: int = 0, limit: int = 0) -> AsyncIterator[JoinedOrderLine]: ...
-
-
-def add_order_lines(api: FastAPI, stream: StreamOrderLines, page_token_key: bytes) -> None:
+def add_order_lines(api: FastAPI, stream: Callable[..., AsyncIterator[JoinedOrderLine]], page_token_key: bytes) -> None:
     """Declares the route of order lines.
 
     Args:

@@ -14,7 +14,7 @@ from shop.platform.cache.opening import behind_cache
 from shop.platform.config import EDGE_MARK, ConfigError, ServiceConfig, required
 from shop.platform.database.store import OpenStore, in_postgres
 from shop.platform.process.runtime import BARE, Runtime
-from shop.platform.serve import Protocols, protocols_of, run_servers
+from shop.platform.serve import Offer, run_servers
 from shop.user.cached import CachedUserStore
 from shop.user.passwords import Argon2Passwords
 from shop.user.ports import UserStore
@@ -44,15 +44,15 @@ async def bootstrap(
             yield UserService(accounts, passwords, signer, page_token_key=config.page_token_key)
 
 
-def protocols(service: UserService) -> Protocols:
-    """Returns what serves the accounts over each protocol."""
-    return protocols_of(USER, service, around={"Login": _count_failure})
+def offer(service: UserService) -> Offer:
+    """Returns what the process serves."""
+    return Offer.of(USER, service, around={"Login": _count_failure})
 
 
 async def serve(config: ServiceConfig, runtime: Runtime, open_store: OpenStore[UserStore] = OPEN_STORE) -> None:
     """Serves the accounts until the process is told to stop."""
     async with bootstrap(config, runtime, open_store) as service:
-        await run_servers(config, protocols(service), runtime)
+        await run_servers(config, offer(service), runtime)
 
 
 def _count_failure(metadata: Mapping[str, str]) -> AbstractContextManager[None]:

@@ -23,7 +23,7 @@ from shop.money import Money
 from shop.order import bootstrap as order_bootstrap
 from shop.payment import bootstrap as payment_bootstrap
 from shop.platform.config import ServiceConfig
-from shop.platform.process.beside import beside
+from shop.platform.process.lifecycle import beside
 from shop.platform.process.runtime import Runtime
 from shop.platform.serve import servers
 from shop.product import bootstrap as product_bootstrap
@@ -92,7 +92,7 @@ async def served(name: str, protocol: str, service: Any, runtime: Runtime) -> As
     if protocol in (MEMORY, CACHED):
         protocol = "grpc"
     config = ServiceConfig(component=name, **{f"listen_{protocol}": "127.0.0.1:0"})
-    async with servers(config, BOOTSTRAPS[name].protocols(service), runtime) as addresses:
+    async with servers(config, BOOTSTRAPS[name].offer(service), runtime) as addresses:
         yield f"{PROTOCOLS[protocol]}://{addresses[protocol]}"
 
 

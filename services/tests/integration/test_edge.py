@@ -49,7 +49,7 @@ async def serving(name: str, bootstrap: Any, url: str, keys: Any, *, verifies: b
     )
     async with (
         bootstrap.bootstrap(config) as service,
-        servers(config, bootstrap.protocols(service)) as addresses,
+        servers(config, bootstrap.offer(service)) as addresses,
         httpx.AsyncClient(base_url=f"http://{addresses['rest']}", trust_env=False) as rest,
         grpc.aio.insecure_channel(addresses["grpc"], options=[("grpc.enable_http_proxy", 0)]) as channel,
     ):

@@ -154,7 +154,7 @@ async def raw(role_url: Callable[[str], str], keys: Any) -> AsyncIterator[tuple[
     )
     async with (
         user_bootstrap.bootstrap(config) as service,
-        servers(config, user_bootstrap.protocols(service)) as addresses,
+        servers(config, user_bootstrap.offer(service)) as addresses,
         grpc.aio.insecure_channel(addresses["grpc"], options=[("grpc.enable_http_proxy", 0)]) as channel,
     ):
         yield user_pb2_grpc.UserServiceStub(channel), addresses["rest"], addresses["graphql"]

@@ -20,7 +20,7 @@ USER_ID = "user_id"
 def apply_owner_rules(service: Service[P], port: P) -> P:
     """Returns the methods of a port, each with the owner rule of its row around it.
 
-    Where a rule asks for a call of another service, the use case asks for it.
+    Where a rule asks for a call of another service, the use case makes it through that service's rules.
 
     Args:
         service: The service.

@@ -11,7 +11,7 @@ from typing import Any
 
 import asyncpg
 
-from shop.platform.process.beside import beside
+from shop.platform.process.lifecycle import beside
 
 log = logging.getLogger(__name__)
 

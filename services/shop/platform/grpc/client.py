@@ -1,25 +1,31 @@
 """The caller's side of gRPC: a channel to a service, and calls with trace, deadline and restored errors.
 
 Calls are wrapped here rather than in interceptors of grpc.aio, which add a task and a second call object to each;
-see `shop.platform.grpc.tracing` on why the ready-made tracing is not used.
+opentelemetry-instrumentation-grpc is not used: its server side does not see a rich status (`abort_with_status` leaves
+its span at OK), its client side never ends the span of a call that is cancelled, and both build their attributes for
+calls that are not traced too.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import grpc
+from opentelemetry.trace import Span, StatusCode
 
 from shop.platform.config import is_ipv4, split_address
 from shop.platform.deadline import DEFAULT_S, remaining
-from shop.platform.grpc.status import restore
-from shop.platform.grpc.tracing import GrpcCall, traced_method
+from shop.platform.grpc.status import STATUS, restore, traced_method
+from shop.platform.outgoing import OutgoingCall
 from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.process.unix_socket import grpc_target
 from shop.platform.retries import grpc_retries
 from shop.platform.telemetry.tracing import TracedMethod
+
+if TYPE_CHECKING:
+    from shop.platform.telemetry.meters import Meters, Timing
 
 Q = TypeVar("Q")
 S = TypeVar("S")
@@ -44,6 +50,42 @@ def grpc_channel(address: str, service: str, reads: Sequence[str], socket: str |
         authority = ("grpc.default_authority", address.partition(",")[0])
         return grpc.aio.insecure_channel(f"ipv4:{address}", options=[*options, authority])
     return grpc.aio.insecure_channel(address, options=options)
+
+
+class GrpcCall(OutgoingCall):
+    """A call of a method."""
+
+    __slots__ = ("_code", "_method")
+
+    def __init__(self, method: TracedMethod, runtime: Runtime) -> None:
+        super().__init__(runtime, method.name, None, method.attributes)
+        self._method = method.name
+        self._code: grpc.StatusCode | None = None
+
+    @property
+    def metadata(self) -> tuple[tuple[str, str], ...]:
+        """What tells the callee of the trace."""
+        return tuple(self.headers().items())
+
+    def note_status(self, code: grpc.StatusCode) -> None:
+        """Notes the status that the callee, or gRPC in its place, ended the call with."""
+        self._code = code
+
+    def end_span(self, span: Span, error: BaseException | None) -> None:
+        self.read()
+        if error is not None:
+            span.set_attribute("error.type", type(error).__qualname__)
+        if self._code is not None:
+            span.set_status(StatusCode.ERROR, self._code.name)
+        span.set_attribute(STATUS, self._status_of(error).value[0])
+
+    def measure(self, meters: Meters, error: BaseException | None) -> tuple[Timing, tuple[str, ...]]:
+        code = self._status_of(error).name
+        return meters.rpc_client, ("grpc", self._method, code, "" if error is None else code)
+
+    def _status_of(self, error: BaseException | None) -> grpc.StatusCode:
+        # Any error but a failure that is noted ended the call from this side.
+        return grpc.StatusCode.OK if error is None else self._code or grpc.StatusCode.CANCELLED
 
 
 class Peer:
@@ -79,11 +121,11 @@ class Peer:
             ShopError: What the service raised, or `Unavailable` if it does not answer.
         """
         limit = remaining() or DEFAULT_S
-        with GrpcCall(self._traced(name), self._runtime) as span:
+        with GrpcCall(self._trace(name), self._runtime) as span:
             try:
                 return await method(request, timeout=limit, metadata=span.metadata)
             except grpc.aio.AioRpcError as error:
-                span.failed(error.code())
+                span.note_status(error.code())
                 raise restore(error, self._name) from None
 
     def stream(self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], name: str, request: Q) -> AsyncGenerator[S]:
@@ -101,18 +143,18 @@ class Peer:
     async def _stream(
         self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], name: str, request: Q, limit: float | None
     ) -> AsyncGenerator[S]:
-        with GrpcCall(self._traced(name), self._runtime) as span:
+        with GrpcCall(self._trace(name), self._runtime) as span:
             call = method(request, timeout=limit, metadata=span.metadata)
             try:
                 async for message in call:
                     yield message
             except grpc.aio.AioRpcError as error:
-                span.failed(error.code())
+                span.note_status(error.code())
                 raise restore(error, self._name) from None
             finally:
                 call.cancel()
 
-    def _traced(self, name: str) -> TracedMethod:
+    def _trace(self, name: str) -> TracedMethod:
         method = self._methods.get(name)
         if method is None:
             method = self._methods[name] = traced_method(self._service, name, self._address)

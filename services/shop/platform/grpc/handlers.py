@@ -21,8 +21,7 @@ from shop.errors import InvalidArgument, ResourceExhausted, ShopError
 from shop.platform.access.rules import Authenticator
 from shop.platform.deadline import lift
 from shop.platform.error_codes import SERVER_FAULTS
-from shop.platform.grpc.status import code_of, status_of
-from shop.platform.grpc.tracing import STATUS, traced_method
+from shop.platform.grpc.status import STATUS, code_of, status_of, traced_method
 from shop.platform.incoming import Incoming, Request
 from shop.platform.telemetry.metering import Asked
 from shop.platform.telemetry.recorder import Attributes, SharedAttributes

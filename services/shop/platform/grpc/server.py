@@ -8,12 +8,18 @@ from typing import Any
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection, reflection_pb2
 
+from shop.contract import calls
 from shop.platform.config import StartError, socket_path, split_address
 from shop.platform.grpc.handlers import Handlers
-from shop.platform.grpc.reflection import SERVICES, add_reflection
 from shop.platform.incoming import Incoming
 from shop.platform.process.unix_socket import bind_unix, grpc_target, unlink
+
+VERSIONS = ("grpc.reflection.v1.ServerReflection", reflection.SERVICE_NAME)
+"""The messages of both are the same."""
+SERVICES = {service.name: service.full_name for service in calls.SERVICES}
+"""Full name of each service of the contract, by the name of its component."""
 
 GRACE_S = 3.0
 OPTIONS: tuple[tuple[str, Any], ...] = (
@@ -65,7 +71,7 @@ async def grpc_server(
     checks = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(checks, server)
     listed = dict.fromkeys([*handlers, *(SERVICES[component] for component in described)])
-    add_reflection(list(listed), server)
+    _add_reflection(list(listed), server)
     address = _bind(server, listen)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(server.stop, GRACE_S)
@@ -76,6 +82,23 @@ async def grpc_server(
         # Runs before the stop: whoever checks health sends nothing new while calls finish.
         stack.push_async_callback(checks.enter_graceful_shutdown)
         yield address
+
+
+def _add_reflection(names: Sequence[str], server: grpc.aio.Server) -> None:
+    """Adds reflection to a server. It describes the whole contract, and lists the services that are named.
+
+    Args:
+        names: Full names of the services to list.
+        server: The server.
+    """
+    servicer = reflection.aio.ReflectionServicer([*names, *VERSIONS])
+    describe = grpc.stream_stream_rpc_method_handler(
+        servicer.ServerReflectionInfo,
+        request_deserializer=reflection_pb2.ServerReflectionRequest.FromString,
+        response_serializer=reflection_pb2.ServerReflectionResponse.SerializeToString,
+    )
+    for version in VERSIONS:
+        server.add_registered_method_handlers(version, {"ServerReflectionInfo": describe})
 
 
 def _bind(server: grpc.aio.Server, listen: str) -> str:

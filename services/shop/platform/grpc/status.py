@@ -7,6 +7,8 @@ repetition may work, a RetryInfo says when.
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import grpc
 from google.protobuf.any_pb2 import Any
@@ -18,8 +20,11 @@ from grpc_status import rpc_status
 from shop import errors
 from shop.errors import ShopError
 from shop.platform.error_codes import DOMAIN, error_for_code, row
+from shop.platform.telemetry.tracing import TracedMethod
 
 log = logging.getLogger(__name__)
+
+STATUS = "rpc.grpc.status_code"
 
 _WITHOUT_DETAILS: dict[grpc.StatusCode, type[ShopError]] = {
     grpc.StatusCode.INVALID_ARGUMENT: errors.InvalidArgument,
@@ -88,3 +93,14 @@ def _details(error: grpc.aio.AioRpcError) -> tuple[ErrorInfo, RetryInfo]:
     for detail in status.details if status is not None else ():
         _ = detail.Unpack(info) or detail.Unpack(retry)
     return info, retry
+
+
+def traced_method(service: str, name: str, address: Mapping[str, str | int] = MappingProxyType({})) -> TracedMethod:
+    """Returns what the spans of a method's calls have in common.
+
+    Args:
+        service: Full name of the service: "shop.product.v1.ProductService".
+        name: Name of the method: "GetProduct".
+        address: Attributes that say where calls go, for the caller.
+    """
+    return TracedMethod.of({"rpc.system": "grpc", "rpc.service": service, "rpc.method": name, **address})

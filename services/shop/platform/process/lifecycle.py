@@ -46,6 +46,18 @@ async def stop_signal() -> AsyncIterator[asyncio.Event]:
             loop.remove_signal_handler(number)
 
 
+@contextlib.asynccontextmanager
+async def beside(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Runs work that has no end for as long as the context lasts."""
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
 def spare_collections() -> None:
     """Has the garbage collector look less often, and never again at what has been imported by now."""
     gc.collect()

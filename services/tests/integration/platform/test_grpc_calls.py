@@ -25,8 +25,7 @@ from shop.platform.config import StartError
 from shop.platform.deadline import DEADLINE_HEADER, LONGEST_S, remaining, work_s
 from shop.platform.error_codes import ERROR_TABLE
 from shop.platform.grpc.handlers import handlers_of
-from shop.platform.grpc.reflection import VERSIONS
-from shop.platform.grpc.server import grpc_server
+from shop.platform.grpc.server import VERSIONS, grpc_server
 from shop.platform.grpc.status import restore
 from shop.platform.incoming import Incoming
 from shop.product.service import ProductService

@@ -100,7 +100,7 @@ async def behind(component: str, listen: str, user_url: str, keys: Any) -> Async
                 database_pool=2,
                 jwt_private_key_file=str(keys.private_file),
             )
-            async with user_bootstrap.bootstrap(config) as service, servers(config, user_bootstrap.protocols(service)):
+            async with user_bootstrap.bootstrap(config) as service, servers(config, user_bootstrap.offer(service)):
                 yield
 
 

@@ -73,7 +73,7 @@ def is_socket(path: str) -> bool:
 @contextlib.asynccontextmanager
 async def serving(protocol: str, path: str, runtime: Runtime = BARE) -> AsyncIterator[str]:
     config = ServiceConfig(component="product", **{f"listen_{protocol}": f"unix:{path}"})
-    async with servers(config, product_bootstrap.protocols(Pots(MemoryProductStore())), runtime) as addresses:
+    async with servers(config, product_bootstrap.offer(Pots(MemoryProductStore())), runtime) as addresses:
         yield addresses[protocol]
 
 
@@ -212,7 +212,7 @@ async def test_call_under_way_is_answered_before_the_stop_and_the_next_process_k
 
     config = ServiceConfig(component="product", **{f"listen_{protocol}": f"unix:{path}"})
     async with calling(protocol, path) as clients, contextlib.AsyncExitStack() as stack:
-        await stack.enter_async_context(servers(config, product_bootstrap.protocols(Slow(MemoryProductStore()))))
+        await stack.enter_async_context(servers(config, product_bootstrap.offer(Slow(MemoryProductStore()))))
         last = asyncio.ensure_future(clients.product.get_product(1))
         await began.wait()
         stopping = asyncio.ensure_future(stack.aclose())

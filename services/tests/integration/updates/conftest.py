@@ -23,7 +23,7 @@ from shop.payment import bootstrap as payment_bootstrap
 from shop.platform.access.streams import Streams
 from shop.platform.config import ServiceConfig
 from shop.platform.database.pool import connect_database
-from shop.platform.process.beside import beside
+from shop.platform.process.lifecycle import beside
 from shop.platform.process.runtime import Runtime
 from shop.platform.serve import servers
 from shop.product import bootstrap as product_bootstrap
@@ -114,7 +114,7 @@ async def shop(
             )
             started = await stack.enter_async_context(bootstrap.bootstrap(config, runtime))
             service = getattr(started, "service", started)
-            addresses = await stack.enter_async_context(servers(config, bootstrap.protocols(service), runtime))
+            addresses = await stack.enter_async_context(servers(config, bootstrap.offer(service), runtime))
             peers[name] = f"grpc://{addresses['grpc']}"
             if name == "notification":
                 at.update(addresses)

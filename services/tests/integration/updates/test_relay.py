@@ -20,7 +20,7 @@ from shop.errors import Unavailable
 from shop.order.postgres_outbox import PostgresOutbox
 from shop.order.relay import Relay
 from shop.platform.database.pool import connect_database
-from shop.platform.process.beside import beside
+from shop.platform.process.lifecycle import beside
 from shop.values.notification import Event
 from shop.values.order import OrderStatus
 
