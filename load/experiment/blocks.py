@@ -20,6 +20,7 @@ from experiment.results.folder import ResultsFolder, check_room, read_json, writ
 from experiment.results.manifest import git_state, manifest_of, now
 from experiment.trial.files import TrialFiles
 from experiment.trial.outcome import VEGETA, Trial
+from experiment.trial.run import run_trial
 from hops.conclusions.wording import programs_text
 from hops.gates.limits import gate_name
 from hops.gates.verdict import failing_gates, verdict_of
@@ -60,11 +61,13 @@ class Makers:
         tapes: Makes the tapes that all trials share.
         system: Makes what a trial runs on.
         choose: Chooses the arms of a plan that does not have them all.
+        run: Runs one trial.
     """
 
     tapes: Callable[[Shopload, Plan, Path, Path], Tapes] = make_tapes
     system: Callable[..., Any] = system_of
     choose: Choose | None = None
+    run: RunTrial = run_trial
 
 
 THE_SHOP = Makers()
@@ -83,7 +86,7 @@ class Blocks:
         plan: Plan,
         folder: ResultsFolder,
         ports: Ports,
-        run: RunTrial,
+        run: RunTrial | None = None,
         makers: Makers = THE_SHOP,
         *,
         brief: bool = False,
@@ -91,7 +94,7 @@ class Blocks:
         self.plan = plan
         self._folder = folder
         self._ports = ports
-        self._run = run
+        self._run = run or makers.run
         self._makers = makers
         self._say = Progress(brief=brief)
         self._checked: set[str] = set()

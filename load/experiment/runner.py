@@ -16,7 +16,6 @@ from experiment.progress import shown
 from experiment.results.folder import ResultsFolder
 from experiment.results.manifest import now
 from experiment.trial.files import RECORD
-from experiment.trial.run import run_trial
 from hops.run.documents.summary import Summary
 from hops.run.loads import lengths_text, rates_text
 from hops.run.network import network_text
@@ -51,7 +50,7 @@ def run_plan(
     ports: Ports,
     *,
     retry: int = 0,
-    run: RunTrial = run_trial,
+    run: RunTrial | None = None,
     makers: Makers = THE_SHOP,
     brief: bool = False,
 ) -> tuple[Summary, Path]:
@@ -68,7 +67,7 @@ def run_plan(
         from hops.kinds import summary_with_report
 
         summary = summary_with_report(folder.path)
-        return summary, folder.publish(latest=not plan.chosen)
+        return summary, folder.publish(latest=plan.compares)
 
     return run_trials(plan, folder, ports, conclude=conclude, retry=retry, run=run, makers=makers, brief=brief)
 
@@ -80,7 +79,7 @@ def run_trials(
     *,
     conclude: Callable[[], T],
     retry: int = 0,
-    run: RunTrial = run_trial,
+    run: RunTrial | None = None,
     makers: Makers = THE_SHOP,
     brief: bool = False,
 ) -> T:
@@ -92,7 +91,7 @@ def run_trials(
         ports: Where everything listens.
         conclude: Called once all rows, the manifest and the trials' records are in the folder; publishes the folder.
         retry: How often a trial in which a gate fails is repeated; every attempt is kept, the last one counts.
-        run: Runs one trial.
+        run: Runs one trial; that of `makers` if not given.
         makers: What makes that which the trials need.
         brief: Whether to say little of what is going on.
 

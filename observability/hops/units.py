@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-NS_PER_MS = 1e6
-NS_PER_UNIT = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": NS_PER_MS, "s": 1e9}
+NS_PER_MS, NS_PER_S = 1e6, 1e9
+NS_PER_UNIT = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": NS_PER_MS, "s": NS_PER_S}
 """Nanoseconds of each unit in which people give times."""
 
 ALL = "all"

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from experiment.arguments import checked_seed, number, whole_number
-from experiment.blocks import THE_SHOP, Choose, expected_s
+from experiment.blocks import THE_SHOP, Choose, Makers, expected_s
 from experiment.commands import options
 from experiment.commands.preflight import Preflight
 from experiment.errors import UsageError
@@ -98,7 +98,13 @@ class Choosing:
     announce: Callable[[Plan], Iterator[str]]
 
 
-def experiment(kind: str, *, choosing: Choosing | None = None) -> Callable[[Callable[..., Plan]], Callable[..., None]]:
+def experiment(
+    kind: str,
+    *,
+    choosing: Choosing | None = None,
+    makers: Makers = THE_SHOP,
+    announce: Callable[[Plan], Iterator[str]] | None = None,
+) -> Callable[[Callable[..., Plan]], Callable[..., None]]:
     """Makes the command of a kind of experiment from the function that makes its plan.
 
     The settings of its row go to the function's parameters of their names, those that most kinds have together to
@@ -108,9 +114,11 @@ def experiment(kind: str, *, choosing: Choosing | None = None) -> Callable[[Call
     Args:
         kind: Kind of the experiment.
         choosing: How it chooses its arms while it runs; None if its plan has them all.
+        makers: Makers of what its trials need.
+        announce: Says beforehand what there will be; `announcement` if not given.
     """
-    announce = choosing.announce if choosing else announcement
-    makers = replace(THE_SHOP, choose=choosing.choose) if choosing else THE_SHOP
+    announce = announce or (choosing.announce if choosing else announcement)
+    makers = replace(makers, choose=choosing.choose) if choosing else makers
 
     def decorate(plan_of: Callable[..., Plan]) -> Callable[..., None]:
         @takes_settings(kind)

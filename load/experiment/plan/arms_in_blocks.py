@@ -115,9 +115,7 @@ class Plan:
         for name in (self.name, *labels):
             require_folder_name(name)
         refuse_twice(labels)
-        # Faults are not compared with each other, nor are arms that follow from each other.
-        few = not self.chosen and not any(arm.fault for arm in self.arms)
-        if not labels or (few and len(labels) > MOST_ARMS):
+        if not labels or (self.compares and len(labels) > MOST_ARMS):
             raise UsageError(f"{len(labels)} topologies are too many: give from 1 to {MOST_ARMS}")
         if not 1 <= self.blocks <= MOST_BLOCKS:
             raise UsageError(f"blocks={self.blocks} is out of range: give an integer from 1 to {MOST_BLOCKS}")
@@ -134,6 +132,11 @@ class Plan:
         scales = {arm.switches.scale for arm in self.arms}
         if len(scales) > 1:
             raise UsageError("all topologies must use the same scale, because one tape fits one scale")
+
+    @property
+    def compares(self) -> bool:
+        """Whether its arms are compared: faults are not, nor are arms that follow from each other."""
+        return not self.chosen and not any(arm.fault for arm in self.arms)
 
     @property
     def staying_on_http2(self) -> list[str]:

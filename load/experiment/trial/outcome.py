@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hops.gates.trial import Evidence
     from hops.run.documents.cache import CacheCounts
     from hops.run.documents.tracing import TracingRecord
-    from hops.run.documents.trial import Program
+    from hops.run.documents.trial import Fault, Program
 
 FRAMES = ("journeys", "hops", "resources", "calls")
 """Tables of a trial, each a parquet file in its folder."""
@@ -49,6 +49,7 @@ class Trial:
         cache: What was asked of the cache during the load, by component; empty without one.
         programs: The busiest programs that were no part of the run.
         tracing: What the spans were, and what each cost; None if nothing was traced.
+        fault: What was done to the system during the load; None if nothing was.
     """
 
     journeys: pl.DataFrame
@@ -67,6 +68,7 @@ class Trial:
     cache: Mapping[str, CacheCounts] = field(default_factory=dict)
     tracing: TracingRecord | None = None
     programs: Sequence[Program] = ()
+    fault: Fault | None = None
 
 
 @dataclass(slots=True)

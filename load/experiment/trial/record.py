@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from experiment.trial.outcome import FRAMES, Trial
-from hops.gates.trial import evaluate, left_out
+from hops.gates.trial import audit_gates, evaluate, left_out
 from hops.run.documents.trial import ResourcesFrom, TrialRecord
 from hops.run.rows import write_parquet
 
@@ -29,6 +29,8 @@ def record_of(
 ) -> TrialRecord:
     """Judges a trial that has just ended by its gates, and makes its record."""
     gates = evaluate(trial.evidence)
+    if trial.fault is not None:
+        gates += audit_gates(trial.fault["unanswered"], trial.fault["unsettled"], gates)
     record = TrialRecord(
         block=block,
         topology=topology,
@@ -54,6 +56,8 @@ def record_of(
         record["cache"] = dict(trial.cache)
     if trial.programs:
         record["programs"] = list(trial.programs)
+    if trial.fault is not None:
+        record["fault"] = trial.fault
     if trial.tracing is not None:
         record["tracing"] = trial.tracing
     if trial.origin is not None:

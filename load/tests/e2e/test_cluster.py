@@ -72,7 +72,7 @@ def test_a_pod_is_evicted_and_the_node_drained_while_customers_buy(terminal: Any
         "chaos", "topologies=hybrid", "runtime=kubernetes", "rate=5", "faults=evict:order,drain", "json=1"
     )
     document = json.loads(done.stdout)
-    struck = {one["fault"]: one for one in document["struck"]}
+    struck = {one["fault"]: one for one in document["chaos"]}
     assert struck.keys() == {"evict:order", "drain:shop"}
     assert [(one["broken"], one["unanswered"], one["unsettled"], one["over"]) for one in struck.values()] == [
         ([], 0, 0, True)

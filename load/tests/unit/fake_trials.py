@@ -14,7 +14,7 @@ from experiment.plan.arms_in_blocks import Arm, Plan
 from experiment.trial.outcome import Trial
 from experiment.trial.resources import Origin
 from hops.gates.trial import Evidence
-from hops.run.documents.trial import Program
+from hops.run.documents.trial import Fault, Program
 from hops.run.rows import CALLS, HOPS, JOURNEYS, RESOURCES
 from hops.units import NS_PER_MS
 
@@ -155,4 +155,8 @@ def whole_trial(arm: Arm, plan: Plan) -> Trial:
         schema=RESOURCES,
     )
     generator = {"answers_sha256": "ab", "wall_s": 1.0, "journeys": int(sending.rate), "connections": 4}
-    return replace(fake_trial(rows=count), journeys=journeys, resources=resources, generator=generator)
+    fault = None
+    if arm.fault:
+        audit = {"checkouts": 240, "repeated": 0, "unanswered": 0, "settle_s": 0.0, "unsettled": 0, "broken": []}
+        fault = Fault(fault=arm.fault, began_ns=4 * 10**9, ended_ns=5 * 10**9, **audit)  # type: ignore[typeddict-item]
+    return replace(fake_trial(rows=count), journeys=journeys, resources=resources, generator=generator, fault=fault)

@@ -76,6 +76,11 @@ def every_pair(_run: RunFiles) -> None:
     """Compares each topology with each other one."""
 
 
+def no_pairs(_run: RunFiles) -> list[tuple[str, str]]:
+    """Compares no two arms: their loads or faults differ by design."""
+    return []
+
+
 def distance_figures(measured: Measured) -> Mapping[str, Any]:
     """What distance does to the topologies, by the model."""
     return {"distance": distance_of(measured.run, measured.topologies)}

@@ -195,6 +195,17 @@ GATES = (
         remedy="The hop budget names them: in a mesh every wire but that from client to edge has a sidecar at an end.",
     ),
     Kind("invariants_broken", "broken invariants", WRONG, "at most", 0, _ANSWERS),
+    Kind("unanswered", "purchases without an answer although repeated", WRONG, "at most", 0, _ANSWERS),
+    Kind(
+        "unanswered_on_busy",
+        "purchases without an answer on a busy machine, none of them lost",
+        NOISY,
+        "at most",
+        0,
+        "on a busy machine, an answer may take longer than customers wait",
+        remedy=_REPEAT,
+    ),
+    Kind("unsettled", "sagas or updates that never ended", WRONG, "at most", 0, _ANSWERS),
     Kind(
         "silent_sidecars",
         "sidecars without statistics",

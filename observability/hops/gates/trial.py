@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from hops.gates.edge_agreement import Agreement
 from hops.gates.limits import EDGE_LAGS, LAG_SHARE, OTHER_CORES_OF_A_NODE, kind_of
+from hops.gates.verdict import failing_gates
 from hops.run.documents.gate import Gate, LeftOut
 from hops.traces.tree import Quality
 
@@ -120,6 +121,10 @@ class Evidence:
 
 
 NOT_AUDITED = "with store=memory, what a run changes is in the services' memory only, which no audit sees"
+AUDIT_GATES = ("invariants_broken", "unanswered", "unsettled")
+"""The gates that fail if a fault lost or doubled something, or left it unfinished."""
+MACHINE_GATES = ("steal_share", "other_cores")
+"""Gates that fail on a busy machine."""
 EDGE_GATES = ("edge_unmatched", "edge_off_ms")
 TRACE_GATES = (
     "spans_lost",
@@ -140,6 +145,23 @@ def evaluate(evidence: Evidence) -> list[Gate]:
     """
     skipped = {row["name"] for row in left_out(evidence)}
     return [gate for gate in _gates(evidence) if gate["name"] not in skipped]
+
+
+def audit_gates(unanswered: int, unsettled: int, others: Sequence[Gate]) -> list[Gate]:
+    """The gates on what customers and sagas were left with after a fault.
+
+    A purchase without an answer says nothing about the shop if the machine was busy and the audit found all else right.
+
+    Args:
+        unanswered: Purchases without an answer although they were repeated.
+        unsettled: Sagas or updates that never ended.
+        others: The other gates, those on the machine and on the shop's invariants among them.
+    """
+    failing = failing_gates(others)
+    is_busy = any(name in failing for name in MACHINE_GATES)
+    excused = unanswered and is_busy and not unsettled and "invariants_broken" not in failing
+    name = "unanswered_on_busy" if excused else "unanswered"
+    return [kind_of(name).held(unanswered), kind_of("unsettled").held(unsettled)]
 
 
 def left_out(evidence: Evidence) -> list[LeftOut]:

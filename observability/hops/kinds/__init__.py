@@ -27,7 +27,6 @@ DOCUMENTS = {
     "verdicts": "studies",
     "connections": "connections",
     "watch": "watch",
-    "chaos": "chaos",
     "soak": "soak",
 }
 

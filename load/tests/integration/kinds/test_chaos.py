@@ -12,10 +12,10 @@ import pytest
 from typer.testing import CliRunner
 
 from experiment.cli import app
+from experiment.commands import in_blocks
 from experiment.faults.disk import WAL, no_volumes
 from experiment.faults.links import BINARY as TOXIPROXY
 from experiment.generator.shopload import BINARY
-from experiment.kinds import chaos
 from mesh.description.ports import Ports
 from shop.platform.deadline import OVER
 
@@ -28,13 +28,14 @@ pytestmark = [
 
 def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, base: int, **settings: str) -> dict[str, dict[str, object]]:
     """What each fault of a run did, by its name."""
-    monkeypatch.setattr(chaos, "RESULTS", tmp_path)
+    monkeypatch.setattr(in_blocks, "RESULTS", tmp_path)
     arguments = [part for name, value in settings.items() for part in (f"--{name}", value)]
     done = CliRunner(env={"SHOP_PORT_BASE": str(base)}).invoke(app, ["chaos", *arguments, "--json"])
-    # A busy machine makes a run NOISY, which is 3 where CI=true; that anything is lost or doubled is 1.
-    assert done.exit_code in (0, 3), done.stderr
     assert "Traceback" not in done.stderr
-    return {one["fault"]: one for one in json.loads(done.stdout)["struck"]}
+    summary = json.loads(done.stdout)
+    # A busy machine makes a run NOISY, which is 3 where CI=true.
+    assert summary["verdict"] != "WRONG", done.stderr
+    return {one["fault"]: one for one in summary["chaos"]}
 
 
 def said(struck: dict[str, object]) -> list[str]:

@@ -8,14 +8,12 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from chaos.attacks import outcome_of
 from experiment.errors import UsageError
 from experiment.faults.faults import FAULTS, Chosen, chosen, lacking, possible
 from experiment.faults.repetition import acknowledged, repetition
-from experiment.faults.trial import figures_of
 from experiment.generator.shopload import Tape
 from experiment.kinds.chaos import USUAL, arms_of_faults
 from mesh.description.switches import parse_switches
@@ -151,31 +149,6 @@ def test_each_topology_and_fault_is_an_arm() -> None:
         ("hybrid-kill-order", "kill:order", "kong"),
     ]
     assert Chosen.named(arms[0].fault) == Chosen("kill", "order")
-
-
-def test_what_a_fault_did_is_read_off_the_rows() -> None:
-    second = 1_000 * MS
-    rows = [(0, "ok", "browse", 10), (1, "ok", "browse", 30), (4, "server", "checkout", 5), (5, "timeout", "browse", 9)]
-    rows += [(6, "ok", "browse", 400), (8, "ok", "browse", 10), (15, "ok", "browse", 10)]
-    journeys = pl.DataFrame(
-        {
-            "intended_ns": [at * second for at, *_ in rows],
-            "outcome": [outcome for _, outcome, *_ in rows],
-            "journey": [journey for _, _, journey, _ in rows],
-            "latency_ns": [ms * MS for *_, ms in rows],
-            "error": ["" if outcome == "ok" else f"{outcome}!" for _, outcome, *_ in rows],
-        }
-    )
-    figures = figures_of(journeys, int(3.5 * second), 6 * second)
-    assert figures["failed"] == {"server": 1, "timeout": 1}
-    assert figures["failed_journeys"] == {"checkout": 1, "browse": 1}
-    assert figures["messages"] == {"server!": 1, "timeout!": 1}
-    assert (figures["lasted_s"], figures["failing_s"], figures["over"]) == (2.5, 1.5, True)
-    assert (figures["before_ms"]["p99"], figures["during_ms"]["p50"]) == (30.0, 400.0)
-    ends_badly = journeys.with_columns(outcome=pl.Series(["ok"] * 6 + ["server"]))
-    assert not figures_of(ends_badly, int(3.5 * second), 6 * second)["over"]
-    without = figures_of(journeys.filter(pl.col("outcome") == "ok"), 9 * second, 20 * second)
-    assert (without["failing_s"], without["over"]) == (0, True)
 
 
 def test_what_failed_is_asked_for_with_the_same_key_and_only_what_customers_were_told_counts(tmp_path: Path) -> None:

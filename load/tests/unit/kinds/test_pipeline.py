@@ -30,13 +30,14 @@ COMMANDS = {
     "rtt": f"{TOPOLOGIES} --rtts 0,20 --blocks 1",
     "rates": f"{TOPOLOGIES} --rates 10,20 --blocks 1",
     "isolate": "--blocks 2 --trace 0",
+    "chaos": "--topologies rest,grpc --faults kill:order,kill:edge",
     "capacity": "--topologies rest --profile smoke",
     "capacity --load stress": "--topologies rest --profile smoke --users 5,10,20",
     "capacity --load overload": "--topologies rest --profile smoke --factors 1,5",
 }
 """Each kind that can be resumed, with a small experiment of it."""
 INTERRUPTED = 130
-ELSEWHERE = {"bench", "studies", "connections", "watch", "chaos", "soak", "two_runs", "decide", "load"}
+ELSEWHERE = {"bench", "studies", "connections", "watch", "soak", "two_runs", "decide", "load"}
 """One trial has nothing to resume; the others have their own way."""
 
 

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
+from hops.analysis.summary import no_pairs
 from hops.kinds.capacity.analysis import capacity_figures, gates_of
 from hops.kinds.capacity.charts import picture
 from hops.kinds.capacity.tables import section
 from hops.report.view import Kind
-from hops.run.files import RunFiles
-
-
-def no_pairs(_run: RunFiles) -> list[tuple[str, str]]:
-    """Compares no two steps: their loads differ by design."""
-    return []
-
 
 KIND = Kind(
     "How much load does each topology hold, and what is left beyond that?",

@@ -57,7 +57,39 @@ class _Disturbed(TypedDict, total=False):
     programs: list[Program]
 
 
-class TrialRecord(_Speed, OfCluster, _Traced, _Cached, _Disturbed):
+class Fault(TypedDict):
+    """What was done to a trial's system during the load, when, and what the audit of purchases found after it.
+
+    Attributes:
+        fault: The fault and its target: `kill:order`.
+        began_ns: When it began, in nanoseconds of the Unix epoch.
+        ended_ns: When it had ended; a kill ends when the component is ready again.
+        checkouts: Purchases that were confirmed to customers, repeated ones included.
+        repeated: Purchases that failed, and were repeated with the same key.
+        unanswered: How many of these failed again.
+        settle_s: How long after the load sagas were under way or updates waited to be delivered.
+        unsettled: How many still were at the end.
+        broken: Promises about the shop's data that do not hold.
+    """
+
+    fault: str
+    began_ns: int
+    ended_ns: int
+    checkouts: int
+    repeated: int
+    unanswered: int
+    settle_s: float
+    unsettled: int
+    broken: list[str]
+
+
+class _Struck(TypedDict, total=False):
+    """What there is in a trial with a fault only."""
+
+    fault: Fault
+
+
+class TrialRecord(_Speed, OfCluster, _Traced, _Cached, _Disturbed, _Struck):
     """One trial, as `trials.json` keeps it. `used` is false for one that a later attempt replaces."""
 
     block: int

@@ -28,13 +28,15 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> RunFiles:
 
 def test_a_run_has_the_kind_of_its_manifest(run: RunFiles) -> None:
     asked = {name: kind_of(dataclasses.replace(run, manifest={"kind": name})) for name in (*kinds(), "proof")}
-    with_arms = ["capacity", "isolate", "ladder", "rates", "rtt", "studies"]
+    with_arms = ["capacity", "chaos", "isolate", "ladder", "rates", "rtt", "studies"]
     assert [name for name, kind in asked.items() if kind.arms] == with_arms
     assert asked["proof"] is asked["bench"]
 
 
 def test_a_run_of_no_known_kind_is_refused_with_those_that_are_known(run: RunFiles) -> None:
-    with pytest.raises(MalformedRunError, match="the kind odd is not known; valid ones are bench, capacity, compare, "):
+    with pytest.raises(
+        MalformedRunError, match="the kind odd is not known; valid ones are bench, capacity, chaos, compare, "
+    ):
         kind_of(dataclasses.replace(run, manifest={"kind": "odd"}))
 
 

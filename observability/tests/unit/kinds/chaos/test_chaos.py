@@ -2,101 +2,170 @@
 
 from __future__ import annotations
 
+import io
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
+import polars as pl
+
+from hops import kinds
 from hops.gates.limits import kind_of
-from hops.kinds import make_report
-from hops.kinds.chaos.document import Document, Struck
-from hops.kinds.chaos.report import conclusions, doubts, errors_table, faults_table, wrong
-from hops.run.documents import SCHEMA
-from hops.synthetic.run import plain_manifest
+from hops.gates.trial import audit_gates
+from hops.kinds.chaos.analysis import customer_figures
+from hops.kinds.chaos.document import KIND, struck_of
+from hops.kinds.chaos.tables import errors_table, faults_table, sentences
+from hops.run.documents.gate import Gate
+from hops.run.documents.summary import Summary
+from hops.run.files import TRIALS
+from hops.synthetic.run import Arm, write_generated_run
+from hops.terminal.console import terminal
+
+ARMS = ("rest-kill-order", "rest-kill-jaeger")
+NS = 1_000_000_000
+Change = Callable[[dict[str, Any]], None]
 
 
-def struck(fault: str, block: int = 1, **more: Any) -> Struck:
-    """One fault, of which nobody saw anything."""
-    given = {
-        "block": block,
-        "topology": "rest",
-        "fault": fault,
-        "about": "done",
-        "journeys": 300,
-        "failed": {},
-        "failed_journeys": {},
-        "messages": {},
-        "lasted_s": 0.5,
-        "failing_s": 0.0,
-        "over": True,
-        "before_ms": {"p50": 10.0, "p99": 20.0},
-        "during_ms": {"p50": 12.0, "p99": 90.0},
-        "checkouts": 150,
-        "repeated": 0,
-        "unanswered": 0,
-        "settle_s": 0.0,
-        "unsettled": 0,
-        "broken": [],
-        "gates": [kind_of("other_cores").held(0.1)],
-    }
-    return cast("Struck", {**given, **more})
+def write_chaos_run(folder: Path, change: Change = lambda _: None, *, failed: int = 4) -> Summary:
+    """Writes a run of two faults in two blocks, of which `kill:order` fails journeys in the first block.
+
+    Args:
+        folder: Folder to write into.
+        change: Changes the record of each trial.
+        failed: How many journeys fail, in the second after the fault began.
+    """
+    arms = [Arm(label, "rest", traced=False) for label in ARMS]
+    write_generated_run(folder, blocks=2, journeys_per_trial=300, kind=KIND, arms=arms)
+    rows, file = pl.read_parquet(folder / "journeys.parquet"), folder / TRIALS
+    document = json.loads(file.read_text())
+    for trial in document["trials"]:
+        mine = (pl.col("block") == trial["block"]) & (pl.col("topology") == trial["topology"])
+        began = int(rows.filter(mine)["intended_ns"].min()) + NS  # type: ignore[arg-type]
+        trial["fault"] = {
+            "fault": trial["topology"].removeprefix("rest-").replace("-", ":"), "began_ns": began,
+            "ended_ns": began + NS // 2, "checkouts": 150, "repeated": 0, "unanswered": 0, "settle_s": 0.1,
+            "unsettled": 0, "broken": [],
+        }  # fmt: skip
+        if (trial["block"], trial["topology"]) == (1, ARMS[0]):
+            trial["fault"]["repeated"] = failed
+            late = mine & (pl.col("intended_ns") >= began)
+            struck = rows.filter(late).sort("intended_ns")["seq"].head(failed).to_list()
+            is_struck = mine & pl.col("seq").is_in(struck)
+            new = {"outcome": "server", "error": "UNAVAILABLE", "journey": "checkout"}
+            rows = rows.with_columns(
+                pl.when(is_struck).then(pl.lit(value)).otherwise(pl.col(name)).alias(name)
+                for name, value in new.items()
+            )
+        change(trial)
+        fault = trial["fault"]
+        trial["gates"] += audit_gates(fault["unanswered"], fault["unsettled"], trial["gates"])
+    file.write_text(json.dumps(document))
+    rows.write_parquet(folder / "journeys.parquet")
+    return kinds.summary_with_report(folder)
 
 
-def document(*rows: Struck) -> Document:
-    return Document(
-        schema=SCHEMA, name="night", manifest=plain_manifest("rest"), blocks=2, rate=20.0, struck=list(rows)
-    )
+def fail(trial: dict[str, Any], gate: Gate) -> None:
+    trial["gates"] = [one for one in trial["gates"] if one["name"] != gate["name"]] + [gate]
 
 
-SEEN = struck("kill:order", failed={"server": 4}, failed_journeys={"checkout": 4}, failing_s=0.4, repeated=4)
-UNSEEN = struck("kill:order", block=2)
+def in_order(**facts: Any) -> Change:
+    """Gives one trial, that of `kill:order` in the first block, other facts of its fault."""
+
+    def change(trial: dict[str, Any]) -> None:
+        if (trial["block"], trial["topology"]) == (1, ARMS[0]):
+            trial["fault"] |= facts
+
+    return change
 
 
-def test_blocks_of_a_fault_are_a_row() -> None:
-    (row,) = faults_table(document(SEEN, UNSEEN)).rows
-    assert [cell.text for cell in row[:2]] == ["rest", "kill:order"]
-    assert [cell.value for cell in row[2:-1]] == [0.5, 300, 4, 0.4, 10.0, 12.0, 90.0, 300, 4]
-    assert row[-1].text == "right"
-    (errors,) = errors_table(document(SEEN, UNSEEN)).rows
+def test_a_run_is_shown_from_its_rows_on_page_and_terminal(tmp_path: Path) -> None:
+    summary = write_chaos_run(tmp_path)
+    struck = struck_of(summary)
+    assert [(one["fault"], one["block"]) for one in struck] == [
+        ("kill:order", 1), ("kill:order", 2), ("kill:jaeger", 1), ("kill:jaeger", 2),
+    ]  # fmt: skip
+    assert (struck[0]["failed"], struck[0]["failed_journeys"]) == ({"server": 4}, {"checkout": 4})
+    assert (struck[0]["messages"], struck[0]["lasted_s"], struck[0]["over"]) == ({"UNAVAILABLE": 4}, 0.5, True)
+    first, second = faults_table(struck).rows
+    assert [cell.text for cell in first[:2]] == ["rest", "kill:order"]
+    assert (first[4].value, first[9].value, first[10].value, first[11].text) == (4, 300, 4, "right")
+    assert (second[4].value, second[5].value) == (0, 0)
+    (errors,) = errors_table(struck).rows
     assert [cell.text for cell in errors[2:]] == ["4 server", "4 checkout"]
+    said = list(sentences(struck))
+    assert said[0] == "In rest, 4 of 1,200 journeys failed, and 3 of 4 faults failed none."
+    assert said[1].startswith("All 600 purchases that were confirmed to customers are in the data, each once")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "How long journeys failed" in page
+    assert (tmp_path / "csv" / "faults.csv").is_file()
+    out = io.StringIO()
+    terminal(out, width=160).print(kinds.shown(summary, brief=True))
+    assert "purchases that were confirmed" in " ".join(out.getvalue().split())
 
 
-def test_what_is_not_over_or_has_no_answer_has_no_figure() -> None:
-    (row,) = faults_table(document(struck("freeze:order", over=False, during_ms={}))).rows
-    assert row[5].text == "not over"
-    assert row[8].text == "–"
-    assert (row[5].value, row[8].value) == (None, None)
+def test_damage_is_wrong_and_no_sentence_then_praises_the_data(tmp_path: Path) -> None:
+    def lose(trial: dict[str, Any]) -> None:
+        in_order(broken=["money adds up"])(trial)
+        if trial["fault"]["broken"]:
+            fail(trial, kind_of("invariants_broken").held(1))
+
+    broken = write_chaos_run(tmp_path / "broken", lose)
+    said = list(sentences(struck_of(broken)))
+    assert (broken["verdict"], said[1:]) == ("WRONG", ["rest, kill:order, block 1: money adds up: BROKEN."])
+    unsettled = write_chaos_run(tmp_path / "unsettled", in_order(unsettled=3))
+    said = list(sentences(struck_of(unsettled)))
+    assert (unsettled["verdict"], said[1:]) == ("WRONG", ["rest, kill:order, block 1: 3 sagas or updates never ended."])
 
 
-def test_a_run_says_what_nobody_saw_and_what_was_over_late() -> None:
-    late = struck("freeze:edge", failed={"timeout": 9}, failing_s=9.0, lasted_s=3.0)
-    said, data = conclusions(document(SEEN, struck("kill:jaeger"), late))
-    assert said == (
-        "In rest, 13 of 900 journeys failed, and 1 of 3 faults failed none; journeys still failed 5 s after the end of "
-        "freeze:edge."
+def test_a_purchase_without_an_answer_is_wrong_unless_the_machine_was_busy(tmp_path: Path) -> None:
+    def be_busy(trial: dict[str, Any]) -> None:
+        in_order(unanswered=1)(trial)
+        fail(trial, kind_of("other_cores").held(1.9))
+
+    assert write_chaos_run(tmp_path / "idle", in_order(unanswered=1))["verdict"] == "WRONG"
+    busy = write_chaos_run(tmp_path / "busy", be_busy)
+    assert busy["verdict"] == "NOISY"
+    assert "unanswered_on_busy" in {gate["name"] for gate in busy["gates"] if not gate["ok"]}
+    both = [kind_of("other_cores").held(1.9), kind_of("invariants_broken").held(1)]
+    assert [gate["name"] for gate in audit_gates(1, 0, both)] == ["unanswered", "unsettled"]
+
+
+def test_a_repetition_does_not_undo_a_loss(tmp_path: Path) -> None:
+    write_chaos_run(tmp_path)
+    document = json.loads((tmp_path / TRIALS).read_text())
+    lost = json.loads(json.dumps(document["trials"][0]))
+    lost |= {"used": False, "attempt": 0}
+    lost["fault"]["unsettled"] = 2
+    fail(lost, kind_of("unsettled").held(2))
+    document["trials"].append(lost)
+    (tmp_path / TRIALS).write_text(json.dumps(document))
+    summary = kinds.summary_with_report(tmp_path)
+    assert summary["verdict"] == "WRONG"
+    assert any("2 sagas or updates never ended" in text for text in sentences(struck_of(summary)))
+
+
+def test_what_a_fault_did_is_computed_from_the_rows() -> None:
+    rows = [(0, "ok", "browse", 10), (1, "ok", "browse", 30), (4, "server", "checkout", 5), (5, "timeout", "browse", 9)]
+    rows += [(6, "ok", "browse", 400), (8, "ok", "browse", 10), (15, "ok", "browse", 10)]
+    journeys = pl.DataFrame(
+        {
+            "intended_ns": [at * NS for at, *_ in rows],
+            "outcome": [outcome for _, outcome, *_ in rows],
+            "journey": [journey for _, _, journey, _ in rows],
+            "latency_ns": [ms * 1_000_000 for *_, ms in rows],
+            "error": ["" if outcome == "ok" else f"{outcome}!" for _, outcome, *_ in rows],
+        }
     )
-    assert data == "450 purchases that customers were told of are in the data, each once, after 3 faults."
-
-
-def test_anything_lost_doubled_or_left_half_done_is_wrong_and_nothing_then_speaks_well_of_the_data(
-    tmp_path: Path,
-) -> None:
-    bad = document(
-        struck("kill:order", broken=["money adds up"], gates=[kind_of("invariants_broken").held(1)]),
-        struck("kill:edge", unanswered=2, repeated=2),
-        struck("freeze:order", unsettled=3, gates=[kind_of("other_cores").held(0.4)]),
-    )
-    assert wrong(bad) == [
-        "rest, kill:order, block 1: money adds up: BROKEN",
-        "rest, kill:edge, block 1: 2 purchases failed again when repeated",
-        "rest, freeze:order, block 1: 3 sagas or updates never ended",
-    ]
-    assert [*map(str, doubts(bad))] == [
-        "NOISY: CPU of other programs: 0.400 cores, not below 0.25 cores (fails in 1 of 3 faults)"
-    ]
-    assert len(list(conclusions(bad))) == 1
-    (tmp_path / "chaos.json").write_text(json.dumps(bad))
-    page, verdict = make_report(tmp_path)
-    assert verdict == "WRONG"
-    assert "money adds up: BROKEN" in page.read_text()
-    assert "Close other programs or lower the load" in page.read_text()
-    assert "was answered" not in page.read_text()
+    figures = customer_figures(journeys, int(3.5 * NS), 6 * NS)
+    assert figures["failed"] == {"server": 1, "timeout": 1}
+    assert figures["failed_journeys"] == {"checkout": 1, "browse": 1}
+    assert figures["messages"] == {"server!": 1, "timeout!": 1}
+    assert (figures["lasted_s"], figures["failing_s"], figures["over"]) == (2.5, 1.5, True)
+    assert (figures["before_ms"]["p99"], figures["during_ms"]["p50"]) == (30.0, 400.0)
+    ends_badly = journeys.with_columns(outcome=pl.Series(["ok"] * 6 + ["server"]))
+    assert not customer_figures(ends_badly, int(3.5 * NS), 6 * NS)["over"]
+    without = customer_figures(journeys.filter(pl.col("outcome") == "ok"), 9 * NS, 20 * NS)
+    assert (without["failing_s"], without["over"]) == (0, True)
+    none_ok = customer_figures(journeys.with_columns(outcome=pl.lit("server")), int(3.5 * NS), 6 * NS)
+    assert (none_ok["before_ms"], none_ok["during_ms"]) == ({}, {})

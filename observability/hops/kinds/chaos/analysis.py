@@ -1,0 +1,96 @@
+"""What faults did to customers and data, from the rows of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from hops.analysis.summary import Measured, every_gate
+from hops.gates.experiment import worst_of
+from hops.gates.trial import AUDIT_GATES
+from hops.gates.verdict import failing_gates
+from hops.kinds.chaos.document import KIND, Struck
+from hops.run.documents.gate import Gate, LeftOut
+from hops.run.documents.trial import Fault, TrialRecord
+from hops.run.files import RunFiles
+from hops.units import NS_PER_MS, NS_PER_S
+
+LAST_S = 1.0
+"""A topology is not over a fault if its journeys still fail in the last seconds of the load, this many."""
+PERCENTILES = {"p50": 0.5, "p99": 0.99}
+MESSAGES = 3
+
+
+def chaos_figures(measured: Measured) -> Mapping[str, list[Struck]]:
+    """What a run with faults has, on top of the figures of every run."""
+    topologies = measured.run.manifest["topologies"]
+    struck = []
+    for trial in measured.run.used:
+        label, fault = trial["topology"], trial["fault"]
+        journeys = measured.journeys[label].filter(pl.col("block") == trial["block"])
+        customers = customer_figures(journeys, fault["began_ns"], fault["ended_ns"])
+        facts = {name: value for name, value in fault.items() if name not in ("began_ns", "ended_ns")}
+        facts |= {name: _worst_audit(measured.run, trial)[name] for name in ("broken", "unanswered", "unsettled")}
+        named = {"block": trial["block"], "topology": topologies[label]["name"]}
+        struck.append(Struck(**named, **customers, **facts))  # type: ignore[typeddict-item] # by their names
+    order = {label: place for place, label in enumerate(topologies)}
+    labels = [trial["topology"] for trial in measured.run.used]
+    placed = sorted(zip(labels, struck, strict=True), key=lambda pair: (order[pair[0]], pair[1]["block"]))
+    return {KIND: [one for _, one in placed]}
+
+
+def _worst_audit(run: RunFiles, trial: TrialRecord) -> Fault:
+    """The audit of the first attempt that lost something, since a repetition does not undo a loss; else the last."""
+    attempts = [one for one in run.trials if (one["block"], one["topology"]) == (trial["block"], trial["topology"])]
+    lost = [one for one in attempts if set(failing_gates(one["gates"])) & set(AUDIT_GATES)]
+    return (lost or [trial])[0]["fault"]
+
+
+def gates_of(run: RunFiles, figures: Mapping[str, Any]) -> tuple[list[Gate], list[LeftOut]]:
+    """The gates of all trials; those on the data by every attempt."""
+    gates, left_out = every_gate(run, figures)
+    audited = [gate for gate in worst_of(run.trials) if gate["name"] in AUDIT_GATES]
+    return [*(gate for gate in gates if gate["name"] not in AUDIT_GATES), *audited], left_out
+
+
+def customer_figures(journeys: pl.DataFrame, began: int, ended: int) -> dict[str, Any]:
+    """What a fault did to the journeys of a load.
+
+    Args:
+        journeys: Rows of `hops.run.rows.JOURNEYS`.
+        began: When it began, in nanoseconds of the Unix epoch.
+        ended: When it ended.
+
+    Returns:
+        Figures of `Struck`.
+    """
+    arrived = pl.col("intended_ns")
+    ok, failed = journeys.filter(pl.col("outcome") == "ok"), journeys.filter(pl.col("outcome") != "ok")
+    last_failed = int(failed["intended_ns"].max() or 0)  # type: ignore[arg-type] # a column of integers
+    during = arrived.is_between(began, ended + LAST_S * NS_PER_S)
+    messages = failed.select(error=pl.col("error").fill_null("")).sort("error")
+    return {
+        "journeys": journeys.height,
+        "failed": _counts(failed, "outcome"),
+        "failed_journeys": _counts(failed, "journey"),
+        "messages": dict(list(_counts(messages, "error").items())[:MESSAGES]),
+        "lasted_s": (ended - began) / NS_PER_S,
+        "failing_s": max(0.0, (last_failed - began) / NS_PER_S),
+        # A fault that outlasts the load and fails nobody leaves nothing to be over.
+        "over": not last_failed or max(last_failed, ended) < int(journeys["intended_ns"].max()) - LAST_S * NS_PER_S,  # type: ignore[arg-type]
+        "before_ms": _latency_ms(ok.filter(arrived < began)),
+        "during_ms": _latency_ms(ok.filter(during)),
+    }
+
+
+def _counts(rows: pl.DataFrame, column: str) -> dict[str, int]:
+    counted = rows.group_by(column).len().sort(["len", column], descending=[True, False])
+    return dict(counted.iter_rows())
+
+
+def _latency_ms(rows: pl.DataFrame) -> dict[str, float]:
+    if rows.is_empty():
+        return {}
+    return {name: rows.select(pl.col("latency_ns").quantile(at)).item() / NS_PER_MS for name, at in PERCENTILES.items()}

@@ -1,0 +1,137 @@
+"""The first section of the report of a run with faults: what customers and data saw of each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from hops.conclusions.wording import plural
+from hops.elements.element import Element, Heading, Points, Section, Text
+from hops.elements.table import Cell, Column, Table, number, whole, words
+from hops.kinds.chaos.document import Struck, struck_of
+from hops.tables.view import SummaryView
+
+OVER_WITHIN_S = 5.0
+"""Seconds from the end of a fault after which no journey may fail."""
+SHOWN = (("before_ms", "p50"), ("during_ms", "p50"), ("during_ms", "p99"))
+MAX_MESSAGES = 15
+READING = (
+    "A kill lasts until the component is ready again. Journeys fail for so long from the start of the fault. Latencies "
+    "are those of the other journeys, before the fault, and during it and the second after it."
+)
+
+
+def section(view: SummaryView) -> Section:
+    """What was found, in sentences and as a table, and the errors."""
+    struck = struck_of(view.summary)
+    elements: list[Element] = [
+        Points(list(sentences(struck)), tone="conclusions"),
+        faults_table(struck),
+        Text(READING, tone="note"),
+        Heading("Errors that customers received"),
+        errors_table(struck),
+        messages_table(struck),
+    ]
+    return Section("faults", "What customers and data see of faults", elements)
+
+
+def sentences(struck: Sequence[Struck]) -> Iterator[str]:
+    """How many journeys failed, which faults ended late, and what the audit found."""
+    for topology in dict.fromkeys(one["topology"] for one in struck):
+        of = [one for one in struck if one["topology"] == topology]
+        unseen = [one["fault"] for one in of if not one["failed"]]
+        late = [one["fault"] for one in of if not one["over"] or one["failing_s"] - one["lasted_s"] > OVER_WITHIN_S]
+        failed, sent = sum(sum(one["failed"].values()) for one in of), sum(one["journeys"] for one in of)
+        still = f"; journeys still failed {OVER_WITHIN_S:g} s after the end of {', '.join(late)}" if late else ""
+        yield (
+            f"In {topology}, {failed:,} of {sent:,} journeys failed, and {len(unseen)} of {plural(len(of), 'fault')} "
+            f"failed none{still}."
+        )
+    wrong = [
+        f"{one['topology']}, {one['fault']}, block {one['block']}: {what}." for one in struck for what in damage_of(one)
+    ]
+    yield from wrong
+    if not wrong:
+        checkouts, repeated = sum(one["checkouts"] for one in struck), sum(one["repeated"] for one in struck)
+        yield (
+            f"All {checkouts:,} purchases that were confirmed to customers are in the data, each once, after "
+            f"{plural(len(struck), 'fault')}."
+        )
+        yield f"{repeated:,} purchases failed and were repeated with the same key: each was answered."
+        yield "After each fault, the invariants of money and stock hold, and no saga or update is left."
+
+
+def damage_of(one: Struck) -> list[str]:
+    """What a fault lost, doubled or left unfinished, in words."""
+    damage = [f"{promise}: BROKEN" for promise in one["broken"]]
+    if one["unanswered"]:
+        damage.append(f"{plural(one['unanswered'], 'purchase')} failed again when repeated")
+    if one["unsettled"]:
+        damage.append(f"{one['unsettled']:,} sagas or updates never ended")
+    return damage
+
+
+def faults_table(struck: Sequence[Struck]) -> Table:
+    """A row for each fault of each topology, with means over blocks."""
+    rows: list[Sequence[Cell]] = []
+    for (topology, fault), of in _cases(struck):
+        rows.append(
+            [
+                words(topology),
+                words(fault),
+                number(sum(one["lasted_s"] for one in of) / len(of)),
+                whole(round(sum(one["journeys"] for one in of) / len(of))),
+                whole(sum(sum(one["failed"].values()) for one in of)),
+                number(max(one["failing_s"] for one in of)) if all(one["over"] for one in of) else Cell("not over"),
+                *(number(_latency(of, when, name)) for when, name in SHOWN),
+                whole(sum(one["checkouts"] for one in of)),
+                whole(sum(one["repeated"] for one in of)),
+                words("wrong" if any(map(damage_of, of)) else "right"),
+            ]
+        )
+    columns = [Column("topology", numeric=False), Column("fault", numeric=False), Column("lasted", "s", spare=1)]
+    columns += [Column("journeys", spare=2), Column("failed"), Column("failing for", "s")]
+    columns += [Column(f"{name} {when.removesuffix('_ms')}", "ms", spare=1) for when, name in SHOWN]
+    columns += [Column("bought"), Column("repeated"), Column("data", numeric=False)]
+    caption = f"What each fault did to journeys and purchases, {plural(max(one['block'] for one in struck), 'block')}"
+    return Table("faults", caption, columns, rows, heads=2)
+
+
+def errors_table(struck: Sequence[Struck]) -> Table:
+    """How journeys failed, by class and by kind of journey."""
+    rows: list[Sequence[Cell]] = []
+    for (topology, fault), of in _cases(struck):
+        classes, journeys = (_sum_counts(one[name] for one in of) for name in ("failed", "failed_journeys"))
+        if classes:
+            rows.append([words(topology), words(fault), words(_list_counts(classes)), words(_list_counts(journeys))])
+    columns = [Column(name, numeric=False) for name in ("topology", "fault", "by class", "by journey")]
+    return Table("errors", "Journeys that failed; a fault that is not here failed none", columns, rows, heads=2)
+
+
+def messages_table(struck: Sequence[Struck]) -> Table:
+    """The most frequent errors."""
+    added = _sum_counts(one["messages"] for one in struck)
+    rows = [[words(text), whole(count)] for text, count in added.most_common(MAX_MESSAGES)]
+    return Table("messages", "The most frequent errors", [Column("error", numeric=False), Column("journeys")], rows)
+
+
+def _cases(struck: Sequence[Struck]) -> Iterator[tuple[tuple[str, str], list[Struck]]]:
+    for case, of in groupby(struck, key=lambda one: (one["topology"], one["fault"])):
+        yield case, list(of)
+
+
+def _latency(of: Sequence[Struck], when: str, name: str) -> float | None:
+    known = [one[when][name] for one in of if one[when]]  # type: ignore[literal-required] # latencies
+    return float(sum(known) / len(known)) if known else None
+
+
+def _sum_counts(counts: Iterator[dict[str, int]]) -> Counter[str]:
+    added: Counter[str] = Counter()
+    for one in counts:
+        added.update(one)
+    return added
+
+
+def _list_counts(counts: Counter[str]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in counts.most_common())
