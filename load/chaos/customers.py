@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import threading
 import uuid
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -33,6 +34,10 @@ REPEAT_AFTER = (Unavailable, DeadlineExceeded, Conflict, Internal, ResourceExhau
 """After these errors the same call is repeated with the same idempotency key."""
 
 
+class _NoAnswerError(Exception):
+    """A call was repeated in vain."""
+
+
 class Customers:
     """A crowd of customers, each of whom makes one purchase after another.
 
@@ -41,6 +46,12 @@ class Customers:
         journal: Where every acknowledged checkout is noted, in the form of a replay's journeys.jsonl.
         count: Number of customers.
         seed: Seed of the random purchases.
+
+    Attributes:
+        answers: Answers so far.
+        unanswered: Calls without an answer within `ANSWER_LIMIT_S`.
+        seen: What they saw, by kind.
+        wrong: Answers that no customer should have got.
     """
 
     def __init__(self, address: str, journal: Path, *, count: int, seed: int) -> None:
@@ -48,8 +59,9 @@ class Customers:
         self._journal = journal
         self._count = count
         self._seed = seed
-        self._stop = asyncio.Event()
+        self._stop = threading.Event()
         self.answers = 0
+        self.unanswered = 0
         self.seen: Counter[str] = Counter()
         self.wrong: list[str] = []
 
@@ -67,39 +79,46 @@ class Customers:
                 await asyncio.gather(*crowd)
 
     def stop(self) -> None:
-        """Tells the customers to stop after their current purchase; call it in their event loop."""
+        """Has the customers stop after their current purchase."""
         self._stop.set()
 
     async def _shop(self, order: OrderClient, chance: random.Random, note: Callable[[dict[str, object]], None]) -> None:
         while not self._stop.is_set():
-            user, key = chance.randint(*POOL), str(uuid.UUID(int=chance.getrandbits(128)))
-            products = sorted(chance.sample(range(POOL[0], POOL[1] + 1), chance.randint(1, 5)))
-            lines = [CheckoutLine(product, chance.randint(1, 2)) for product in products]
-            token = "tok_declined" if chance.random() < DECLINED else "tok_ok"
+            try:
+                await self._buy(order, chance, note)
+            except _NoAnswerError:
+                self.unanswered += 1
 
-            buy = partial(order.checkout, user_id=user, lines=lines, payment_token=token, idempotency_key=key)
-            if chance.random() < ABANDONED:
-                await self._abandon(buy, chance)
-                continue
-            bought = await self._until_answered("checkout", buy, chance)
-            if bought is None:
-                continue
-            note(
-                {"journey": "checkout", "outcome": "ok", "order_id": bought.id, "user_id": user, "idempotency_key": key}
-            )
-            if [(line.product_id, line.quantity) for line in bought.lines] != [
-                (line.product_id, line.quantity) for line in lines
-            ]:
-                self.wrong.append(f"order {bought.id} has other lines than were bought")
-            if chance.random() < REPEATED:
-                again = await self._until_answered("repetition", buy, chance)
-                if again is None or again.id != bought.id:
-                    self.wrong.append(f"repeating the checkout of order {bought.id} gave {again}")
-            if chance.random() < CANCELLED:
-                await self._until_answered("cancellation", partial(order.cancel_order, bought.id), chance)
+    async def _buy(self, order: OrderClient, chance: random.Random, note: Callable[[dict[str, object]], None]) -> None:
+        user, key = chance.randint(*POOL), str(uuid.UUID(int=chance.getrandbits(128)))
+        products = sorted(chance.sample(range(POOL[0], POOL[1] + 1), chance.randint(1, 5)))
+        lines = [CheckoutLine(product, chance.randint(1, 2)) for product in products]
+        token = "tok_declined" if chance.random() < DECLINED else "tok_ok"
+        buy = partial(order.checkout, user_id=user, lines=lines, payment_token=token, idempotency_key=key)
+        if chance.random() < ABANDONED:
+            await self._abandon(buy, chance)
+            return
+        bought = await self._until_answered("checkout", buy, chance)
+        if bought is None:
+            return
+        note({"journey": "checkout", "outcome": "ok", "order_id": bought.id, "user_id": user, "idempotency_key": key})
+        if [(line.product_id, line.quantity) for line in bought.lines] != [
+            (line.product_id, line.quantity) for line in lines
+        ]:
+            self.wrong.append(f"order {bought.id} has other lines than were bought")
+        if chance.random() < REPEATED:
+            again = await self._until_answered("repetition", buy, chance)
+            if again is None or again.id != bought.id:
+                self.wrong.append(f"repeating the checkout of order {bought.id} gave {again}")
+        if chance.random() < CANCELLED:
+            await self._until_answered("cancellation", partial(order.cancel_order, bought.id), chance)
 
     async def _until_answered(self, what: str, call: Callable[[], Awaitable[T]], chance: random.Random) -> T | None:
-        """Repeats a call until it is answered; None if the answer is no."""
+        """Repeats a call until it is answered; None if the answer is no.
+
+        Raises:
+            _NoAnswerError: There was no answer in time.
+        """
         try:
             async with asyncio.timeout(ANSWER_LIMIT_S):
                 while True:
@@ -116,9 +135,9 @@ class Customers:
                         self.answers += 1
                         self.seen[f"{what} acknowledged"] += 1
                         return answer
-        except TimeoutError:
-            self.wrong.append(f"a {what} got no answer within {ANSWER_LIMIT_S:g} s")
-            return None
+        except TimeoutError as error:
+            self.seen[f"{what} without an answer within {ANSWER_LIMIT_S:g} s"] += 1
+            raise _NoAnswerError from error
 
     async def _abandon(self, call: Callable[[], Awaitable[Order]], chance: random.Random) -> None:
         self.seen["checkout abandoned"] += 1

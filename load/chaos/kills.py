@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from chaos.crowd import Crowd
 from chaos.customers import ANSWER_LIMIT_S, Customers
 from chaos.shop import Shop
 from dataset.acknowledged import read_acknowledged
 from dataset.audit import Finding, audit
+from experiment.faults.processes import kill
+from experiment.faults.settling import LIMIT_S, count_unfinished, wait_until_settled
+from experiment.trial.resources import OtherWork
+from hops.gates.trial import audit_verdict
+from hops.run.documents.gate import Verdict
 
 VICTIMS = ("order", "notification")
 """The services whose processes are killed. Customers buy from the first; what the second is told must not be lost."""
@@ -23,8 +28,6 @@ LIFE_S = (0.0, 0.3)
 """How long all replicas of the victim live after customers have begun to buy from it again, in seconds."""
 TRADE_LIMIT_S = 5.0
 """Longest wait for that, in seconds: customers pause before they connect again."""
-RECOVERY_LIMIT_S = 60.0
-POLL_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +41,11 @@ class Outcome:
         interrupted: Sagas that a process drove at the moment it was killed, by kind, summed over all kills.
         kills_in_saga: Number of kills that left at least one saga unfinished.
         customers: What the customers saw, by kind.
-        recovery_s: Time from the last restart until no saga was under way any more and all updates were delivered, in
+        recovery_s: Time from the customers' last answer until no saga was under way and all updates were delivered, in
             seconds.
         left: Sagas that were still under way after that, by kind, and updates not delivered; empty if all went well.
+        unanswered: Calls that customers repeated in vain.
+        other_cores: Cores that other programs used meanwhile.
         wrong: Answers that no customer should have got.
         findings: What the audit found.
     """
@@ -53,17 +58,20 @@ class Outcome:
     customers: dict[str, int]
     recovery_s: float
     left: dict[str, int]
+    unanswered: int
+    other_cores: float
     wrong: list[str]
     findings: list[Finding]
 
     @property
-    def ok(self) -> bool:
-        """Whether nothing was lost, done twice or left half done."""
-        return not self.left and not self.wrong and all(finding.ok for finding in self.findings)
+    def verdict(self) -> Verdict:
+        """The verdict, as `audit_verdict` has it."""
+        broken = len(self.wrong) + sum(not finding.ok for finding in self.findings)
+        return audit_verdict(broken, self.unanswered, sum(self.left.values()), self.other_cores)
 
     def as_dict(self) -> dict[str, Any]:
         """The outcome for programs."""
-        return {"ok": self.ok, **asdict(self)}
+        return {"verdict": self.verdict, **asdict(self)}
 
 
 def run_kills(
@@ -81,82 +89,52 @@ def run_kills(
         seed: Seed of the random moments and purchases.
         progress: Called after each kill with the number of kills so far.
     """
-    crowd = _Crowd(Customers(shop.address(VICTIMS[0]), journal, count=customers, seed=seed))
+    buyers = Customers(shop.address(VICTIMS[0]), journal, count=customers, seed=seed)
     chance = random.Random(f"{seed}/kills")
     interrupted: Counter[str] = Counter()
     kills_in_saga, down_s, began = 0, 0.0, time.monotonic()
-    crowd.start()
+    others = OtherWork(shop.all_pids)
+
+    def look(victim: str) -> None:
+        nonlocal kills_in_saga
+        driven = count_unfinished(shop.store_url, victim)
+        interrupted.update(driven)
+        kills_in_saga += bool(driven)
+
+    crowd = Crowd(buyers.run)
     try:
         for number in range(1, kills + 1):
-            crowd.wait_for_trade()
+            _wait_for_trade(buyers)
             time.sleep(chance.uniform(*LIFE_S))
             victim = chance.choice([process for service in VICTIMS for process in shop.replicas(service)])
-            shop.kill(victim)
             killed = time.monotonic()
-            unfinished = shop.unfinished(victim)
-            interrupted += unfinished
-            kills_in_saga += bool(unfinished)
-            shop.restart(victim)
+            kill(shop, victim, partial(look, victim))
             down_s += time.monotonic() - killed
             progress(number)
-        last_restart = time.monotonic()
     finally:
-        crowd.stop()
-    left = shop.unfinished()
-    while (left or shop.undelivered()) and time.monotonic() - last_restart < RECOVERY_LIMIT_S:
-        time.sleep(POLL_S)
-        left = shop.unfinished()
-    if undelivered := shop.undelivered():
-        left["undelivered update"] = undelivered
-    recovery_s = time.monotonic() - last_restart
-    findings = audit(
-        shop.admin_url, shop.database_name, acknowledged=read_acknowledged(journal), grace_s=RECOVERY_LIMIT_S
-    )
+        buyers.stop()
+        if not crowd.wait(3 * ANSWER_LIMIT_S):
+            raise RuntimeError("the customers did not finish")
+    recovery_s, left = wait_until_settled(shop.store_url)
+    findings = audit(shop.admin_url, shop.database_name, acknowledged=read_acknowledged(journal), grace_s=LIMIT_S)
     return Outcome(
         kills=kills,
         wall_s=time.monotonic() - began,
         restart_s=down_s / max(kills, 1),
         interrupted=dict(sorted(interrupted.items())),
         kills_in_saga=kills_in_saga,
-        customers=dict(sorted(crowd.customers.seen.items())),
+        customers=dict(sorted(buyers.seen.items())),
         recovery_s=recovery_s,
         left=dict(left),
-        wrong=crowd.customers.wrong,
+        unanswered=buyers.unanswered,
+        other_cores=others.cores,
+        wrong=buyers.wrong,
         findings=findings,
     )
 
 
-class _Crowd:
-    """The customers in an event loop and a thread of their own: the shop's processes belong to the main thread."""
-
-    def __init__(self, customers: Customers) -> None:
-        self.customers = customers
-        self._loop = asyncio.new_event_loop()
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name="customers", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def wait_for_trade(self) -> None:
-        """Waits until a customer gets a new answer; gives up after a while, since a kill may come at any time."""
-        before, give_up_at = self.customers.answers, time.monotonic() + TRADE_LIMIT_S
-        while self.customers.answers == before and time.monotonic() < give_up_at:
-            time.sleep(0.001)
-
-    def stop(self) -> None:
-        """Stops the customers, and waits until each has the answer to the current purchase."""
-        self._loop.call_soon_threadsafe(self.customers.stop)
-        self._thread.join(3 * ANSWER_LIMIT_S)
-        if self._thread.is_alive():
-            raise RuntimeError("the customers did not finish")
-        self._loop.close()
-        if self._error is not None:
-            raise self._error
-
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        try:
-            self._loop.run_until_complete(self.customers.run())
-        except BaseException as error:  # handed to the main thread
-            self._error = error
+def _wait_for_trade(customers: Customers) -> None:
+    """Waits until a customer gets a new answer; gives up after a while, since a kill may come at any time."""
+    before, give_up_at = customers.answers, time.monotonic() + TRADE_LIMIT_S
+    while customers.answers == before and time.monotonic() < give_up_at:
+        time.sleep(0.001)

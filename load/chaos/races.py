@@ -7,16 +7,18 @@ a change was acknowledged, and has not seen it, is stale by the time in between.
 from __future__ import annotations
 
 import asyncio
-import os
 import random
-import signal
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from chaos.crowd import Crowd
 from chaos.shop import Shop
+from experiment.faults.processes import freeze, kill
+from experiment.trial.resources import OtherWork
+from hops.gates.trial import audit_verdict
+from hops.run.documents.gate import Verdict
 from mesh.components.valkey import VALKEY
 from shop.clients.connect import connect
 from shop.contract.ports import ProductClient
@@ -56,6 +58,7 @@ class Outcome:
         asked: Rows that the services looked for in the cache.
         hits: How many of them it had.
         wall_s: Duration, in seconds.
+        other_cores: Cores that other programs used meanwhile.
     """
 
     bound_s: float
@@ -70,15 +73,17 @@ class Outcome:
     asked: int = 0
     hits: int = 0
     wall_s: float = 0.0
+    other_cores: float = 0.0
 
     @property
-    def holds(self) -> bool:
-        """Whether nothing failed and nothing was too old, with a cache that was in use."""
-        return not (self.failed or self.unexplained) and self.longest_stale_s <= self.bound_s and self.hits > 0
+    def verdict(self) -> Verdict:
+        """The verdict, as `audit_verdict` has it: no read may be too old, with a cache that was in use."""
+        broken = self.unexplained + (self.longest_stale_s > self.bound_s) + (self.hits == 0)
+        return audit_verdict(broken, len(self.failed), 0, self.other_cores)
 
     def as_dict(self) -> dict[str, Any]:
         """The outcome for programs."""
-        return {"holds": self.holds, **asdict(self)}
+        return {"verdict": self.verdict, **asdict(self)}
 
 
 def run_races(
@@ -97,38 +102,28 @@ def run_races(
         progress: Called after each kill with the number of kills so far.
     """
     outcome, began = Outcome(bound_s), time.monotonic()
-    crowd = _Crowd(shop.address(PRODUCT), races, seed, outcome)
-    thread = threading.Thread(target=lambda: asyncio.run(crowd.run()), name="races", daemon=True)
-    thread.start()
+    others = OtherWork(shop.all_pids)
+    crowd = Crowd(_Races(shop.address(PRODUCT), races, seed, outcome).run)
+    strikes: tuple[tuple[float, Callable[[], None]], ...] = (
+        (0.5, lambda: kill(shop, VALKEY, lambda: time.sleep(FROZEN_S))),
+        (1.0, lambda: freeze(shop, VALKEY, time.sleep, FROZEN_S)),
+    )
     for number in range(1, kills + 1):
-        for part, disturb in ((0.5, shop.kill), (1.0, _freeze(shop))):
+        for part, strike in strikes:
             give_up_at = time.monotonic() + RACE_LIMIT_S * (1 + races / 100)
             while outcome.races < (number - 1 + part) * races / (kills + 1) and time.monotonic() < give_up_at:
                 time.sleep(LOOK_S)
-            disturb(VALKEY)
-            if part < 1:
-                time.sleep(FROZEN_S)
-                shop.restart(VALKEY)
+            strike()
         outcome.kills = outcome.freezes = number
         progress(number)
-    thread.join(RACE_LIMIT_S * (1 + races / 100))
-    if thread.is_alive():
+    if not crowd.wait(RACE_LIMIT_S * (1 + races / 100)):
         outcome.failed.append(f"the races did not end: {outcome.races} of {races}")
+    outcome.other_cores = others.cores
     outcome.wall_s = time.monotonic() - began
     return outcome
 
 
-def _freeze(shop: Shop) -> Callable[[str], None]:
-    def freeze(component: str) -> None:
-        (pid,) = shop.pids()[component]
-        os.kill(pid, signal.SIGSTOP)
-        time.sleep(FROZEN_S)
-        os.kill(pid, signal.SIGCONT)
-
-    return freeze
-
-
-class _Crowd:
+class _Races:
     def __init__(self, address: str, races: int, seed: int, outcome: Outcome) -> None:
         self._address = address
         self._left = races

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import closing
-
-import psycopg
-from psycopg.conninfo import make_conninfo
 
 from mesh.components.keys import key_pair
 from mesh.components.postgres import POSTGRES, database, postgres_components
@@ -28,15 +23,6 @@ from mesh.supervisor.processes import Component
 from mesh.supervisor.run import Run
 
 TOPOLOGY = load_topology("hybrid", updates="on")
-# Sagas that are under way, by kind, state and step.
-UNFINISHED = """
-    SELECT 'checkout ' || state || ' ' || step, count(*) FROM shop_order.checkout
-    WHERE state IN ('RUNNING', 'UNDOING') AND instance LIKE %(driver)s GROUP BY 1
-    UNION ALL
-    SELECT 'cancellation', count(*) FROM shop_order.cancellation
-    WHERE state = 'RUNNING' AND instance LIKE %(driver)s HAVING count(*) > 0
-"""
-WAITING = "SELECT count(*) FROM shop_order.outbox"
 
 
 class Shop(Run):
@@ -69,6 +55,11 @@ class Shop(Run):
         return self._database.admin_url
 
     @property
+    def store_url(self) -> str:
+        """A superuser's URL of the services' database."""
+        return self._database.admin_url_of(TRIAL_DATABASE)
+
+    @property
     def database_name(self) -> str:
         """The database that the services use."""
         return TRIAL_DATABASE
@@ -76,6 +67,10 @@ class Shop(Run):
     def address(self, service: str) -> str:
         """Where the replicas of a service answer, as a peer address."""
         return f"grpc://{','.join(map(str, self.ports.reached(port_name(service, Protocol.GRPC))))}"
+
+    def all_pids(self) -> list[int]:
+        """Every process."""
+        return [pid for pids in self.pids().values() for pid in pids]
 
     def replicas(self, service: str) -> list[str]:
         """The names of a service's processes."""
@@ -111,19 +106,3 @@ class Shop(Run):
                 for replica in self.ports.replicas_of(service)
             ),
         ]
-
-    def unfinished(self, process: str | None = None) -> Counter[str]:
-        """Returns the number of sagas that are under way, by kind, state and step.
-
-        Args:
-            process: Name of the process that drives them; None for any.
-        """
-        driver = "%" if process is None else f"%/{process}"
-        with closing(psycopg.connect(make_conninfo(self.admin_url, dbname=self.database_name))) as connection:
-            return Counter(dict(connection.execute(UNFINISHED, {"driver": driver}).fetchall()))
-
-    def undelivered(self) -> int:
-        """Returns the number of updates that wait to be delivered."""
-        with closing(psycopg.connect(make_conninfo(self.admin_url, dbname=self.database_name))) as connection:
-            row = connection.execute(WAITING).fetchone()
-        return 0 if row is None else int(row[0])

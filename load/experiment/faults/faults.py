@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import random
-import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 
 import psycopg
@@ -19,6 +17,7 @@ from experiment.faults.clock import no_faketime, stepped
 from experiment.faults.cluster import drained, drained_longer_s, evicted, evicted_longer_s, lacks_right, serving
 from experiment.faults.disk import VOLUMES, no_volumes, on_small_volume
 from experiment.faults.links import linked, links_of
+from experiment.faults.processes import freeze, kill
 from experiment.faults.strike import LASTS_S, Around, Strike, Wait
 from mesh.components.postgres import POSTGRES
 from mesh.components.shop_processes import TRIAL_DATABASE
@@ -84,15 +83,10 @@ def _plain(strike: Callable[[System, str, Wait], None]) -> Around:
     return lambda system, target: nullcontext((system, lambda wait: strike(system, target, wait)))
 
 
-def _kill(system: System, target: str, _: Wait) -> None:
-    system.kill(target)
-    system.restart(target)
-
-
 def _crash(system: System, target: str, wait: Wait) -> None:
     chance, until = random.Random(target), time.monotonic() + 2 * LASTS_S
     while time.monotonic() < until:
-        _kill(system, target, wait)
+        kill(system, target)
         wait(chance.uniform(0, LIFE_S))
 
 
@@ -118,18 +112,6 @@ def _rolling_longer_s(topology: Topology, switches: Switches, target: str) -> fl
     components = topology.components if target == SHOP else ()
     processes = sum(switches.replicas.get(name, 1) for name in components) * (2 if switches.meshed else 1)
     return ROLLING_S * (processes + (3 if switches.meshed else 2) * switches.has_edge)
-
-
-def _freeze(system: System, target: str, wait: Wait) -> None:
-    pids = system.processes()[target]
-    try:
-        for pid in pids:
-            os.kill(pid, signal.SIGSTOP)
-        wait(LASTS_S)
-    finally:
-        for pid in pids:
-            with suppress(ProcessLookupError):  # the run is being stopped
-                os.kill(pid, signal.SIGCONT)
 
 
 def _lock(system: System, target: str, wait: Wait) -> None:
@@ -159,8 +141,10 @@ def _services(topology: Topology, _: Switches) -> Sequence[str]:
 
 
 FAULTS = {
-    "kill": Fault("killed (SIGKILL), started again at once", parts_of, _plain(_kill)),
-    "freeze": Fault(f"stopped (SIGSTOP) for {LASTS_S:g} s", parts_of, _plain(_freeze)),
+    "kill": Fault(
+        "killed (SIGKILL), started again at once", parts_of, _plain(lambda system, target, _: kill(system, target))
+    ),
+    "freeze": Fault(f"stopped (SIGSTOP) for {LASTS_S:g} s", parts_of, _plain(freeze)),
     "crash": Fault("killed again and again at random moments of its life", _services, _plain(_crash)),
     "cut": Fault(f"no byte gets through for {LASTS_S:g} s", links_of, linked("timeout", {"timeout": 0})),
     "reset": Fault(f"connections are reset for {LASTS_S:g} s", links_of, linked("reset_peer", {"timeout": 0})),

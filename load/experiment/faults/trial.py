@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
-import psycopg
 
 from experiment.faults.faults import FAULTS, Chosen
 from experiment.faults.repetition import acknowledged, repetition
+from experiment.faults.settling import wait_until_settled
 from experiment.faults.strike import Strike
 from experiment.generator.shopload import Load, Shopload, Tape, stop
 from experiment.generator.tapes import Tapes
@@ -27,14 +27,8 @@ from mesh.components.shop_processes import TRIAL_DATABASE
 from mesh.runtime import Runtime
 
 STRIKES_AFTER_S = 4.0
-ANSWERED_WITHIN_S = SETTLE_LIMIT_S = 60.0
-"""A purchase that a fault has interrupted is taken up again by the service, which until then asks to be asked later."""
-POLL_S = 0.05
-UNSETTLED = """
-    SELECT (SELECT count(*) FROM shop_order.checkout WHERE state IN ('RUNNING', 'UNDOING'))
-         + (SELECT count(*) FROM shop_order.cancellation WHERE state = 'RUNNING')
-         + (SELECT count(*) FROM shop_order.outbox)
-"""
+ANSWERED_WITHIN_S = 60.0
+"""The service takes up a purchase that a fault has interrupted, and until then asks customers to come back later."""
 
 
 def run_struck(
@@ -128,14 +122,5 @@ def _failed(rows: pl.DataFrame) -> set[int]:
 
 
 def _settled(system: Runtime) -> dict[str, float]:
-    """Waits until no saga is under way and every update is delivered."""
-    began = time.monotonic()
-    with psycopg.connect(
-        system.database.admin_url_of(TRIAL_DATABASE), connect_timeout=10, autocommit=True
-    ) as connection:
-        while True:
-            row = connection.execute(UNSETTLED).fetchone()
-            left, waited_s = int(row[0]) if row else 0, time.monotonic() - began
-            if not left or waited_s > SETTLE_LIMIT_S:
-                return {"settle_s": waited_s, "unsettled": left}
-            time.sleep(POLL_S)
+    waited_s, left = wait_until_settled(system.database.admin_url_of(TRIAL_DATABASE))
+    return {"settle_s": waited_s, "unsettled": left.total()}

@@ -282,6 +282,33 @@ def _machine() -> _Machine:
     )
 
 
+class OtherWork:
+    """Counts the CPU time that this process and what it started did not use, while processes come and go.
+
+    Args:
+        heads: Returns process ids of daemons, which are part of the run although this process is not their ancestor.
+    """
+
+    def __init__(self, heads: Callable[[], Iterable[int]] = tuple) -> None:
+        self._heads = heads
+        self._machine, self._own_s = _machine(), self._own_cpu_s()
+
+    @property
+    def cores(self) -> float:
+        """Cores that other programs have used since the start."""
+        now = _machine()
+        others_s = now.busy_s - self._machine.busy_s - (self._own_cpu_s() - self._own_s)
+        return max(0.0, others_s) / max(now.at_s - self._machine.at_s, 1e-3)
+
+    def _own_cpu_s(self) -> float:
+        this, used_s = psutil.Process(), 0.0
+        pids = {this.pid, *self._heads(), *(child.pid for child in this.children(recursive=True))}
+        for pid in pids:
+            with suppress(psutil.Error):  # it has just ended, and its parent has its time
+                used_s += sum(psutil.Process(pid).cpu_times()[:4])  # children that have ended count with their parent
+        return used_s
+
+
 def _families(heads: Mapping[str, Sequence[int]]) -> dict[str, list[psutil.Process]]:
     """The processes of each component: its heads, and all that they started; found in one pass over all there are."""
     there: dict[int, psutil.Process] = {}

@@ -27,7 +27,8 @@ def test_kills_lose_and_double_nothing(tmp_path: Path, shop_ports: Ports) -> Non
     assert outcome.customers["checkout acknowledged"] > KILLS
     assert outcome.kills_in_saga > 0
     assert outcome.wrong == []
-    assert outcome.left == {}
+    assert (outcome.left, outcome.unanswered) == ({}, 0)
+    assert outcome.verdict == "VALID"
     assert [finding for finding in outcome.findings if not finding.ok] == []
     checked = {"acknowledged_kept", "acknowledged_once", "updates_told", "updates_counted"}
     assert checked <= {finding.name for finding in outcome.findings if finding.checked}
@@ -40,4 +41,4 @@ def test_changes_that_race_readers_behind_a_cache_that_is_killed(tmp_path: Path,
     assert outcome.hits > 0
     assert outcome.longest_stale_s <= outcome.bound_s
     assert outcome.unexplained == 0
-    assert outcome.holds
+    assert outcome.verdict == "VALID"

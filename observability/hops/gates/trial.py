@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from hops.gates.edge_agreement import Agreement
 from hops.gates.limits import EDGE_LAGS, LAG_SHARE, OTHER_CORES_OF_A_NODE, kind_of
-from hops.gates.verdict import failing_gates
-from hops.run.documents.gate import Gate, LeftOut
+from hops.gates.verdict import failing_gates, verdict_of
+from hops.run.documents.gate import Gate, LeftOut, Verdict
 from hops.traces.tree import Quality
 
 
@@ -162,6 +162,22 @@ def audit_gates(unanswered: int, unsettled: int, others: Sequence[Gate]) -> list
     excused = unanswered and is_busy and not unsettled and "invariants_broken" not in failing
     name = "unanswered_on_busy" if excused else "unanswered"
     return [kind_of(name).held(unanswered), kind_of("unsettled").held(unsettled)]
+
+
+def audit_verdict(broken: int, unanswered: int, unsettled: int, other_cores: float) -> Verdict:
+    """The verdict on a proof that strikes a shop and audits it.
+
+    VALID if nothing was lost, doubled or left unfinished; NOISY if only a busy machine kept that from being shown.
+
+    Args:
+        broken: Broken promises.
+        unanswered: Requests without an answer.
+        unsettled: Sagas or updates that never ended.
+        other_cores: Cores that other programs used meanwhile.
+    """
+    invariants = kind_of("invariants_broken").held(broken)
+    others = [invariants, kind_of("other_cores").held(other_cores)]
+    return verdict_of([invariants, *audit_gates(unanswered, unsettled, others)])
 
 
 def left_out(evidence: Evidence) -> list[LeftOut]:

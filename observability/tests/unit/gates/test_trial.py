@@ -7,9 +7,9 @@ import dataclasses
 import pytest
 
 from hops.gates.edge_agreement import Agreement
-from hops.gates.trial import Evidence, Sidecars, evaluate, left_out
+from hops.gates.trial import Evidence, Sidecars, audit_verdict, evaluate, left_out
 from hops.gates.verdict import verdict_of
-from hops.run.documents.gate import VALID
+from hops.run.documents.gate import NOISY, VALID, WRONG
 from hops.traces.tree import Quality
 
 SOUND = Evidence(
@@ -256,3 +256,22 @@ def test_the_programs_that_keep_a_node_going_are_allowed_for_in_a_cluster_only()
     assert not holds(SOUND, 0.3)
     assert holds(IN_A_CLUSTER, 0.3)
     assert not holds(IN_A_CLUSTER, 0.6)
+
+
+@pytest.mark.parametrize(
+    ("broken", "unanswered", "unsettled", "other_cores", "verdict"),
+    [
+        (0, 0, 0, 0.1, VALID),
+        (0, 0, 0, 9.0, VALID),
+        (0, 1, 0, 0.1, WRONG),
+        (0, 1, 0, 9.0, NOISY),
+        (1, 1, 0, 9.0, WRONG),
+        (0, 1, 1, 9.0, WRONG),
+        (0, 0, 1, 9.0, WRONG),
+        (1, 0, 0, 9.0, WRONG),
+    ],
+)
+def test_a_busy_machine_excuses_an_answer_that_did_not_come_and_nothing_else(
+    broken: int, unanswered: int, unsettled: int, other_cores: float, verdict: str
+) -> None:
+    assert audit_verdict(broken, unanswered, unsettled, other_cores) == verdict

@@ -1,0 +1,57 @@
+"""What is done to a process: it is killed and started again, or stopped for a while."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Protocol
+
+from experiment.faults.strike import LASTS_S, Wait
+
+
+class Struck(Protocol):
+    """Processes that can be struck."""
+
+    def kill(self, component: str) -> None:
+        """Kills one with SIGKILL."""
+
+    def restart(self, component: str) -> None:
+        """Starts it again, and waits until it is ready."""
+
+    def processes(self) -> Mapping[str, list[int]]:
+        """What runs, each replica by its name."""
+
+
+def kill(struck: Struck, target: str, meanwhile: Callable[[], None] = lambda: None) -> None:
+    """Kills a component, and starts it again.
+
+    Args:
+        struck: The processes.
+        target: Name of the component or replica.
+        meanwhile: What to do before it starts again.
+    """
+    struck.kill(target)
+    meanwhile()
+    struck.restart(target)
+
+
+def freeze(struck: Struck, target: str, wait: Wait, seconds: float = LASTS_S) -> None:
+    """Stops a component (SIGSTOP) for a while.
+
+    Args:
+        struck: The processes.
+        target: Name of the component or replica.
+        wait: Waits for some seconds.
+        seconds: How long it is stopped, in seconds.
+    """
+    pids = struck.processes()[target]
+    try:
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        wait(seconds)
+    finally:
+        for pid in pids:
+            with suppress(ProcessLookupError):  # the run is being stopped
+                os.kill(pid, signal.SIGCONT)

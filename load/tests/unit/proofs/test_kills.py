@@ -1,0 +1,26 @@
+"""Customers of the kill test whose calls nobody answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from chaos import customers
+from chaos.crowd import Crowd
+from mesh.description.ports import Ports
+
+
+def test_a_call_without_an_answer_is_counted_and_is_no_wrong_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_ports: Callable[[], Ports]
+) -> None:
+    monkeypatch.setattr(customers, "ANSWER_LIMIT_S", 0.2)
+    monkeypatch.setattr(customers, "ABANDONED", 0.0)
+    buyers = customers.Customers(f"grpc://127.0.0.1:{free_ports().base}", tmp_path / "journal.jsonl", count=2, seed=1)
+    crowd = Crowd(buyers.run)
+    assert not crowd.wait(0.5)
+    buyers.stop()
+    assert crowd.wait(30)
+    assert buyers.unanswered >= 2
+    assert buyers.wrong == []
