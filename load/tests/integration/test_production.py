@@ -18,6 +18,7 @@ from dataset.trial import create_trial
 from experiment.generator.shopload import BINARY, Shopload
 from experiment.generator.tapes import parity_tape
 from experiment.parity.answers import check_answers
+from mesh.components.jaeger import JAEGER
 from mesh.components.keys import KeyPair
 from mesh.components.postgres import Database
 from mesh.components.shop_processes import TRIAL_DATABASE, role_passwords
@@ -28,9 +29,11 @@ from mesh.kubernetes.cluster.kubectl import Kubectl
 from mesh.kubernetes.cluster.rollout import Rollout
 from mesh.kubernetes.cluster.system import ClusterSystem
 from mesh.kubernetes.manifests.bundle import BASE, KUSTOMIZATION, PRODUCTION, manifests
+from mesh.kubernetes.manifests.deployment import SCALED
 from mesh.kubernetes.manifests.files import write
 from mesh.kubernetes.manifests.ingress import GATEWAY_POD, PORT
 from mesh.kubernetes.manifests.secrets import secrets
+from mesh.kubernetes.manifests.stores import jaeger_service_ports
 from mesh.kubernetes.options import cluster_options
 from mesh.supervisor.processes import Component
 from shop.stubs import order_pb2, order_pb2_grpc, product_pb2, product_pb2_grpc
@@ -39,7 +42,6 @@ pytestmark = [pytest.mark.integration, needs_cluster]
 
 READY_S = 300.0
 TIMEOUT = f"--timeout={READY_S:g}s"
-SCALED = "app.kubernetes.io/component in (service, gateway, proxy)"
 SMALL = """\
 - op: replace
   path: /spec/template/spec/containers/0/resources/requests/cpu
@@ -48,17 +50,27 @@ SMALL = """\
 """Of an overlay on top of the overlay: what production promises its pods is more than a small node has."""
 SMALLER = "manifests/overlays/smaller"
 CALL = """
-import grpc
-for peer in {peers}:
+import grpc, http.client
+def ask_grpc(peer):
     channel = grpc.insecure_channel(peer)
     call = channel.unary_unary("/grpc.health.v1.Health/Check", request_serializer=bytes, response_deserializer=bytes)
     try:
         call(b"", timeout=5)
-        print(peer, "ANSWERED")
     except grpc.RpcError as error:
-        print(peer, error.code().name)
+        return error.code().name
+    return "ANSWERED"
+def ask_http(peer):
+    connection = http.client.HTTPConnection(peer, timeout=5)
+    try:
+        connection.request("GET", "/")
+        return "HTTP-" + str(connection.getresponse().status)
+    except (OSError, http.client.HTTPException):
+        return "UNAVAILABLE"
+for peer in {peers}:
+    spoken, _, address = peer.partition("://")
+    print(peer, (ask_grpc if spoken == "grpc" else ask_http)(address))
 """
-REFUSED = {"PERMISSION_DENIED", "UNAVAILABLE", "DEADLINE_EXCEEDED"}
+REFUSED = {"PERMISSION_DENIED", "HTTP-403", "UNAVAILABLE", "DEADLINE_EXCEEDED"}
 """By a sidecar that knows who calls, or wants to know; or by a network that drops the packets."""
 
 
@@ -104,19 +116,21 @@ def make_production(make: Callable[..., ClusterSystem], database_elsewhere: str)
 
 @pytest.fixture
 def strangers(elsewhere: Kubectl) -> Callable[[list[str]], dict[str, dict[str, str]]]:
-    """Has two pods of another namespace call places; says by pod and place how that ended.
+    """Has three pods of another namespace call places; reports for each pod and place how the call ended.
 
-    One has a sidecar, and with it a certificate of the cluster's; the other one has neither.
+    The first has a sidecar, and with it a certificate of the cluster's. The second has neither. The third is a process
+    of the node: it uses the node's network.
     """
     options = cluster_options(os.environ, namespace="elsewhere", replicas={}, istio_cni=False, seed=1)
     main = {"name": "shop", "image": options.image("shop"), "command": ["sleep", "infinity"]}
-    injected = {"certified": "true", "uncertified": "false"}
+    injected = {"certified": "true", "uncertified": "false", "node": "false"}
+    on_node = {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
     pods = [
         {
             "apiVersion": "v1",
             "kind": "Pod",
             "metadata": {"name": name, "labels": {"sidecar.istio.io/inject": wanted}},
-            "spec": {"containers": [main], "terminationGracePeriodSeconds": 1},
+            "spec": {"containers": [main], "terminationGracePeriodSeconds": 1, **(on_node if name == "node" else {})},
         }
         for name, wanted in injected.items()
     ]
@@ -169,12 +183,14 @@ def test_strangers_are_refused_and_what_clients_say_of_themselves_counts_for_not
 ) -> None:
     with make_production(topology="grpc", mesh="istio", mtls="on") as system:
         ports = system.places.ports
-        edge = f"{EDGE}.{system.namespace}:{ports[EDGE]}"
-        services = {f"{name}.{system.namespace}:{ports[f'{name}-grpc']}" for name in SERVICES}
-        for name, ended in strangers([edge, *sorted(services)]).items():
+        edge = f"grpc://{EDGE}.{system.namespace}:{ports[EDGE]}"
+        guarded = {f"grpc://{name}.{system.namespace}:{ports[f'{name}-grpc']}" for name in SERVICES}
+        for port, spoken in jaeger_service_ports(system.places).items():
+            guarded.add(f"{spoken}://{JAEGER}.{system.namespace}:{port}")
+        for name, ended in strangers([edge, *sorted(guarded)]).items():
             # The edge is there for everybody, and has no route to this method.
             assert ended.pop(edge) == "UNIMPLEMENTED", name
-            assert ended.keys() == services
+            assert ended.keys() == guarded
             assert set(ended.values()) <= REFUSED, (name, ended)
         certificate = f"By=spiffe://a/b;URI=spiffe://cluster.local/ns/{system.namespace}/sa/order"
         forged = [("x-forwarded-client-cert", certificate), (MARK, "")]

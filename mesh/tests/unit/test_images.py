@@ -6,10 +6,12 @@ import re
 import shutil
 import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from mesh.description.topology import SERVICES
 from mesh.paths import ROOT
 
 sys.path.insert(0, str(ROOT / "mesh"))  # set-up runs from the checkout, before anything is installed
@@ -54,6 +56,15 @@ def test_whatever_is_copied_is_there_and_in_the_context() -> None:
     for name in copied():
         assert list(ROOT.glob(name)), name
         assert any(Path(name).match(each) or Path(name).is_relative_to(each) for each in admitted), name
+
+
+def test_what_a_build_imports_to_try_an_image_is_in_the_checkout() -> None:
+    tried = re.findall(r'-c "import (.+?)"', FILE.read_text())
+    modules = {
+        name.replace("$service", service) for names in tried for name in names.split(", ") for service in SERVICES
+    }
+    assert "shop.product.bootstrap" in modules
+    assert [name for name in sorted(modules) if find_spec(name) is None] == []
 
 
 def test_what_the_shop_takes_is_in_its_image_but_for_programs_and_what_only_runs_natively() -> None:

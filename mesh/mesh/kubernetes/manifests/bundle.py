@@ -11,10 +11,10 @@ from mesh.components.postgres import POSTGRES
 from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, Topology
 from mesh.errors import SwitchError
-from mesh.kubernetes.manifests.deployment import Document, Workload, account, deployment, labels, service
+from mesh.kubernetes.manifests.deployment import SCALED, Document, Workload, account, deployment, labels, service
 from mesh.kubernetes.manifests.edge import edge_config, edge_service, edge_workload, plan_of
 from mesh.kubernetes.manifests.ingress import ingress
-from mesh.kubernetes.manifests.istio import mesh_resources, pod_annotations
+from mesh.kubernetes.manifests.istio import guarded_traces, guarded_traces_patches, mesh_resources, pod_annotations
 from mesh.kubernetes.manifests.monitoring import pod_monitor
 from mesh.kubernetes.manifests.policies import (
     LOAD,
@@ -47,7 +47,11 @@ def manifests(topology: Topology, switches: Switches, options: ClusterOptions) -
         **_bench(topology, switches, places, options),
         **_production(topology, switches, places, options),
     }
-    patches = [_SCALED, *production_patches(topology, switches, places, options)]
+    patches = [
+        _AUTOSCALED,
+        *(guarded_traces_patches(options) if _guards_traces(switches, options) else []),
+        *production_patches(topology, switches, places, options),
+    ]
     return {**files, **_kustomizations(files, patches, options)}
 
 
@@ -125,6 +129,8 @@ def _production(topology: Topology, switches: Switches, places: ClusterPlaces, o
         "network.yaml": managed_database_policies(topology, options.managed_port, options),
         **_edge(topology, switches, places, options, measured=False),
     }
+    if _guards_traces(switches, options):
+        files["traces.yaml"] = guarded_traces(topology, places, options)
     if switches.metrics == "on":
         files["monitoring.yaml"] = [pod_monitor(topology, options)]
     if options.host and not switches.has_edge:
@@ -143,6 +149,11 @@ def _meshed(workload: Workload, switches: Switches, places: ClusterPlaces, optio
 
 def _traces(options: ClusterOptions) -> list[str]:
     return [] if options.collector else [JAEGER]
+
+
+def _guards_traces(switches: Switches, options: ClusterOptions) -> bool:
+    """Whether production's Jaeger is in the mesh. A bench's never is: the load generator sends spans without a sidecar."""
+    return switches.encrypted and bool(_traces(options))
 
 
 def _scaled(topology: Topology, switches: Switches) -> list[str]:
@@ -192,8 +203,8 @@ def _generated(options: ClusterOptions) -> Document:
 
 
 # Autoscalers say how many pods there are, and how busy they are is counted against what they are promised.
-_SCALED: Document = {
-    "target": {"kind": "Deployment", "labelSelector": "app.kubernetes.io/component in (service, gateway, proxy)"},
+_AUTOSCALED: Document = {
+    "target": {"kind": "Deployment", "labelSelector": SCALED},
     "patch": """\
 - op: remove
   path: /spec/replicas

@@ -42,6 +42,8 @@ PARTS: Mapping[str, str] = {
     "load": "job",
 }
 """What each component is in the whole."""
+SCALED = "app.kubernetes.io/component in (service, gateway, proxy)"
+"""Selects what autoscalers scale."""
 
 
 @dataclass(frozen=True)

@@ -14,18 +14,18 @@ from mesh.description.topology import EDGE, Topology, metrics_port
 from mesh.istio.access import access_resources
 from mesh.istio.control_plane import PROXY_HEADERS
 from mesh.istio.proxies import SPAN_EXPORT, patched, span_patches, time_limits
-from mesh.istio.resource import NETWORKING, Naming
+from mesh.istio.resource import ENVOY, NETWORKING, SECURITY, Naming
 from mesh.istio.services import IDLE_TIMEOUT, JAEGER, JAEGER_PORT
 from mesh.istio.traffic import traffic_resources
-from mesh.kubernetes.manifests.deployment import Document, labels
+from mesh.kubernetes.manifests.deployment import SCALED, Document, document, labels
 from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.places import ClusterPlaces
 from mesh.paths import RunFolder
 from mesh.sidecars.workloads import TRUST_DOMAIN, workloads
 
-INBOUND = "traffic.sidecar.istio.io/excludeInboundPorts"
-EXCLUDED = (POSTGRES, JAEGER_PORT, "jaeger-otlp-http")
-"""Ports of what is outside of the mesh: pods call it directly."""
+INBOUND, OUTBOUND = "traffic.sidecar.istio.io/excludeInboundPorts", "traffic.sidecar.istio.io/excludeOutboundPorts"
+INJECTED = "sidecar.istio.io/inject"
+SPAN_PORTS = (JAEGER_PORT, "jaeger-otlp-http")
 
 
 def naming(options: ClusterOptions) -> Naming:
@@ -61,22 +61,62 @@ def pod_annotations(
     component: str, switches: Switches, places: ClusterPlaces, options: ClusterOptions
 ) -> Mapping[str, str]:
     """What Istio is told of the sidecar of a component's pods."""
-    excluded = [*(str(places.reached(name)[0].port) for name in EXCLUDED), str(options.managed_port)]
+    # What is outside of the mesh: pods call it directly.
+    outside = [*(places.reached(name)[0].port for name in (POSTGRES, *SPAN_PORTS)), options.managed_port]
     # Clients are outside of the mesh: the edge's sidecar is for its calls only. So is whoever asks for metrics.
     open_to_all = [
         *([EDGE] if component == EDGE else []),
         *([metrics_port(component)] if switches.metrics == "on" else []),
     ]
     door = {INBOUND: ",".join(str(places.ports[name]) for name in open_to_all)} if open_to_all else {}
-    return {
-        "proxy.istio.io/config": json.dumps(_PROXY),
-        "sidecar.istio.io/proxyCPU": "10m",
-        "sidecar.istio.io/proxyCPULimit": "2",
-        "sidecar.istio.io/proxyMemory": "64Mi",
-        "sidecar.istio.io/proxyMemoryLimit": "256Mi",
-        "traffic.sidecar.istio.io/excludeOutboundPorts": ",".join(excluded),
-        **door,
+    return {**_PODS, OUTBOUND: ",".join(map(str, outside)), **door}
+
+
+def guarded_traces(topology: Topology, places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
+    """Resources that let the components' identities send spans to Jaeger, and nobody else talk to it."""
+    names, ports = naming(options), [places.ports[name] for name in SPAN_PORTS]
+    senders = [names.principal(member.service) for member in workloads(topology, places.ports, RunFolder(Path()))]
+    rule = {
+        "from": [{"source": {"principals": senders}}],
+        "to": [{"operation": {"ports": list(map(str, ports))}}],
     }
+    allowed = {"selector": {"matchLabels": {"app": JAEGER}}, "action": "ALLOW", "rules": [rule]}
+    # A sidecar that passes an export on would add a trace of it. A share that is there and empty is 0 %.
+    never = {"operation": "MERGE", "value": {"tracing": {"overall_sampling": {}}}}
+    exports = [
+        {
+            "applyTo": "HTTP_ROUTE",
+            "match": {
+                "context": "SIDECAR_OUTBOUND",
+                "routeConfiguration": {"vhost": {"name": f"{names.host(JAEGER)}:{port}"}},
+            },
+            "patch": never,
+        }
+        for port in ports
+    ]
+    return [
+        document("AuthorizationPolicy", SECURITY, "spans-to-jaeger", options, of=JAEGER, spec=allowed),
+        document("EnvoyFilter", ENVOY, "spans-to-jaeger", options, of=JAEGER, spec={"configPatches": exports}),
+    ]
+
+
+def guarded_traces_patches(options: ClusterOptions) -> list[Document]:
+    """Patches that give Jaeger a sidecar, and send spans by way of the components' sidecars."""
+    metadata, outside = "/spec/template/metadata", str(options.managed_port)
+    injected = [
+        {"op": "replace", "path": f"{metadata}/labels/{_escape(INJECTED)}", "value": "true"},
+        {"op": "add", "path": f"{metadata}/annotations", "value": {**_PODS, OUTBOUND: outside}},
+    ]
+    captured = [{"op": "replace", "path": f"{metadata}/annotations/{_escape(OUTBOUND)}", "value": outside}]
+    return [
+        {"target": {"kind": "Deployment", "name": JAEGER}, "patch": json.dumps(injected)},
+        {"target": {"kind": "Deployment", "labelSelector": SCALED}, "patch": json.dumps(captured)},
+    ]
+
+
+def _escape(key: str) -> str:
+    """Escape a key for a JSON pointer (RFC 6901)."""
+    return key.replace("~", "~0").replace("/", "~1")
 
 
 _PROXY: Mapping[str, Any] = {
@@ -87,6 +127,13 @@ _PROXY: Mapping[str, Any] = {
     # What gates look at; by itself, a sidecar keeps few counters.
     "proxyStatsMatcher": {"inclusionRegexps": [r".*\.update_rejected$", r"listener\..*\.ssl\.handshake$"]},
     "runtimeValues": {name: str(value) for name, value in SPAN_EXPORT.items()},
+}
+_PODS: Mapping[str, str] = {
+    "proxy.istio.io/config": json.dumps(_PROXY),
+    "sidecar.istio.io/proxyCPU": "10m",
+    "sidecar.istio.io/proxyCPULimit": "2",
+    "sidecar.istio.io/proxyMemory": "64Mi",
+    "sidecar.istio.io/proxyMemoryLimit": "256Mi",
 }
 _SIDECAR: Mapping[str, Any] = {
     "outboundTrafficPolicy": {"mode": "REGISTRY_ONLY"},

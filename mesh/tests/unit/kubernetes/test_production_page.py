@@ -1,4 +1,4 @@
-"""The overlay that docs/system/production.md shows can be built on top of the one that is made."""
+"""The production overlay as Kustomize builds it, alone and below the overlay that docs/system/production.md shows."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from mesh.kubernetes.options import ClusterOptions
 from mesh.paths import ROOT
 
 PAGE = ROOT / "docs" / "system" / "production.md"
+TO_JAEGER = "spans-to-jaeger"
 needs_kubectl = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl, which builds overlays, is missing")
 
 
@@ -33,7 +34,11 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     for path, text in re.findall(r"```yaml\n# (\S+)\n(.*?)```", PAGE.read_text(), flags=re.DOTALL):
         (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_text(text)
-    command = ["kubectl", "kustomize", str(folder / "overlays" / "mine")]
+    return build(folder / "overlays" / "mine")
+
+
+def build(overlay: Path) -> list[dict[str, Any]]:
+    command = ["kubectl", "kustomize", str(overlay)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     return [each for each in yaml.safe_load_all(done.stdout) if each]
@@ -72,6 +77,33 @@ def test_the_claims_are_those_of_the_overlay_and_the_secrets_those_that_pods_nam
     }
     assert pools == {"product", "order", "user", "payment"}
     assert {each["metadata"]["name"] for each in of_kind(built, "ExternalSecret")} == {KEYS, DATABASE}
+
+
+@needs_kubectl
+@pytest.mark.parametrize(("mtls", "injected"), [("on", "true"), ("off", "false")])
+def test_with_mtls_jaeger_has_a_sidecar_which_every_span_passes(tmp_path: Path, mtls: str, injected: str) -> None:
+    switches = Switches(runtime="kubernetes", mesh="istio", mtls=mtls, canary=10, metrics="on")
+    write(manifests(load_topology("hybrid"), switches, ClusterOptions(tag="0.1.0-test")), tmp_path)
+    resources = build(tmp_path / PRODUCTION)
+    pods = {each["metadata"]["name"]: each["spec"]["template"] for each in of_kind(resources, "Deployment")}
+    jaeger = pods.pop("jaeger")
+    assert jaeger["metadata"]["labels"]["sidecar.istio.io/inject"] == injected
+    allowed = [each for each in of_kind(resources, "AuthorizationPolicy") if each["metadata"]["name"] == TO_JAEGER]
+    spans = {"18070", "18071"}
+    direct = {
+        name: spans & set(pod["metadata"]["annotations"]["traffic.sidecar.istio.io/excludeOutboundPorts"].split(","))
+        for name, pod in pods.items()
+    }
+    if mtls == "off":
+        assert (allowed, direct) == ([], dict.fromkeys(pods, spans))
+        return
+    assert not any(direct.values())
+    # Prometheus does not ask Jaeger: its sidecar guards all ports.
+    assert "traffic.sidecar.istio.io/excludeInboundPorts" not in jaeger["metadata"]["annotations"]
+    (rule,) = allowed[0]["spec"]["rules"]
+    senders = {f"cluster.local/ns/hopwise/sa/{pod['spec']['serviceAccountName']}" for pod in pods.values()}
+    assert set(rule["from"][0]["source"]["principals"]) == senders
+    assert set(rule["to"][0]["operation"]["ports"]) == spans
 
 
 def test_the_command_names_both_overlays(tmp_path: Path) -> None:
