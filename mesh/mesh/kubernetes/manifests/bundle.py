@@ -152,7 +152,7 @@ def _traces(options: ClusterOptions) -> list[str]:
 
 
 def _guards_traces(switches: Switches, options: ClusterOptions) -> bool:
-    """Whether production's Jaeger is in the mesh. A bench's never is: the load generator sends spans without a sidecar."""
+    """Whether production's Jaeger is in the mesh. A bench's is not: load generators have no sidecar."""
     return switches.encrypted and bool(_traces(options))
 
 

@@ -127,6 +127,11 @@ def document(
     return {"apiVersion": version, "kind": kind, "metadata": metadata, **content}
 
 
+def network_policy(name: str, options: ClusterOptions, spec: Document, of: str | None = None) -> Document:
+    """A network policy."""
+    return document("NetworkPolicy", "networking.k8s.io/v1", name, options, of=of, spec=spec)
+
+
 def selected(name: str) -> Document:
     """Selects the pods of a component."""
     return {"matchLabels": {"app.kubernetes.io/name": name, "app.kubernetes.io/part-of": "hopwise"}}

@@ -8,7 +8,7 @@ from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, Topology
 from mesh.errors import SwitchError
 from mesh.istio.resource import NETWORKING, SECURITY
-from mesh.kubernetes.manifests.deployment import SERVICE, Document, document
+from mesh.kubernetes.manifests.deployment import SERVICE, Document, document, network_policy
 from mesh.kubernetes.manifests.policies import autoscaler
 from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.places import ClusterPlaces
@@ -47,7 +47,7 @@ def ingress(topology: Topology, switches: Switches, places: ClusterPlaces, optio
         *(document(kind, GATEWAY_API, EDGE, options, spec=route) for kind in sorted(kinds)),
         document("DestinationRule", NETWORKING, EDGE, options, spec=plain),
         *([document("AuthorizationPolicy", SECURITY, GATEWAY, options, spec=_ANYBODY)] if switches.encrypted else []),
-        document("NetworkPolicy", "networking.k8s.io/v1", "gateway", options, of=GATEWAY, spec=_policy(port)),
+        network_policy("gateway", options, _policy(port), of=GATEWAY),
     ]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from mesh.components.prometheus import EVERY_S, PART_OF
 from mesh.description.topology import Topology, metrics_port
 from mesh.envoy_config import METRICS_PATH
-from mesh.kubernetes.manifests.deployment import SERVICE, Document, document
+from mesh.kubernetes.manifests.deployment import SERVICE, Document, document, network_policy
 from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.places import ClusterPlaces
 
@@ -30,7 +30,7 @@ def monitoring_policy(names: Iterable[str], places: ClusterPlaces, options: Clus
         "policyTypes": ["Ingress"],
         "ingress": [{"from": [{"namespaceSelector": {}, "podSelector": prometheus}], "ports": ports}],
     }
-    return document("NetworkPolicy", "networking.k8s.io/v1", METRICS, options, of="hopwise", spec=spec)
+    return network_policy(METRICS, options, spec, of="hopwise")
 
 
 def pod_monitor(topology: Topology, options: ClusterOptions) -> Document:

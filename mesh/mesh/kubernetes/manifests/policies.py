@@ -8,7 +8,7 @@ from mesh.components.jaeger import JAEGER
 from mesh.components.postgres import POSTGRES
 from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, Topology, port_name
-from mesh.kubernetes.manifests.deployment import SERVICE, Document, document, selected
+from mesh.kubernetes.manifests.deployment import SERVICE, Document, document, network_policy, selected
 from mesh.kubernetes.manifests.monitoring import monitoring_policy
 from mesh.kubernetes.manifests.stores import JOB
 from mesh.kubernetes.options import ClusterOptions
@@ -57,40 +57,32 @@ def network_policies(
     names = sorted({*called, *(callee for callees in called.values() for callee in callees)})
     everybody: Document = {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
     return [
-        document("NetworkPolicy", "networking.k8s.io/v1", "nobody", options, of="hopwise", spec=everybody),
-        document("NetworkPolicy", "networking.k8s.io/v1", "names", options, of="hopwise", spec=_names(switches)),
+        network_policy("nobody", options, everybody, of="hopwise"),
+        network_policy("names", options, _names(switches), of="hopwise"),
         *traced,
         *([monitoring_policy(measured, places, options)] if measured else []),
-        *(
-            document("NetworkPolicy", "networking.k8s.io/v1", name, options, spec=_policy(name, called, places))
-            for name in names
-        ),
+        *(network_policy(name, options, _policy(name, called, places)) for name in names),
     ]
 
 
 def _to_collector(options: ClusterOptions) -> Document:
     ports = [{"protocol": "TCP", "port": port} for port in sorted(OTLP.values())]
     spec = {"podSelector": {}, "policyTypes": ["Egress"], "egress": [{"ports": ports}]}
-    return document("NetworkPolicy", "networking.k8s.io/v1", "traces", options, of="hopwise", spec=spec)
+    return network_policy("traces", options, spec, of="hopwise")
 
 
 def database_policies(topology: Topology, places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
     """The services and the job may talk to the database of the bench, which may talk to nobody."""
     callers = [*topology.services, JOB]
     ports = [POSTGRES]
+    spec = {
+        "podSelector": {"matchLabels": {SERVICE: POSTGRES}},
+        "policyTypes": ["Ingress"],
+        "ingress": [_rule("from", caller, ports, places) for caller in callers],
+    }
     return [
         *(_to_database(caller, _rule("to", POSTGRES, ports, places), options) for caller in callers),
-        document(
-            "NetworkPolicy",
-            "networking.k8s.io/v1",
-            POSTGRES,
-            options,
-            spec={
-                "podSelector": {"matchLabels": {SERVICE: POSTGRES}},
-                "policyTypes": ["Ingress"],
-                "ingress": [_rule("from", caller, ports, places) for caller in callers],
-            },
-        ),
+        network_policy(POSTGRES, options, spec),
     ]
 
 
@@ -101,14 +93,8 @@ def managed_database_policies(topology: Topology, port: int, options: ClusterOpt
 
 
 def _to_database(caller: str, rule: Document, options: ClusterOptions) -> Document:
-    return document(
-        "NetworkPolicy",
-        "networking.k8s.io/v1",
-        f"{caller}-to-database",
-        options,
-        of=caller,
-        spec={"podSelector": {"matchLabels": {SERVICE: caller}}, "policyTypes": ["Egress"], "egress": [rule]},
-    )
+    spec = {"podSelector": {"matchLabels": {SERVICE: caller}}, "policyTypes": ["Egress"], "egress": [rule]}
+    return network_policy(f"{caller}-to-database", options, spec, of=caller)
 
 
 def _namespace(name: str) -> Document:
@@ -176,16 +162,10 @@ def autoscaler(name: str, options: ClusterOptions, container: str = "") -> Docum
     target = {"type": "AverageValue", "averageValue": BUSY}
     # Of one container: the CPU time of a sidecar would add pods before the component needs any.
     measured = {"name": "cpu", "container": container or name, "target": target}
-    metric = {"type": "ContainerResource", "containerResource": measured}
-    return document(
-        "HorizontalPodAutoscaler",
-        "autoscaling/v2",
-        name,
-        options,
-        spec={
-            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},
-            "minReplicas": 2,
-            "maxReplicas": MOST_PODS,
-            "metrics": [metric],
-        },
-    )
+    spec = {
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},
+        "minReplicas": 2,
+        "maxReplicas": MOST_PODS,
+        "metrics": [{"type": "ContainerResource", "containerResource": measured}],
+    }
+    return document("HorizontalPodAutoscaler", "autoscaling/v2", name, options, spec=spec)
