@@ -33,12 +33,7 @@ class NotificationParts:
 
 @asynccontextmanager
 async def bootstrap(config: ServiceConfig, runtime: Runtime = BARE) -> AsyncIterator[NotificationParts]:
-    """Opens what notifications need.
-
-    Raises:
-        ConfigError: A setting is missing.
-        StartError: The database does not answer.
-    """
+    """Opens what notifications need. Errors are as of `opened_database`."""
     async with opened_database(config, runtime) as database:
         traces = EventTraces(runtime.spans)
         store = PostgresNotifications(database, traces)

@@ -74,9 +74,7 @@ async def bootstrap(
 ) -> AsyncIterator[OrderParts]:
     """Opens what orders need; at the end, sagas under way get a moment to finish.
 
-    Raises:
-        ConfigError: A setting is missing.
-        StartError: The database does not answer.
+    Errors are as of `opened_database`.
     """
     async with AsyncExitStack() as stack:
         stores = await stack.enter_async_context(open_stores(config, runtime))

@@ -22,12 +22,7 @@ OPEN_STORE = in_postgres(PostgresPayments)
 async def bootstrap(
     config: ServiceConfig, runtime: Runtime = BARE, open_store: OpenStore[PaymentStore] = OPEN_STORE
 ) -> AsyncIterator[PaymentService]:
-    """Opens what payments need and gives their use cases.
-
-    Raises:
-        ConfigError: A setting is missing.
-        StartError: The database does not answer.
-    """
+    """Opens what payments need and gives their use cases. Errors are as of `opened_database`."""
     async with open_store(config, runtime) as store:
         yield PaymentService(store, SimulatedBank(config.bank_delay_ms / 1000))
 

@@ -161,10 +161,6 @@ class Incoming:
     Args:
         authenticator: Decides who is admitted.
         runtime: What traces, measures and refuses requests.
-
-    Attributes:
-        authenticator: The argument, for the work of the requests.
-        runtime: The argument.
     """
 
     def __init__(self, authenticator: Authenticator, runtime: Runtime = BARE) -> None:

@@ -25,12 +25,7 @@ OPEN_STORE = in_postgres(PostgresProductStore)
 async def bootstrap(
     config: ServiceConfig, runtime: Runtime = BARE, open_store: OpenStore[ProductStore] = OPEN_STORE
 ) -> AsyncIterator[ProductService]:
-    """Opens what the catalogue needs and gives its use cases.
-
-    Raises:
-        ConfigError: A setting is missing.
-        StartError: The database does not answer.
-    """
+    """Opens what the catalogue needs and gives its use cases. Errors are as of `opened_database`."""
     async with (
         open_store(config, runtime) as store,
         behind_cache(config, store, Product, CachedProductStore, runtime.note_cache) as catalogue,

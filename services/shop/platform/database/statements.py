@@ -29,11 +29,6 @@ class Statement:
     Args:
         name: What it does, and the table: "SELECT product". Its spans and its part of a budget are called so.
         sql: Its text, with placeholders.
-
-    Attributes:
-        name: The argument.
-        sql: The argument.
-        attributes: Attributes of its spans, without values.
     """
 
     __slots__ = ("attributes", "name", "sql")

@@ -33,12 +33,7 @@ OPTIONS: tuple[tuple[str, Any], ...] = (
 
 
 def options(connection_age_s: int) -> list[tuple[str, Any]]:
-    """The server's options.
-
-    Args:
-        connection_age_s: After how long a client is told to connect anew, in seconds; 0 for never. Its calls go on
-            undisturbed, and it looks its servers up again.
-    """
+    """Returns the server's options; for the argument see `grpc_server`."""
     return [*OPTIONS, *([("grpc.max_connection_age_ms", connection_age_s * 1_000)] if connection_age_s else [])]
 
 
@@ -50,20 +45,15 @@ async def grpc_server(
     connection_age_s: int = 0,
     described: Sequence[str] = (),
 ) -> AsyncIterator[str]:
-    """Runs a gRPC server for as long as the context lasts; at its end, calls under way get `GRACE_S` to finish.
+    """Runs a gRPC server until the context ends; calls under way then get `GRACE_S`. Further, as `http_server`.
 
     Args:
-        listen: "host:port", where port 0 takes a free one, or "unix:" and the path of a socket.
+        listen: Where to listen.
         handlers: Make the methods to serve, by the full names of their services.
         incoming: Answers calls.
-        connection_age_s: After how long a client is told to connect anew, in seconds; 0 for never.
+        connection_age_s: After how long a client is told to connect anew, in seconds; 0 for never. Its calls go on
+            undisturbed, and it looks its servers up again.
         described: Names of the components whose services reflection lists in addition.
-
-    Yields:
-        The address that it listens on, in the same form.
-
-    Raises:
-        StartError: The port or the socket is in use.
     """
     server = grpc.aio.server(options=options(connection_age_s))
     for service, make in handlers.items():

@@ -39,54 +39,27 @@ NoteMoment: TypeAlias = Callable[[Span | None], None]
 def _ignore_moment(_span: Span | None) -> None: ...
 
 
+def _start_nothing(*_: object) -> None: ...
+
+
+def _note_nothing(*_: object, **__: object) -> None: ...
+
+
 class Spans:
     """Records the spans of a process.
 
     Args:
-        tracing: Records spans; None where nothing is traced.
+        tracing: Records spans, by `start` and `note`; None where nothing is traced.
         note_moment: For observers of the event loop. Called when a request comes in, when it is answered, and before
             each call that it makes, whether it is traced or not. Its argument is the SERVER span that begins, or the
             CLIENT span whose answer has been read; else None.
-
-    Attributes:
-        note_moment: The argument.
     """
 
     def __init__(self, tracing: Tracing | None = None, note_moment: NoteMoment = _ignore_moment) -> None:
-        self._tracing = tracing
+        self.start: Callable[..., Span | None] = _start_nothing if tracing is None else tracing.start
+        self.note: Callable[..., None] = _note_nothing if tracing is None else tracing.note
         self.note_moment = note_moment
         self._context = otel_context.set_value(_SPANS, self, Context())
-
-    def start(
-        self,
-        name: str,
-        kind: int,
-        parent: Parent | None,
-        attributes: Attributes = None,
-        shared: SharedAttributes = (),
-    ) -> Span | None:
-        """Starts a span below a sampled parent, None for a request that is not traced; as `Tracing.start`.
-
-        Returns:
-            The span; None if the request is not traced, or this process records nothing.
-        """
-        if parent is None or self._tracing is None:
-            return None
-        return self._tracing.start(name, kind, parent, attributes, shared)
-
-    def note(
-        self,
-        name: str,
-        kind: int,
-        parent: Parent,
-        start: int,
-        attributes: SharedAttributes = (),
-        error: BaseException | None = None,
-        link: SpanContext | None = None,
-    ) -> None:
-        """Records a span that ends now and has no children, if this process records any: `Tracing.note`."""
-        if self._tracing is not None:
-            self._tracing.note(name, kind, parent, start, attributes, error, link)
 
     def enter(self, span: Span) -> Token[Context]:
         """Makes a span the current one, whose children this records; returns what detaches it."""

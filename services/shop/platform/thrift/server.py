@@ -133,19 +133,13 @@ class _FramedCall(Request[bytes]):
 async def framed_server(
     listen: str, processor: Processor, incoming: Incoming, *, from_outside: bool = False
 ) -> AsyncIterator[str]:
-    """Serves framed Thrift for as long as the context lasts; at its end, calls under way get `GRACE_S`.
+    """Serves framed Thrift until the context ends; calls under way then get `GRACE_S`. Further, as `http_server`.
 
     Args:
-        listen: "host:port", where port 0 takes a free one, or "unix:" and the path of a socket.
+        listen: Where to listen.
         processor: The service's methods.
         incoming: Answers calls.
         from_outside: Whether all callers are clients, not other parts of the shop.
-
-    Yields:
-        The address that it listens on, in the same form.
-
-    Raises:
-        StartError: The port or the socket is in use.
     """
     framed = FramedServer(processor, incoming, from_outside=from_outside)
     path = socket_path(listen)
