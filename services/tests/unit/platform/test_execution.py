@@ -11,7 +11,7 @@ import pytest
 import strawberry
 
 from shop.platform.access.rules import Authenticator, NoVerifier
-from shop.platform.graphql import departure
+from shop.platform.graphql import execution
 from shop.platform.graphql.endpoint import Endpoint
 from shop.platform.graphql.execution import FIELDS_A_TURN
 from shop.platform.graphql.field import field
@@ -63,7 +63,7 @@ class Query:
 class Mutation:
     @field(description="Things.")
     async def make(self) -> list[Thing]:
-        await asyncio.sleep(3 * departure.NOTICED_AFTER_S)
+        await asyncio.sleep(3 * execution.NOTICED_AFTER_S)
         return [Thing()] * WIDTH
 
 
