@@ -59,8 +59,8 @@ picture: $(ENVIRONMENT) ## Draw the README's picture, docs/example/answer.svg, f
 
 .PHONY: bench-budgets
 bench-budgets: setup ## Measure how fast traces become hop budgets, and the analysis of a run of 10 million spans
-	@$(RUN) -m hops benchmark
-	@$(RUN) -m hops benchmark-budgets
+	@$(RUN) -m proofs benchmark
+	@$(RUN) -m proofs benchmark-budgets
 
 # Before set-up, which takes minutes.
 .PHONY: needs-prometheus

@@ -29,9 +29,9 @@ from experiment.plan.workload import mix_of
 from fuzz.inputs import Input, mutated, odd
 from fuzz.judge import ANSWERED, REFUSED, UNANSWERED
 from hops.kinds import make_report
-from hops.synthetic.run import write_generated_run
 from mesh.description.topology import load_topology
 from mesh.paths import TOPOLOGIES
+from synthetic.run import write_generated_run
 
 TOPOLOGY, WORKLOAD, TAPE = "topology.yaml", "workload.yaml", "tape.jsonl"
 RESULTS = ("manifest.json", "trials.json", "summary.json", "journeys.parquet", "hops.parquet", "resources.parquet")

@@ -1,10 +1,9 @@
-"""`python -m hops`: compute hop budgets of traces and reports of runs, and benchmark both."""
+"""`python -m hops`: compute hop budgets of traces and reports of runs."""
 
 from __future__ import annotations
 
 import typer
 
-from hops.commands.benchmark import benchmark, benchmark_budgets_command
 from hops.commands.budget import budget, rows
 from hops.commands.check import check
 from hops.commands.compare_traces import compare_traces
@@ -20,8 +19,6 @@ app.command()(check)
 app.command("compare-traces")(compare_traces)
 app.command("report")(report_command)
 app.command("picture")(picture_command)
-app.command()(benchmark)
-app.command("benchmark-budgets")(benchmark_budgets_command)
 
 
 if __name__ == "__main__":

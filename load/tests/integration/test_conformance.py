@@ -14,7 +14,7 @@ import pytest
 
 from experiment.parity import conformance
 from experiment.parity.conformance import Law, laws_of, run_suites
-from experiment.proofs.conformance import Fault, command_of, seeded_faults, tried_with
+from proofs.seeded_faults import Fault, command_of, seeded_faults, tried_with
 
 pytestmark = pytest.mark.integration
 LIMIT_S = 300

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from chaos.kills import run_kills
-from chaos.prove_cache import proof
-from chaos.shop import Shop
 from mesh.description.ports import Ports
 from mesh.description.topology import SERVICES
 from mesh.paths import RunFolder
+from proofs.cache import proof
+from proofs.sagas import run_kills
+from proofs.struck_shop import Shop
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 KILLS = 12

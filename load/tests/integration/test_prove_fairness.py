@@ -9,17 +9,17 @@ import sys
 
 import pytest
 
-from chaos.prove_fairness import Figures, Outcome, attacks_of
 from mesh.description.ports import Ports
 from mesh.errors import InputError
 from mesh.paths import ROOT
+from proofs.fairness import Figures, Outcome, attacks_of
 
 pytestmark = pytest.mark.integration
 SECONDS, RATE = 2, 10
 
 
 def test_others_are_probed_alone_beside_an_attack_and_beside_valid_clients(shop_ports: Ports) -> None:
-    command = [sys.executable, "-m", "chaos.prove_fairness", "--attacks", "idle", "--rounds", "1", "--json"]
+    command = [sys.executable, "-m", "proofs.fairness", "--attacks", "idle", "--rounds", "1", "--json"]
     done = subprocess.run(
         [*command, "--seconds", str(SECONDS)],
         cwd=ROOT,

@@ -18,12 +18,12 @@ from typer.testing import CliRunner
 from experiment.cli import app
 from experiment.commands import trace
 from experiment.trial import exemplars
-from hops.synthetic.run import write_generated_run
-from hops.synthetic.traces import otlp_document, shop_trace
 from hops.traces.otlp import read_spans
 from mesh.description.ports import Ports
 from mesh.native.trace_store import open_trace_store
 from mesh.paths import RunFolder, jaeger, jaeger_has_pages
+from synthetic.run import write_generated_run
+from synthetic.traces import otlp_document, shop_trace
 
 pytestmark = pytest.mark.integration
 

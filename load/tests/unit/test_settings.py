@@ -168,7 +168,8 @@ def test_a_program_has_an_option_for_each_setting_that_make_passes(name: str) ->
 
 def _command(words: list[str]) -> Any:
     module, *rest = (word for word in words if not word.startswith("-"))
-    place = {"experiment": "experiment.cli", "mesh": "mesh.cli", "fuzz": "fuzz.__main__"}.get(module, module)
+    place = {"experiment": "experiment.cli", "mesh": "mesh.cli"}.get(module, module)
+    place = f"{module}.__main__" if module in ("fuzz", "proofs") else place
     command: Any = typer.main.get_command(import_module(place).app)
     while rest and isinstance(command, TyperGroup):
         _, command, rest = command.resolve_command(typer.Context(command), rest)
@@ -184,8 +185,8 @@ def _command(words: list[str]) -> Any:
         ("chaos", "faults", "experiment.faults.faults:FAULTS"),
         ("conformance", "component", "experiment.parity.conformance:SUITES"),
         ("conformance", "protocols", "experiment.parity.conformance:PROTOCOLS"),
-        ("prove-delays", "hops", "experiment.proofs.delays:JOURNEYS"),
-        ("prove-fairness", "attacks", "chaos.prove_fairness:ATTACKS"),
+        ("prove-delays", "hops", "proofs.delays:JOURNEYS"),
+        ("prove-fairness", "attacks", "proofs.fairness:ATTACKS"),
         ("fuzz", "surfaces", "fuzz.run:SURFACES"),
     ],
 )

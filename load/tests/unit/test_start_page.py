@@ -8,9 +8,9 @@ import pytest
 
 from hops.kinds import analyse
 from hops.run.files import SUMMARY, read_run, write_summary
-from hops.synthetic.run import write_generated_run
 from mesh.description.topology import load_topology
 from mesh.native.start_page import read_budgets, start_page
+from synthetic.run import write_generated_run
 
 
 def test_the_parts_of_each_budget_add_up(tmp_path: Path) -> None:

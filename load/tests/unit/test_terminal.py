@@ -9,13 +9,12 @@ from pathlib import Path
 from rich.console import RenderableType
 
 from experiment.commands.options import console
-from experiment.commands.prove import delays_table, kills_view
 from experiment.commands.trace import print_exemplars, read_exemplars
 from experiment.parity.across import Parity, parity_table
-from experiment.proofs.delays import FoundDelay
-from experiment.proofs.resume import Kill, Proof
 from hops.terminal.console import terminal
 from hops.terminal.render import rendered
+from proofs.delays import FoundDelay, delays_table
+from proofs.resume import Kill, Proof, kills_view
 
 JOURNEY, SERVICE = "GET /users/[id]", "gw[/red]"
 

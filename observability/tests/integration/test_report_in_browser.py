@@ -19,11 +19,11 @@ from typer.testing import CliRunner
 
 from hops.__main__ import app
 from hops.kinds import make_report
-from hops.kinds.capacity.synthetic import write_capacity_run
-from hops.kinds.ladder import synthetic as ladder
-from hops.kinds.rtt import synthetic as rtt
-from hops.synthetic.formats import foreign_trace, jaeger_trace
-from hops.synthetic.run import write_generated_run
+from synthetic import of_ladder as ladder
+from synthetic import of_rtt as rtt
+from synthetic.formats import foreign_trace, jaeger_trace
+from synthetic.of_capacity import write_capacity_run
+from synthetic.run import write_generated_run
 
 pytestmark = pytest.mark.integration
 DRAWN = True

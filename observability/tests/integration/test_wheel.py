@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from hops.synthetic.traces import otlp_document, shop_trace
 from mesh.paths import ROOT
 from provision.environment import LIMITS, uv
+from synthetic.traces import otlp_document, shop_trace
 
 pytestmark = pytest.mark.integration
 
@@ -62,6 +62,13 @@ def test_the_wheel_has_what_reports_are_made_of(installed: Path) -> None:
     (there,) = installed.glob("lib/python*/site-packages/hops/report/page")
     written = ROOT / "observability" / "hops" / "report" / "page"
     assert {file.name for file in there.iterdir()} == {file.name for file in written.iterdir()}
+
+
+def test_the_wheel_has_no_proofs_and_no_synthetic_data(installed: Path) -> None:
+    (packages,) = installed.glob("lib/python*/site-packages")
+    ours = {file.relative_to(packages).parts[0] for file in packages.rglob("*.py")} & {"hops", "proofs", "synthetic"}
+    assert ours == {"hops"}
+    assert [*(packages / "hops").rglob("synthetic*"), *(packages / "hops").rglob("prove*")] == []
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,9 @@ from experiment.kinds import decide
 from hops.kinds import analyse
 from hops.kinds.decide.analysis import Answer, Decision
 from hops.kinds.decide.ranking import Ranking
-from hops.kinds.rates.synthetic import synthetic_arms
 from hops.run.files import MANIFEST, SUMMARY, read_run, write_summary
-from hops.synthetic.run import write_generated_run
+from synthetic.of_rates import synthetic_arms
+from synthetic.run import write_generated_run
 
 
 @pytest.fixture(scope="module")

@@ -18,9 +18,9 @@ from experiment.plan.arms_in_blocks import Plan
 from experiment.results.folder import ResultsFolder
 from hops.run.documents.summary import Summary
 from hops.run.files import SUMMARY, read_document
-from hops.synthetic.run import Arm, write_generated_run
 from hopwise import table
 from hopwise.table import FILE, read_table
+from synthetic.run import Arm, write_generated_run
 
 COMMAND = """
 from experiment.arguments import topologies_of

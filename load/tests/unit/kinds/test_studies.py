@@ -19,8 +19,8 @@ from experiment.plan.arms_in_blocks import Arm, Plan, plan_of
 from experiment.plan.closed_loop import ClosedLoop
 from experiment.results.folder import ResultsFolder
 from hops.kinds import make_report
-from hops.kinds.studies.synthetic import synthetic_claim, write_synthetic_replay
 from mesh.errors import MeshError
+from synthetic.of_studies import synthetic_claim, write_synthetic_replay
 
 CLAIMS = {"agrawal": 9, "chandra": 9, "muppaneni": 12, "niswar": 9, "rozek": 17}
 

@@ -11,7 +11,7 @@ from experiment.cli import app
 from experiment.errors import UsageError
 from experiment.kinds.two_runs import checked_threshold
 from hops.run.files import MANIFEST
-from hops.synthetic.run import write_generated_run
+from synthetic.run import write_generated_run
 
 
 @pytest.fixture(scope="module")

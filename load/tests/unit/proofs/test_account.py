@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from experiment.proofs.account import cost_of
+from proofs.account import cost_of
 
 SLOT_NS, PAIRS, EACH = 300_000_000, 400, 15
 

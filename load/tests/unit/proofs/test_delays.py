@@ -6,17 +6,16 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from experiment.commands.prove import delays_table
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import plan_of
-from experiment.proofs.delays import BASELINE, FoundDelay, Injected, delays_of, injected, judge, proof_plan
 from hops.budget.parts import DELAY_TOOK
-from hops.synthetic.run import Noise, write_generated_run
 from hops.terminal.console import terminal
 from hops.terminal.render import rendered
 from mesh.description.topology import load_topology
 from mesh.errors import SwitchError
+from proofs.delays import BASELINE, FoundDelay, Injected, delays_of, delays_table, injected, judge, proof_plan
 from recording.injected_delay import TOOK_ATTRIBUTE
+from synthetic.run import Noise, write_generated_run
 
 QUIET = Noise(sigma=0.1, correlation=0.1, block=0.01, trial=0.002)
 DELAYS = [Injected("payment", 2.0), Injected("product", 5.0)]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from chaos import customers
-from chaos.crowd import Crowd
 from mesh.description.ports import Ports
+from proofs import customers
+from proofs.crowd import Crowd
 
 
 def test_a_call_without_an_answer_is_counted_and_is_no_wrong_answer(

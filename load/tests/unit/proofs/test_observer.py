@@ -9,11 +9,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from experiment.commands.prove import app
-from hops.commands.prove import give, observer_view
-from hops.proofs.experiments import rate
-from hops.proofs.observer import ObserverProof, OfPlace, is_within_limit
-from hops.synthetic.run import write_generated_run
+from proofs.__main__ import app
+from proofs.experiments import rate
+from proofs.giving import give
+from proofs.observer import ObserverProof, OfPlace, is_within_limit, observer_view
+from synthetic.run import write_generated_run
 
 
 def test_untraced_journeys_are_drawn_from_in_each_topology(tmp_path):

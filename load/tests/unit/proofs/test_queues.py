@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 from experiment.plan.arms_in_blocks import plan_of
-from experiment.proofs.queues import COMPONENTS, SIZES_MS, FoundQueue, judge, proof_plan
 from hops.run.files import CALLS_FILE, HOPS_FILE
 from mesh.description.topology import load_topology
+from proofs.queues import COMPONENTS, SIZES_MS, FoundQueue, judge, proof_plan
 
 MS = 1_000_000
 PLAN = proof_plan(load_topology("hybrid"), blocks=2, seed=1)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from experiment.plan.arms_in_blocks import Plan
-from experiment.proofs.resume import at_the_end, changes, finished_trials, proof_plan
 from experiment.results.folder import ResultsFolder
+from proofs.resume import at_the_end, changes, finished_trials, proof_plan
 
 
 @pytest.fixture

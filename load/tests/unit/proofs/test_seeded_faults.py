@@ -10,10 +10,10 @@ from xml.etree import ElementTree
 import pytest
 
 from experiment.errors import UsageError
-from experiment.proofs import conformance
-from experiment.proofs.conformance import faults_of, seeded_faults, tried_with
 from faulty import seeds
 from mesh.paths import ROOT
+from proofs import seeded_faults as module
+from proofs.seeded_faults import faults_of, seeded_faults, tried_with
 
 
 def test_each_fault_can_be_seeded_and_has_its_law() -> None:
@@ -41,7 +41,7 @@ def test_a_fault_without_its_law_is_named() -> None:
 def test_a_program_that_does_not_start_is_no_proof(found: str, ok: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     case = f'<testcase file="test_suite.py" name="test_law"><{found} message="it ended"/></testcase>'
     results = ElementTree.fromstring(f"<testsuite>{case}</testsuite>")
-    monkeypatch.setattr(conformance, "run_suites", lambda *_arguments: results)
+    monkeypatch.setattr(module, "run_suites", lambda *_arguments: results)
     fault = seeded_faults()[0]
     tried = tried_with(fault.component, fault, [fault])
     assert (tried.fails, tried.ok) == (True, ok)
@@ -60,6 +60,6 @@ def test_what_cannot_be_seeded_is_named(monkeypatch: pytest.MonkeyPatch) -> None
         seed()
     with pytest.raises(AttributeError, match="MOST"):
         seeds.set_constant(sys, "MOST", 1)()
-    monkeypatch.setattr(conformance, "FAULTY", (sys.executable, "-c", "raise SystemExit('original is gone')"))
+    monkeypatch.setattr(module, "FAULTY", (sys.executable, "-c", "raise SystemExit('original is gone')"))
     with pytest.raises(UsageError, match="a fault cannot be seeded: original is gone"):
         seeded_faults.__wrapped__()

@@ -8,17 +8,16 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from experiment.commands.prove import foretold_view
 from experiment.errors import UsageError
 from experiment.plan.arms_in_blocks import plan_of
-from experiment.proofs.delays import Injected, delays_of
-from experiment.proofs.what_if import Foretold, judge, outcome, proof_plan
 from hops.budget.parts import DELAY_TOOK, budgets_of
 from hops.run.rows import hops_frame
-from hops.synthetic.traces import BASE_NS, otlp_document
 from hops.traces.span import Kind, Span
 from hops.units import NS_PER_MS
 from mesh.description.topology import load_topology
+from proofs.delays import Injected, delays_of
+from proofs.what_if import Foretold, foretold_view, judge, outcome, proof_plan
+from synthetic.traces import BASE_NS, otlp_document
 
 DELAY = Injected("product", 5.0)
 ROW = Foretold("product", 5.0, 5.1, "product", "p50", (900, 300), 10.0, 15.0, (14.0, 16.0), 15.5, 1.02)

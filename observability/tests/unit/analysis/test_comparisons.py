@@ -9,8 +9,8 @@ from scipy import stats
 from hops.analysis.comparisons import compare_cpu, compare_latencies, correct
 from hops.analysis.latencies import Latencies, cells_of
 from hops.statistics import correction
-from hops.synthetic.experiment import Noise, Setting, Simulation
-from hops.synthetic.shop import JOURNEY_SHAPES
+from synthetic.experiment import Noise, Setting, Simulation
+from synthetic.shop import JOURNEY_SHAPES
 
 
 def simulated(factors: dict[str, float], *, blocks: int = 5, journeys: int = 1200, seed: int = 1):

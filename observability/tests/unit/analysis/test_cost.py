@@ -6,7 +6,7 @@ import pytest
 
 from hops.analysis.cost import GROUPS, TOTAL, component_group, cost, used_by_group
 from hops.run.files import read_run
-from hops.synthetic.run import write_generated_run
+from synthetic.run import write_generated_run
 
 EXPECTED = {
     "order": "services",

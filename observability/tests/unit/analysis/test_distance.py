@@ -14,8 +14,8 @@ from hops.analysis.travel import travel_of
 from hops.kinds import analyse
 from hops.run.files import read_run
 from hops.run.network import CHANNELS, NAMED, Network
-from hops.synthetic.experiment import Noise
-from hops.synthetic.run import write_generated_run
+from synthetic.experiment import Noise
+from synthetic.run import write_generated_run
 
 CALM = Noise(sigma=0.1, correlation=0.0, block=0.01, trial=0.01)
 """Calm, so that a few hundred journeys tell medians apart."""

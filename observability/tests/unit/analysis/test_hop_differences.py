@@ -8,7 +8,7 @@ import pytest
 from hops.analysis.hop_differences import hop_differences
 from hops.budget.groups import GROUPS, group_of
 from hops.run.files import read_run
-from hops.synthetic.run import write_generated_run
+from synthetic.run import write_generated_run
 
 DELAY_MS = 2.0
 

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from hops.analysis.meetings import LEAST_MEETINGS, meetings_of
-from hops.proofs.meetings import one_experiment
-from hops.synthetic.meetings import BUSY, CALM, Interference
+from proofs.meetings import one_experiment
+from synthetic.meetings import BUSY, CALM, Interference
 
 
 def experiment(seed, waits_ms, **size):

@@ -15,10 +15,10 @@ from hops.budget.parts import maker_of
 from hops.kinds import analyse
 from hops.run.files import read_run
 from hops.run.rows import HOPS
-from hops.synthetic.run import write_generated_run
 from hops.tables.budget import parts_table
 from hops.tables.net_budget import net_text
 from hops.tables.view import SummaryView
+from synthetic.run import write_generated_run
 
 PARTS = ("client", "wire:client→edge", "proxy:edge", "wire:edge→order", "work:order", "pool:order", "db:order")
 ACCOUNT = {"SERVER": 5_000.0, "CLIENT": 3_000.0, "INTERNAL": 2_000.0}

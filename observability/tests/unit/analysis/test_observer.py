@@ -10,9 +10,9 @@ import pytest
 from hops.analysis.observer import observer_effect_of
 from hops.kinds import analyse
 from hops.run.files import read_run
-from hops.synthetic.run import write_generated_run
 from hops.tables.observer import observer_tables
 from hops.tables.view import SummaryView
+from synthetic.run import write_generated_run
 
 CLIENT_NS, EDGE_NS, BEHIND_NS = 100_000, 50_000, 1_000_000
 """What being traced adds to a journey, ns."""

@@ -17,8 +17,8 @@ from hops.kinds.decide.analysis import decide as decide_for
 from hops.kinds.two_runs.analysis import compare_runs
 from hops.run.files import MANIFEST, read_run
 from hops.statistics.intervals import t_quantile
-from hops.synthetic.experiment import Noise
-from hops.synthetic.run import write_generated_run
+from synthetic.experiment import Noise
+from synthetic.run import write_generated_run
 
 BLOCKS, FIRST = 8, 3
 RULE = {"asked": 0.05, "first_stage": FIRST, "ran": BLOCKS, "scatter": 0.04, "needed": BLOCKS}

@@ -18,10 +18,10 @@ from hops.run.documents.cache import CacheCounts
 from hops.run.documents.summary import Summary
 from hops.run.files import read_run
 from hops.run.rows import select_rows
-from hops.synthetic.run import write_generated_run
 from hops.tables.network import wire_table
 from hops.tables.view import SummaryView
 from hops.terminal.console import terminal
+from synthetic.run import write_generated_run
 
 
 @pytest.fixture(scope="module")

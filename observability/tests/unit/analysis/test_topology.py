@@ -17,8 +17,8 @@ from hops.kinds import analyse
 from hops.run.documents.summary import Summary
 from hops.run.files import read_document, read_run, write_summary
 from hops.run.rows import JOURNEYS, SAMPLE, hops_frame, read_journeys, read_sample, write_parquet
-from hops.synthetic.run import write_generated_run
-from hops.synthetic.traces import BASE_NS, shop_trace
+from synthetic.run import write_generated_run
+from synthetic.traces import BASE_NS, shop_trace
 
 TRACED = 60
 COUNT = 300

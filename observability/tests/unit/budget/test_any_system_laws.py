@@ -13,10 +13,10 @@ from hops.analysis.of_traces.operations import analyse, operations_of
 from hops.budget.any_system import budget_of_any, tree_of
 from hops.budget.bands import banded_budgets, exemplars
 from hops.run.rows import hops_frame
-from hops.synthetic.traces import shop_trace
 from hops.traces.foreign import YEAR_NS
 from hops.traces.proxies import APART
 from hops.traces.span import FOLLOWS_FROM, REF_TYPE, Kind, Span
+from synthetic.traces import shop_trace
 
 TIMES = st.integers(-50, 300) | st.just(0)
 EPOCH_NS = 1_750_000_000 * 10**9

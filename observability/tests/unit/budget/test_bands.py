@@ -8,7 +8,7 @@ import pytest
 from hops.budget.bands import banded_budgets, exemplars
 from hops.budget.parts import budgets_of
 from hops.run.rows import HOPS, hops_frame
-from hops.synthetic.traces import shop_trace
+from synthetic.traces import shop_trace
 
 
 def hops_with(totals_ms, journey="browse"):

@@ -9,8 +9,8 @@ import pytest
 from hops.budget.retiming import Calls, Change
 from hops.budget.scenario import Known, read_scenario, scenario_of
 from hops.errors import InputError
-from hops.synthetic.traces import shop_trace
 from hops.traces.tree import grow
+from synthetic.traces import shop_trace
 
 KNOWN = Known()
 KNOWN.add(grow(shop_trace(1, 60)))

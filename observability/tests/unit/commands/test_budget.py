@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from hops.__main__ import app
-from hops.synthetic.formats import WRITERS, foreign_trace, jaeger_trace, write_traces
-from hops.synthetic.traces import otlp_document, shop_trace, write_lines
+from synthetic.formats import WRITERS, foreign_trace, jaeger_trace, write_traces
+from synthetic.traces import otlp_document, shop_trace, write_lines
 
 SPANS = shop_trace(4, spans=12)
 TRACE_ID = SPANS[0].trace_id

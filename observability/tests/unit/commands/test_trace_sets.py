@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 from hops.__main__ import app
 from hops.sources.query import Answer
-from hops.synthetic.traces import BASE_NS, otlp_document
 from hops.traces import otlp
 from hops.traces.span import Kind, Span
+from synthetic.traces import BASE_NS, otlp_document
 
 MS = 1_000_000
 

@@ -14,9 +14,9 @@ from hops.gates.evidence import evidence_of
 from hops.gates.trial import Sidecars, evaluate, left_out
 from hops.gates.verdict import verdict_of
 from hops.run.documents.gate import VALID
-from hops.synthetic.traces import BASE_NS, shop_trace
 from hops.traces.span import Kind
 from hops.units import SERVICES
+from synthetic.traces import BASE_NS, shop_trace
 
 
 def trace(number):

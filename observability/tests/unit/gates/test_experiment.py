@@ -11,10 +11,10 @@ import pytest
 
 from hops.gates.experiment import experiment_gates, experiment_gates_left_out, verdicts
 from hops.gates.verdict import failing_gates, verdict_of
-from hops.kinds.rtt.synthetic import synthetic_arms
 from hops.run.documents.gate import NOISY, VALID, Gate, LeftOut
 from hops.run.files import read_run
-from hops.synthetic.run import Noise, write_generated_run
+from synthetic.of_rtt import synthetic_arms
+from synthetic.run import Noise, write_generated_run
 
 CALM = Noise(block=0.01, trial=0.01)
 SPREAD_LIMIT = 0.15

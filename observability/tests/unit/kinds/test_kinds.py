@@ -15,7 +15,7 @@ from hops.kinds import kind_of, kinds
 from hops.report import write_report
 from hops.report.view import Kind, View
 from hops.run.files import RunFiles, read_run
-from hops.synthetic.run import write_generated_run
+from synthetic.run import write_generated_run
 
 from ..report.pages import page_of
 

@@ -10,8 +10,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from hops.kinds import make_report, shown
-from hops.synthetic.run import write_generated_run
 from hops.terminal.console import terminal
+from synthetic.run import write_generated_run
 
 SECTIONS = [
     "conclusions",

@@ -18,9 +18,9 @@ from hops.report.csv_files import tables_of
 from hops.report.sections.distance import distance_chart, section
 from hops.report.view import View
 from hops.run.files import read_run
-from hops.synthetic.experiment import Noise
-from hops.synthetic.run import write_generated_run
 from hops.units import ALL
+from synthetic.experiment import Noise
+from synthetic.run import write_generated_run
 
 DRAWN = True
 

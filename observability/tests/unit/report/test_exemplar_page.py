@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hops.report.exemplar_page import exemplar_page
-from hops.synthetic.traces import shop_trace
 from hops.traces.tree import grow
+from synthetic.traces import shop_trace
 
 
 def test_topologies_are_side_by_side_and_each_trace_is_drawn_once() -> None:

@@ -15,8 +15,8 @@ from hops.kinds import kind_of, make_report
 from hops.report.contents import all_sections
 from hops.report.view import View
 from hops.run.files import SUMMARY, read_run
-from hops.synthetic.experiment import Noise
-from hops.synthetic.run import Arm, write_generated_run
+from synthetic.experiment import Noise
+from synthetic.run import Arm, write_generated_run
 
 from .pages import page_of
 

@@ -16,9 +16,9 @@ from hops.__main__ import app
 from hops.elements.numbers import NOTHING, plain
 from hops.kinds import make_report
 from hops.run.files import MANIFEST, TRIALS
-from hops.synthetic.run import write_generated_run
 from hops.terminal.comparison import compare
 from hops.terminal.console import terminal
+from synthetic.run import write_generated_run
 
 from .pages import SECTIONS, check_terminal, compared_run, page_of
 

@@ -13,7 +13,7 @@ from hops.budget.parts import budgets_of
 from hops.errors import MalformedTraceError, NotEnoughDataError
 from hops.run.bulk import write_rows
 from hops.run.rows import calls_frame, hops_frame
-from hops.synthetic.traces import otlp_document, shop_trace, write_lines
+from synthetic.traces import otlp_document, shop_trace, write_lines
 
 TRACES = [shop_trace(seed, mesh=seed % 2 == 0) for seed in range(40)]
 LINES = [json.dumps(otlp_document(trace)) for trace in TRACES]

@@ -8,7 +8,7 @@ import pytest
 from hops.errors import MalformedRunError
 from hops.run.files import read_run
 from hops.run.rows import AT_EDGE, QUEUED
-from hops.synthetic.run import write_generated_run
+from synthetic.run import write_generated_run
 
 
 def without(folder, *columns):

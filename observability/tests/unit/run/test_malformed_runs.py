@@ -13,7 +13,7 @@ import pytest
 
 from hops.errors import MalformedRunError
 from hops.run.files import read_run
-from hops.synthetic.run import write_generated_run
+from synthetic.run import write_generated_run
 
 Damage = Callable[[Path], object]
 DEEP = "[" * 200_000

@@ -9,7 +9,7 @@ import pytest
 
 from hops.budget.any_system import budget_of_any, tree_of
 from hops.sources.files import read_file
-from hops.synthetic.formats import WRITERS, zipkin_trace
+from synthetic.formats import WRITERS, zipkin_trace
 
 DRAWING = """
 page index               SERVER 0..100000

@@ -15,8 +15,8 @@ from hops.errors import SourceError
 from hops.sources import http
 from hops.sources.query import Query, header_of, moment_ns
 from hops.sources.trace_set import read_sources
-from hops.synthetic.formats import foreign_trace, jaeger_trace, otlp_message, zipkin_trace
-from hops.synthetic.traces import otlp_document
+from synthetic.formats import foreign_trace, jaeger_trace, otlp_message, zipkin_trace
+from synthetic.traces import otlp_document
 
 TRACES = {trace[0].trace_id: trace for trace in (foreign_trace(seed, 12) for seed in (1, 2))}
 FIRST = next(iter(TRACES))

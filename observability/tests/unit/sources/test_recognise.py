@@ -19,7 +19,8 @@ from hops.errors import MalformedTraceError, SourceError
 from hops.sources import compressed, files
 from hops.sources.files import opened_file, read_file
 from hops.sources.recognise import FORMATS
-from hops.synthetic.formats import (
+from hops.traces.span import Kind
+from synthetic.formats import (
     WRITERS,
     foreign_trace,
     framed,
@@ -28,8 +29,7 @@ from hops.synthetic.formats import (
     write_traces,
     zipkin_trace,
 )
-from hops.synthetic.traces import otlp_document
-from hops.traces.span import Kind
+from synthetic.traces import otlp_document
 
 zstd = import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
 TRACES = [foreign_trace(seed, 12) for seed in (1, 2, 3)]

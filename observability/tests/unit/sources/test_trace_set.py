@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from hops.sources.trace_set import read_sources
-from hops.synthetic.formats import foreign_trace, jaeger_trace
-from hops.synthetic.traces import otlp_document, shop_trace
+from synthetic.formats import foreign_trace, jaeger_trace
+from synthetic.traces import otlp_document, shop_trace
 
 
 def test_inputs_are_counted_by_how_far_they_were_read(tmp_path):

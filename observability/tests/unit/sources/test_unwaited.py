@@ -9,9 +9,9 @@ from opentelemetry.proto.trace.v1 import trace_pb2
 
 from hops.budget.any_system import budget_of_any, tree_of
 from hops.sources.trace_set import read_sources
-from hops.synthetic.formats import jaeger_trace, otlp_message, zipkin_trace
-from hops.synthetic.traces import otlp_document
 from hops.traces.span import FOLLOWS_FROM, REF_TYPE
+from synthetic.formats import jaeger_trace, otlp_message, zipkin_trace
+from synthetic.traces import otlp_document
 
 GET = """
 front get      SERVER 0..100000000

@@ -17,10 +17,10 @@ from typer.testing import CliRunner
 from hops.__main__ import app
 from hops.errors import MalformedTraceError
 from hops.sources.files import read_file
-from hops.synthetic.formats import foreign_trace, jaeger_trace, zipkin_trace
-from hops.synthetic.traces import otlp_document
 from hops.traces.otlp import KINDS
 from hops.traces.span import Span
+from synthetic.formats import foreign_trace, jaeger_trace, zipkin_trace
+from synthetic.traces import otlp_document
 
 NS_PER_S = 1_000_000_000
 V_TYPES = {"STRING": "vStr", "BOOL": "vBool", "INT64": "vInt64", "FLOAT64": "vFloat64", "BINARY": "vBinary"}

@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hops.proofs.coverage import DISTANT
-from hops.proofs.experiments import NOISES
-from hops.synthetic.experiment import Noise, Setting, Simulation
-from hops.synthetic.shapes import Pareto
+from proofs.coverage import DISTANT
+from proofs.experiments import NOISES
+from synthetic.experiment import Noise, Setting, Simulation
+from synthetic.shapes import Pareto
 
 
 def test_the_true_break_even_is_where_many_blocks_cross():

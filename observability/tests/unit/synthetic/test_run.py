@@ -7,9 +7,9 @@ import pytest
 
 from hops.budget.parts import budgets_of, bypasses_sidecars
 from hops.run.files import read_run
-from hops.synthetic.run import write_generated_run
-from hops.synthetic.traces import shop_trace
 from hops.traces import otlp
+from synthetic.run import write_generated_run
+from synthetic.traces import shop_trace
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,9 @@ from hops.kinds import analyse, make_report
 from hops.run.documents.gate import NOISY, VALID, WRONG
 from hops.run.documents.summary import Summary
 from hops.run.files import read_run
-from hops.synthetic.run import Noise, write_generated_run
 from hops.terminal.brief import brief
 from hops.terminal.console import terminal
+from synthetic.run import Noise, write_generated_run
 
 from ..report.pages import page_of
 

@@ -16,10 +16,10 @@ from hops.kinds.bench.terminal import bench
 from hops.kinds.two_runs.analysis import compare_runs
 from hops.kinds.two_runs.terminal import runs_view
 from hops.run.files import read_run
-from hops.synthetic.run import write_generated_run
-from hops.synthetic.traces import otlp_document, shop_trace
 from hops.terminal.comparison import compare
 from hops.terminal.console import terminal
+from synthetic.run import write_generated_run
+from synthetic.traces import otlp_document, shop_trace
 
 ROOT = Path(__file__).resolve().parents[4]
 PACKAGES = (
@@ -28,7 +28,7 @@ PACKAGES = (
     "mesh/mesh",
     "mesh/provision",
     "services/shop",
-    "load/chaos",
+    "load/proofs",
     "graphql-gateway/graphql_gateway",
     "rest-gateway/rest_gateway",
 )

@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from hops.budget.any_system import budget_of_any, tree_of
-from hops.synthetic.formats import foreign_trace
 from hops.traces.clocks import Clocks, corrected, offsets_ns
+from synthetic.formats import foreign_trace
 
 AHEAD_NS = {"product": 40_000_000, "order": -25_000_000}
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from hops.errors import MalformedTraceError
-from hops.synthetic.traces import otlp_document, shop_trace
 from hops.traces import otlp
 from hops.traces.otlp import NEEDED, read_file, read_line, read_spans
 from hops.traces.span import Kind
+from synthetic.traces import otlp_document, shop_trace
 
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 SPAN_ID = "b7ad6b7169203331"

@@ -17,11 +17,11 @@ from hops.gates.verdict import verdict_of
 from hops.kinds.capacity.analysis import capacity_figures, gates_of
 from hops.kinds.capacity.conclusions import sentences
 from hops.kinds.capacity.document import Capacity, Load, capacity_of
-from hops.kinds.capacity.synthetic import write_capacity_run
 from hops.run.documents.gate import VALID, WRONG
 from hops.run.documents.summary import Summary
 from hops.run.files import RunFiles, read_run
 from hops.terminal.console import terminal
+from synthetic.of_capacity import write_capacity_run
 
 from ...report.pages import page_of
 

@@ -19,8 +19,8 @@ from hops.kinds.chaos.tables import errors_table, faults_table, sentences
 from hops.run.documents.gate import Gate
 from hops.run.documents.summary import Summary
 from hops.run.files import TRIALS
-from hops.synthetic.run import Arm, write_generated_run
 from hops.terminal.console import terminal
+from synthetic.run import Arm, write_generated_run
 
 ARMS = ("rest-kill-order", "rest-kill-jaeger")
 NS = 1_000_000_000

@@ -11,7 +11,7 @@ from hops.kinds import make_report
 from hops.kinds.connections.document import Document, Held
 from hops.kinds.connections.report import memory_table
 from hops.run.documents import SCHEMA
-from hops.synthetic.run import plain_manifest
+from synthetic.run import plain_manifest
 
 
 def held(block: int, connections: int, edge_mb: float, *, steady: bool = True) -> Held:

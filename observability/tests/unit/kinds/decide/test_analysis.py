@@ -16,8 +16,8 @@ from hops.kinds import analyse
 from hops.kinds.decide.analysis import Customers, decide
 from hops.run.files import SAMPLE_FILE, read_run, trial_folder
 from hops.run.network import NAMED
-from hops.synthetic.run import write_generated_run
-from hops.synthetic.shop import JOURNEY_SHAPES
+from synthetic.run import write_generated_run
+from synthetic.shop import JOURNEY_SHAPES
 
 OWN = Customers("default", None, {})
 

@@ -13,8 +13,8 @@ from hops.kinds.decide.conclusions import decision_lines, decision_title
 from hops.kinds.decide.terminal import decision_view
 from hops.run.files import read_run
 from hops.run.network import NAMED
-from hops.synthetic.run import write_generated_run
 from hops.terminal.console import terminal
+from synthetic.run import write_generated_run
 
 PARTNERS_AWAY = Customers("default", None, {"partner": NAMED["4g"]})
 

@@ -12,7 +12,7 @@ import pytest
 from hops.kinds import make_report
 from hops.kinds.isolate.arms import AS_IS, KIND
 from hops.run.files import HOPS_FILE, MANIFEST
-from hops.synthetic.run import Arm, write_generated_run
+from synthetic.run import Arm, write_generated_run
 
 from ...report.pages import check_terminal, page_of
 

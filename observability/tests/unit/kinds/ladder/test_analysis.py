@@ -9,10 +9,10 @@ import pytest
 from hops.kinds import analyse
 from hops.kinds.ladder.analysis import belongs_to, ladder_steps
 from hops.kinds.ladder.arms import ADDS, ARMS, KIND, UPWARDS, steps_of
-from hops.kinds.ladder.synthetic import synthetic_arms
 from hops.run.files import read_run
-from hops.synthetic.run import write_generated_run
 from hops.units import NS_PER_MS
+from synthetic.of_ladder import synthetic_arms
+from synthetic.run import write_generated_run
 
 ADDED_MS = 0.8
 KINDS = {"browse": 10.0, "checkout": 25.0}

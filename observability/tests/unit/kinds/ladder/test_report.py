@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hops.kinds import make_report
-from hops.kinds.ladder.synthetic import synthetic_arms
-from hops.synthetic.run import write_generated_run
+from synthetic.of_ladder import synthetic_arms
+from synthetic.run import write_generated_run
 
 from ...report.pages import SECTIONS, check_terminal, page_of
 

@@ -13,13 +13,13 @@ from hops.kinds.rtt.arms import KIND, label_of
 from hops.kinds.rtt.break_even import break_even_check
 from hops.kinds.rtt.conclusions import break_even_sentences, rtt_sentences
 from hops.kinds.rtt.document import DistanceCheck
-from hops.kinds.rtt.synthetic import synthetic_arms
 from hops.run.documents.distance import BreakEven, Stretch
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.summary import Summary
 from hops.run.files import read_run
-from hops.synthetic.run import write_generated_run
 from hops.units import NS_PER_MS
+from synthetic.of_rtt import synthetic_arms
+from synthetic.run import write_generated_run
 
 RTTS_MS = (0.0, 20.0, 50.0, 100.0)
 TOPOLOGIES = {"two": (8.0, 2), "one": (20.0, 1)}

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from hops.kinds import make_report
-from hops.kinds.rtt.synthetic import synthetic_arms
-from hops.synthetic.experiment import Noise
-from hops.synthetic.run import write_generated_run
+from synthetic.experiment import Noise
+from synthetic.of_rtt import synthetic_arms
+from synthetic.run import write_generated_run
 
 from ...report.pages import check_terminal, page_of
 

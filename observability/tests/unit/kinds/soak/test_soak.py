@@ -16,7 +16,7 @@ from hops.kinds.soak.report import SOUND, doubts, held_table, shop_table
 from hops.kinds.soak.trends import trend
 from hops.run.documents import SCHEMA
 from hops.run.documents.gate import VALID
-from hops.synthetic.run import plain_manifest
+from synthetic.run import plain_manifest
 
 HOUR_S = 3_600.0
 LOOKS = np.linspace(0.0, HOUR_S, 120)

@@ -11,12 +11,12 @@ import pytest
 from hops.kinds import make_report, shown
 from hops.kinds.studies.document import StudySummary, Verdict
 from hops.kinds.studies.report import finished, terminal
-from hops.kinds.studies.synthetic import synthetic_claim, write_synthetic_replay
 from hops.run.documents import SCHEMA
 from hops.run.documents.gate import WRONG
 from hops.run.files import SUMMARY, read_document
-from hops.synthetic.run import MACHINE
 from hops.terminal.console import terminal as console
+from synthetic.of_studies import synthetic_claim, write_synthetic_replay
+from synthetic.run import MACHINE
 
 from ...report.pages import page_of
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from hops.kinds.studies.synthetic import synthetic_claim
 from hops.kinds.studies.verdict import Effect, holm, judge, lies_inside
+from synthetic.of_studies import synthetic_claim
 
 BELOW = {"relation": "ratio", "value": 0.5}
 EQUAL = {"relation": "eq", "tolerance": 0.1}

@@ -16,7 +16,7 @@ from hops.kinds.two_runs.tables import findings, headline, runs_sections, thresh
 from hops.run.files import MANIFEST, TRIALS, read_run
 from hops.statistics.contrast import contrast, independent
 from hops.statistics.over_blocks import Section, sections_of
-from hops.synthetic.run import write_generated_run
+from synthetic.run import write_generated_run
 
 
 def change(folder, name, **values):

@@ -14,7 +14,7 @@ from hops.kinds.watch.choice import choice_elements, choices
 from hops.kinds.watch.document import Document, Waited
 from hops.kinds.watch.report import budget_table, conclusions, cost_table, doubts, lateness_table
 from hops.run.documents import SCHEMA
-from hops.synthetic.run import plain_manifest
+from synthetic.run import plain_manifest
 
 
 def waited(block: int, way: str, watchers: int, cpu_s: float, **more: Any) -> Waited:

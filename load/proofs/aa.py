@@ -1,0 +1,167 @@
+"""Are equal systems told apart? One system under several names."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from itertools import combinations
+from typing import TypedDict
+
+import numpy as np
+from scipy import stats
+
+from hops.analysis.comparisons import compare_latencies, correct
+from hops.elements.element import Element, Text
+from hops.elements.table import Cell, Column, Table, words
+from hops.statistics.correction import SIGNIFICANCE, corrected
+from hops.units import ALL
+from proofs.cells import show_rate
+from proofs.experiments import (
+    METRICS,
+    PARTS,
+    SAME,
+    USUAL,
+    Progress,
+    Rate,
+    over_experiments,
+    part_intervals,
+    rate,
+    rounds,
+    setting_of,
+)
+from synthetic.experiment import Simulation
+
+_AA_JOURNEYS = (200, 400, 1200)
+"""Journeys in a trial."""
+
+
+class MetricAA(TypedDict):
+    """One metric over all A/A experiments. `tests` are those with p below 5 %, before the correction."""
+
+    metric: str
+    tests: Rate
+    experiments: Rate
+
+
+class AA(TypedDict):
+    """What A/A experiments showed although there is nothing to show.
+
+    `experiments` are those with any false difference of a metric; `any_metric` those with one of any metric. `naive`
+    is what Mann and Whitney's p would have shown, from the pooled journeys of `all`. `parts` are the intervals of parts
+    of hop differences that leave out 0. `noises` has the metrics by the kind of noise.
+    """
+
+    holds: bool
+    experiments: int
+    seed: int
+    metrics: list[MetricAA]
+    any_metric: Rate
+    naive_tests: Rate
+    naive_experiments: Rate
+    parts: Rate
+    noises: dict[str, list[MetricAA]]
+
+
+def prove_aa(experiments: int, seed: int, progress: Progress = lambda _: None) -> AA:
+    """Compares four topologies that are one and the same.
+
+    It holds unless a metric shows false differences in significantly more than 5 % of the experiments, in the usual
+    noise or any other: the whole 95 % interval of their share lies above.
+
+    Args:
+        experiments: How many with the usual noise; there are a quarter as many with each other one.
+        seed: Seed; the same one gives the same result.
+        progress: Called with the number of experiments that are done.
+    """
+    counts = {
+        noise: sum(
+            over_experiments(partial(_aa, noise=noise), many, seed, progress, before), Counter[tuple[str, str]]()
+        )
+        for noise, many, before in rounds(experiments)
+    }
+    usual = counts[USUAL]
+    noises = {
+        noise: [
+            MetricAA(
+                metric=name,
+                tests=rate(of["low", name], of["tests", name]),
+                experiments=rate(of["shown", name], of["experiments", ""]),
+            )
+            for name in METRICS
+        ]
+        for noise, of in counts.items()
+    }
+    return AA(
+        holds=all(row["experiments"]["ci95"][0] <= SIGNIFICANCE for rows in noises.values() for row in rows),
+        experiments=experiments,
+        seed=seed,
+        metrics=noises.pop(USUAL),
+        any_metric=rate(usual["shown", "any"], experiments),
+        naive_tests=rate(usual["low", "naive"], usual["tests", "naive"]),
+        naive_experiments=rate(usual["shown", "naive"], experiments),
+        parts=rate(usual["low", "parts"], usual["tests", "parts"]),
+        noises=noises,
+    )
+
+
+def _aa(seed: np.random.SeedSequence, *, noise: str) -> Counter[tuple[str, str]]:
+    """Of one experiment and each metric: tests, those with a low p, and whether any is shown after the correction."""
+    rng = np.random.default_rng(seed)
+    simulation = Simulation(setting_of(rng, noise, _AA_JOURNEYS), rng)
+    topologies = simulation.experiment(SAME)
+    rows = [row for row in compare_latencies(topologies) if row["metric"] in METRICS]
+    correct(rows)
+    shown = {row["metric"] for row in rows if row["verdict"] in ("left_lower", "right_lower")}
+    tests = [(row["metric"], row["p"] < SIGNIFICANCE) for row in rows if row["p"] is not None]
+    pooled = {name: side.pooled(ALL, sorted(side.blocks)) for name, side in topologies.items()}
+    naive = {
+        (ALL, left, right): float(stats.mannwhitneyu(pooled[left], pooled[right], method="asymptotic").pvalue)
+        for left, right in combinations(pooled, 2)
+    }
+    if any(result.p < SIGNIFICANCE for result in corrected(naive).values()):
+        shown.add("naive")
+    tests += [("naive", p < SIGNIFICANCE) for p in naive.values()]
+    sides = dict.fromkeys(("left", "right"), dict.fromkeys(PARTS, 1.0))
+    tests += [("parts", not low <= 0.0 <= high) for _, (low, high), _ in part_intervals(simulation, sides)]
+    counts = Counter(("shown", name) for name in shown)
+    counts["shown", "any"] = int(bool(shown - {"naive"}))
+    counts["experiments", ""] = 1
+    for name, low in tests:
+        counts["tests", name] += 1
+        counts["low", name] += low
+    return counts
+
+
+def aa_view(proof: AA) -> list[Element]:
+    """What A/A experiments showed, for people."""
+    columns = [Column("metric", numeric=False)]
+    columns += [
+        Column(name, "%", interval=True) for name in ("tests with p below 5 %", "experiments with any, corrected")
+    ]
+    rows = [[words(row["metric"]), show_rate(row["tests"]), show_rate(row["experiments"])] for row in proof["metrics"]]
+    rows += [
+        [words("any of them"), Cell(""), show_rate(proof["any_metric"])],
+        [words("Mann-Whitney on `all`"), show_rate(proof["naive_tests"]), show_rate(proof["naive_experiments"])],
+        [words("parts of hop differences"), show_rate(proof["parts"]), Cell("")],
+    ]
+    title = f"False differences in {proof['experiments']:,} A/A experiments, with 95 % intervals"
+    verdict = (
+        "No metric shows false differences in significantly more than 5 % of the experiments."
+        if proof["holds"]
+        else "A metric shows false differences in significantly more than 5 % of the experiments."
+    )
+    return [
+        Table("aa", title, columns, rows, totals=3),
+        Table(
+            "aa_noise",
+            "Experiments with any false difference, by noise",
+            [Column("noise", numeric=False), *(Column(name, "%", interval=True) for name in METRICS)],
+            [[words(noise), *_any(metrics)] for noise, metrics in proof["noises"].items()],
+        ),
+        Text(verdict, tone="verdict"),
+    ]
+
+
+def _any(metrics: Sequence[MetricAA]) -> list[Cell]:
+    return [show_rate(row["experiments"]) for row in metrics]

@@ -1,0 +1,189 @@
+"""`python -m hops benchmark` and `benchmark-budgets`: how fast budgets and reports are made."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Annotated
+
+import polars as pl
+import psutil
+import typer
+
+from hops.budget.parts import budgets_of
+from hops.commands.sources import AsJson
+from hops.run.files import CALLS_FILE, HOPS_FILE, JOURNEYS_FILE, LABELS
+from hops.traces import otlp
+from synthetic.formats import WRITERS, write_traces
+from synthetic.run import write_generated_run
+from synthetic.traces import otlp_document, shop_trace, write_lines
+
+TARGET_TRACES_PER_S = 5000
+TARGET_RUN_S = 600.0
+TARGET_RUN_MIB = 2048.0
+"""Targets for a run of 10 million spans, on two cores."""
+TARGET_FORMAT_S_PER_M = 60.0
+TARGET_FORMAT_MIB = 1536.0
+"""Targets for `budget` and a million spans in one file of any format, on two cores."""
+_TOPOLOGIES = ("rest", "graphql", "grpc", "hybrid")
+_BLOCKS = 5
+_SPANS = 30
+_LOOK_S = 0.05
+
+
+def benchmark(
+    traces: Annotated[int, typer.Option(min=1, help="Number of traces in a round.")] = 2000,
+    spans: Annotated[int, typer.Option(min=6, help="Number of spans in each trace.")] = 30,
+    rounds: Annotated[int, typer.Option(min=1, help="Number of rounds; the best one counts.")] = 5,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how many traces a second become hop budgets on one core, from JSON on; fails below the target."""
+    made = [shop_trace(seed, spans) for seed in range(traces)]
+    texts = [json.dumps(otlp_document(trace)).encode() for trace in made]
+    gc.freeze()  # what is here already is no part of any trace
+    laps = ("decode", "decoded_to_budgets", "spans_to_budgets")
+    best_s = dict.fromkeys(laps, float("inf"))
+    gap_ns = 0
+    for _ in range(rounds):
+        took_s = dict.fromkeys(laps, 0.0)
+        for text, trace in zip(texts, made, strict=True):
+            # CPU time of this process: on a shared machine the wall clock measures the neighbours.
+            began = time.process_time()
+            decoded = otlp.decode(text)
+            was_decoded = time.process_time()
+            of_decoded, _quality = budgets_of([otlp.spans_of(decoded)])
+            had_budgets = time.process_time()
+            of_spans, _quality = budgets_of([trace])
+            ended = time.process_time()
+            took_s["decode"] += was_decoded - began
+            took_s["decoded_to_budgets"] += had_budgets - was_decoded
+            took_s["spans_to_budgets"] += ended - had_budgets
+            gap_ns += sum(budget.gap_ns for budget in (*of_decoded, *of_spans))
+        best_s = {name: min(best_s[name], took_s[name]) for name in laps}
+    traces_per_s = traces / best_s["spans_to_budgets"]
+    us_per_span = {name: seconds / (traces * spans) * 1e6 for name, seconds in best_s.items()}
+    if as_json:
+        figures = {"traces": traces, "spans": spans, "rounds": rounds, "traces_per_s": traces_per_s, "gap_ns": gap_ns}
+        print(json.dumps({**figures, "us_per_span": us_per_span, "target_traces_per_s": TARGET_TRACES_PER_S}))
+    else:
+        print(
+            f"{traces_per_s:,.0f} traces of {spans} spans a second on one core (best of {rounds} rounds of {traces:,}; "
+            f"target: at least {TARGET_TRACES_PER_S:,}); total budget imbalance: {gap_ns} ns"
+        )
+        print(
+            f"Per span: {us_per_span['decode']:.2f} µs to decode JSON, {us_per_span['decoded_to_budgets']:.2f} µs from "
+            f"there to budgets, of which {us_per_span['spans_to_budgets']:.2f} µs once there are spans"
+        )
+    if gap_ns or (spans <= 30 and traces_per_s < TARGET_TRACES_PER_S):
+        raise typer.Exit(1)
+
+
+def benchmark_budgets_command(
+    spans: Annotated[
+        int | None, typer.Option(min=60_000, help="Number of spans (default: 10 million, or 1 million of a format).")
+    ] = None,
+    kind: Annotated[
+        str,
+        typer.Option("--format", help="Measure `budget` and one file instead: jaeger, otlp-json, zipkin, … or all."),
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Measure the analysis of a run of 10 million spans, from JSON to report; fails above 10 min or 2 GiB.
+
+    With --format, measure the budgets of one file of a million spans; fails above 60 s or 1.5 GiB.
+    """
+    if kind:
+        _benchmark_formats(kind, spans or 1_000_000, as_json)
+        return
+    spans = spans or 10_000_000
+    with tempfile.TemporaryDirectory(prefix="hops-budgets-") as scratch:
+        file, rows = Path(scratch) / "traces.jsonl", Path(scratch) / "rows"
+        per_trial = spans // (_SPANS * len(_TOPOLOGIES) * _BLOCKS)
+        folder = write_generated_run(
+            Path(scratch) / "run", topologies=_TOPOLOGIES, blocks=_BLOCKS, journeys_per_trial=per_trial, traced=1.0
+        )
+        journeys = pl.scan_parquet(folder / JOURNEYS_FILE).select("trace_id", "journey", *LABELS)
+        written = write_lines(file, journeys.select("trace_id", "journey").collect().iter_rows(), spans=_SPANS)
+        json_gb = file.stat().st_size / 1e9
+        budgets_s, budgets_mib = _measured("rows", str(file), "--out", str(rows))
+        for name in (HOPS_FILE, CALLS_FILE):
+            labelled = pl.scan_parquet(rows / name).join(journeys.drop("journey"), on="trace_id")
+            labelled.sink_parquet(folder / name)
+        report_s, report_mib = _measured("report", str(folder))
+    seconds, peak_mib = budgets_s + report_s, max(budgets_mib, report_mib)
+    if as_json:
+        figures = {"spans": written, "json_gb": json_gb, "seconds": seconds, "peak_mib": peak_mib}
+        of_each = {"budgets_s": budgets_s, "report_s": report_s, "budgets_mib": budgets_mib, "report_mib": report_mib}
+        print(json.dumps({**figures, **of_each, "target_seconds": TARGET_RUN_S, "target_mib": TARGET_RUN_MIB}))
+    else:
+        print(
+            f"{written:,} spans ({json_gb:.1f} GB of JSON): {seconds:.0f} s (at most {TARGET_RUN_S:.0f}), "
+            f"{peak_mib:,.0f} MiB in all processes together (at most {TARGET_RUN_MIB:,.0f})"
+        )
+        print(f"Budgets: {budgets_s:.0f} s ({written / budgets_s:,.0f} spans a second), {budgets_mib:,.0f} MiB")
+        print(f"Report: {report_s:.0f} s, {report_mib:,.0f} MiB")
+    if seconds > TARGET_RUN_S or peak_mib > TARGET_RUN_MIB:
+        raise typer.Exit(1)
+
+
+def _benchmark_formats(kind: str, spans: int, as_json: bool) -> None:
+    if kind != "all" and kind not in WRITERS:
+        raise typer.BadParameter(f"--format {kind}: choose one of {', '.join(WRITERS)}, all")
+    measured = {}
+    with tempfile.TemporaryDirectory(prefix="hops-formats-") as scratch:
+        for one in WRITERS if kind == "all" else (kind,):
+            file = Path(scratch) / one
+            written = write_traces(file, one, spans // _SPANS, spans=_SPANS)
+            seconds, peak_mib = _measured("budget", str(file), "--json")
+            measured[one] = {
+                "spans": written,
+                "gb": file.stat().st_size / 1e9,
+                "seconds": seconds,
+                "peak_mib": peak_mib,
+            }
+            file.unlink()
+            if not as_json:
+                print(
+                    f"{one}: {written:,} spans ({measured[one]['gb']:.2f} GB): {seconds:.0f} s, {peak_mib:,.0f} MiB "
+                    f"(at most {TARGET_FORMAT_S_PER_M * written / 1e6:.0f} s, {TARGET_FORMAT_MIB:,.0f} MiB)"
+                )
+    if as_json:
+        print(
+            json.dumps(
+                {"formats": measured, "target_s_per_million": TARGET_FORMAT_S_PER_M, "target_mib": TARGET_FORMAT_MIB}
+            )
+        )
+    if any(
+        one["seconds"] > TARGET_FORMAT_S_PER_M * max(1.0, one["spans"] / 1e6) or one["peak_mib"] > TARGET_FORMAT_MIB
+        for one in measured.values()
+    ):
+        raise typer.Exit(1)
+
+
+def _measured(*command: str) -> tuple[float, float]:
+    """Runs a command of hops: seconds, and the largest memory of all its processes together, MiB."""
+    began = time.monotonic()
+    peak = 0
+    with subprocess.Popen([sys.executable, "-m", "hops", *command], stdout=subprocess.DEVNULL) as running:  # noqa: S603
+        process = psutil.Process(running.pid)
+        while running.poll() is None:
+            peak = max(peak, _memory(process))
+            time.sleep(_LOOK_S)
+    if running.returncode:
+        raise typer.Exit(1)
+    return time.monotonic() - began, peak / 2**20
+
+
+def _memory(process: psutil.Process) -> int:
+    """Resident memory of a process and those below it, bytes; what they share counts several times."""
+    resident = 0
+    with contextlib.suppress(psutil.NoSuchProcess):
+        for one in (process, *process.children(recursive=True)):
+            resident += one.memory_info().rss
+    return resident

@@ -1,0 +1,266 @@
+"""`make prove-cache`, `python -m proofs.cache`: writers race readers behind a cache that is killed and frozen.
+
+A product's price counts its changes, so that what a reader gets says which of them it has seen. A read that began after
+a change was acknowledged, and has not seen it, is stale by the time in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from typing import Annotated, Any
+
+import typer
+
+from experiment.commands.options import end, in_ci
+from experiment.faults.processes import freeze, kill
+from experiment.trial.resources import OtherWork
+from hops.gates.trial import audit_verdict
+from hops.run.documents.gate import NOISY, VALID, WRONG, Verdict
+from mesh.components.cache_accounts import cache_counts
+from mesh.components.valkey import VALKEY
+from mesh.description.options import Json, takes_settings
+from mesh.description.ports import Ports, load_ports
+from mesh.paths import RunFolder
+from mesh.supervisor.reporting import reported
+from proofs.crowd import Crowd
+from proofs.struck_shop import Shop
+from shop.clients.connect import connect
+from shop.contract.ports import ProductClient
+from shop.errors import ShopError
+from shop.money import Money
+from shop.platform.deadline import deadline
+
+PRODUCT = "product"
+WORKERS = 8
+PRODUCTS_EACH = 20
+"""Products of a worker, which nobody else changes."""
+READERS, READERS_AFTER = 4, 2
+"""Reads beside a change, and one after the other once it is acknowledged."""
+LONGEST_LEAD_S = 0.004
+"""A reader begins up to so long before or after the writer, in seconds: about as long as either takes."""
+FROZEN_S = 0.5
+CALL_LIMIT_S = 5.0
+LOOK_S = 0.002
+RACE_LIMIT_S = 60.0
+"""Longest wait for the races between two kills, for each hundred, in seconds."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What races showed.
+
+    Attributes:
+        races: Changes, each with readers beside it and after it.
+        reads: Reads of them.
+        kills: How often the cache was killed with SIGKILL, and started again.
+        freezes: How often it was stopped for `FROZEN_S`, which leaves it what it had.
+        bound_s: How stale a read may be, in seconds.
+        missed: When the changes were acknowledged that reads which began afterwards had not seen, Unix time.
+        longest_stale_s: How stale the worst of these reads was, in seconds.
+        unexplained: How many of them there is no reason for: the services had got all answers of the cache in time.
+        failed: Requests that failed, by what they said.
+        asked: Rows that the services looked for in the cache.
+        hits: How many of them it had.
+        wall_s: Duration, in seconds.
+        other_cores: Cores that other programs used meanwhile.
+    """
+
+    bound_s: float
+    races: int = 0
+    reads: int = 0
+    kills: int = 0
+    freezes: int = 0
+    missed: list[float] = field(default_factory=list)
+    longest_stale_s: float = 0.0
+    unexplained: int = 0
+    failed: list[str] = field(default_factory=list)
+    asked: int = 0
+    hits: int = 0
+    wall_s: float = 0.0
+    other_cores: float = 0.0
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict, as `audit_verdict` has it: no read may be too old, with a cache that was in use."""
+        broken = self.unexplained + (self.longest_stale_s > self.bound_s) + (self.hits == 0)
+        return audit_verdict(broken, len(self.failed), 0, self.other_cores)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The outcome for programs."""
+        return {"verdict": self.verdict, **asdict(self)}
+
+
+def run_races(
+    shop: Shop, *, races: int, kills: int, seed: int, bound_s: float, progress: Callable[[int], None]
+) -> Outcome:
+    """Lets writers race readers, and kills and freezes the cache at times spread over the races.
+
+    Must be called from the thread that started the shop.
+
+    Args:
+        shop: The running shop, with a cache.
+        races: Number of changes.
+        kills: Number of kills, and of freezes.
+        seed: Seed of who reads when.
+        bound_s: How stale a read may be, in seconds.
+        progress: Called after each kill with the number of kills so far.
+    """
+    outcome, began = Outcome(bound_s), time.monotonic()
+    others = OtherWork(shop.all_pids)
+    crowd = Crowd(_Races(shop.address(PRODUCT), races, seed, outcome).run)
+    strikes: tuple[tuple[float, Callable[[], None]], ...] = (
+        (0.5, lambda: kill(shop, VALKEY, lambda: time.sleep(FROZEN_S))),
+        (1.0, lambda: freeze(shop, VALKEY, time.sleep, FROZEN_S)),
+    )
+    for number in range(1, kills + 1):
+        for part, strike in strikes:
+            give_up_at = time.monotonic() + RACE_LIMIT_S * (1 + races / 100)
+            while outcome.races < (number - 1 + part) * races / (kills + 1) and time.monotonic() < give_up_at:
+                time.sleep(LOOK_S)
+            strike()
+        outcome.kills = outcome.freezes = number
+        progress(number)
+    if not crowd.wait(RACE_LIMIT_S * (1 + races / 100)):
+        outcome.failed.append(f"the races did not end: {outcome.races} of {races}")
+    outcome.other_cores = others.cores
+    outcome.wall_s = time.monotonic() - began
+    return outcome
+
+
+class _Races:
+    def __init__(self, address: str, races: int, seed: int, outcome: Outcome) -> None:
+        self._address = address
+        self._left = races
+        self._seed = seed
+        self._outcome = outcome
+        self._acknowledged: dict[int, list[float]] = {}
+
+    async def run(self) -> None:
+        async with connect({PRODUCT: self._address}, "chaos") as clients:
+            await asyncio.gather(*(self._worker(clients.product, number) for number in range(WORKERS)))
+
+    async def _worker(self, product: ProductClient, number: int) -> None:
+        chance = random.Random(f"{self._seed}/{number}")
+        mine = [number * PRODUCTS_EACH + index + 1 for index in range(PRODUCTS_EACH)]
+        for id_ in mine:
+            self._acknowledged[id_] = []
+            await self._change(product, id_)
+        while self._left > 0:
+            self._left -= 1
+            id_ = chance.choice(mine)
+            leads = [chance.uniform(-LONGEST_LEAD_S, LONGEST_LEAD_S) for _ in range(READERS)]
+            beside = [self._read(product, id_, LONGEST_LEAD_S + lead) for lead in leads]
+            await asyncio.gather(self._change(product, id_, LONGEST_LEAD_S), *beside)
+            # The first finds nothing and stores; the second, of another replica, finds that.
+            for _ in range(READERS_AFTER):
+                await self._read(product, id_)
+            self._outcome.races += 1
+
+    async def _change(self, product: ProductClient, id_: int, after_s: float = 0.0) -> None:
+        await asyncio.sleep(after_s)
+        try:
+            with deadline(CALL_LIMIT_S):
+                await product.update_product(id_, price=Money(1 + len(self._acknowledged[id_]), "EUR"))
+        except ShopError as error:
+            self._outcome.failed.append(f"a change: {error}")
+        # A change that failed may have been made: what did not see it is not stale.
+        self._acknowledged[id_].append(time.time())
+
+    async def _read(self, product: ProductClient, id_: int, after_s: float = 0.0) -> None:
+        await asyncio.sleep(after_s)
+        began = time.time()
+        try:
+            with deadline(CALL_LIMIT_S):
+                (read,) = await product.batch_get_products([id_])
+        except ShopError as error:
+            self._outcome.failed.append(f"a read: {error}")
+            return
+        self._outcome.reads += 1
+        following = self._acknowledged[id_][read.price.amount_minor : read.price.amount_minor + 1]
+        if following and following[0] < began:
+            self._outcome.missed.append(following[0])
+            self._outcome.longest_stale_s = max(self._outcome.longest_stale_s, began - following[0])
+
+
+BOUND_MS, LIMIT_MS = 1_000, 100
+"""A short bound, so that reads which are too old would show; and more patience than a service has otherwise, so that a
+busy machine takes the cache out of use less often than the proof does."""
+EXPLAINED_S = 5.0
+"""How long before a change a question may have had no answer for the cache to be still out of use, in seconds."""
+CACHED = {"SHOP_CACHE_BOUND_MS": str(BOUND_MS), "SHOP_CACHE_LIMIT_MS": str(LIMIT_MS)}
+
+VERDICTS = {
+    VALID: "No request failed, and no read was too old.",
+    NOISY: "NOT SHOWN: requests failed while other programs used the machine, and no read was too old.",
+    WRONG: "The proof FAILED.",
+}
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command()
+@takes_settings("prove-cache")
+def prove(
+    *,
+    races: Annotated[int, typer.Option(min=1)],
+    kills: Annotated[int, typer.Option(min=0)],
+    seed: Annotated[int, typer.Option(min=0)],
+    as_json: Json = False,
+) -> None:
+    """Let writers race readers of a cached product while its cache is killed. Exit code 3 if a read was too old."""
+    with reported():
+        ports = load_ports(os.environ)
+        outcome = proof(
+            ports,
+            RunFolder.of(ports.base),
+            races=races,
+            kills=kills,
+            seed=seed,
+            progress=lambda number: print(f"\rkilled {number} of {kills}", end="", file=sys.stderr),
+        )
+        print(file=sys.stderr)
+    typer.echo(json.dumps(outcome.as_dict(), indent=2) if as_json else in_words(outcome))
+    end(outcome.verdict, strict=in_ci())
+
+
+def proof(
+    ports: Ports, folder: RunFolder, *, races: int, kills: int, seed: int, progress: Callable[[int], None]
+) -> Outcome:
+    """Runs the proof on a shop of its own with two replicas of the product service; arguments as of `run_races`."""
+    with Shop(replace(ports, replicas={PRODUCT: 2}), folder, cached=CACHED) as shop:
+        outcome = run_races(shop, races=races, kills=kills, seed=seed, bound_s=BOUND_MS / 1_000, progress=progress)
+    # The services have said what they asked the cache as they stopped.
+    counts = cache_counts(folder, 0.0, float("inf"))[PRODUCT]
+    outcome.asked, outcome.hits = counts.asked, counts.hits
+    outcome.unexplained = sum(
+        not cache_counts(folder, changed - EXPLAINED_S, changed + 1)[PRODUCT].unanswered for changed in outcome.missed
+    )
+    return outcome
+
+
+def in_words(outcome: Outcome) -> str:
+    """The outcome for people."""
+    lines = [
+        f"{outcome.races:,} changes raced {outcome.reads:,} reads ({READERS} beside each, {READERS_AFTER} after it) in "
+        f"{outcome.wall_s:.0f} s, over two replicas of {PRODUCT}.",
+        f"The cache was killed {outcome.kills} times and frozen {outcome.freezes} times for {FROZEN_S:g} s; it had "
+        f"{outcome.hits:,} of {outcome.asked:,} rows.",
+        f"{len(outcome.failed)} requests failed.",
+        f"{len(outcome.missed)} reads had not seen a change that was acknowledged before they began, "
+        f"{outcome.unexplained} of them although the cache had answered everything; the worst for "
+        f"{outcome.longest_stale_s * 1_000:.1f} ms, allowed: {outcome.bound_s * 1_000:.0f} ms.",
+        *(f"FAILED: {what}" for what in outcome.failed[:10]),
+        VERDICTS[outcome.verdict],
+    ]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    app()

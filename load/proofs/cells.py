@@ -1,0 +1,22 @@
+"""Cells that tables of several proofs have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hops.elements import numbers
+from hops.elements.table import Cell, estimate
+from proofs.experiments import Rate
+
+
+def show_with_error(share: float, error: float) -> Cell:
+    return Cell(f"{numbers.share(share)} ± {100 * error:.1f}", share)
+
+
+def show_rate(rate: Rate) -> Cell:
+    return show_percent(rate["rate"], rate["ci95"])
+
+
+def show_percent(value: float, ends: Sequence[float], *, signed: bool = False) -> Cell:
+    """A share from 0 to 1, in percent."""
+    return estimate(100 * value, [100 * end for end in ends], signed=signed)

@@ -1,0 +1,340 @@
+"""Does the measurement find a delay of known size at the component that has it?
+
+A trial with the delay is compared with one without it in every block, and the project's own hop differences say where
+the journeys became slower and by how much. Two things must hold: the part with the largest significant change is the
+work of the component that was slowed, and its interval includes the size that was injected. A change counts by the end
+of its 95 % interval that is nearer to 0: a part that is large and varies, such as a commit to the disk, may differ by
+more milliseconds between any two trials than the delay has, and that says nothing.
+
+The journeys are those in which the component is called in sequence, so that a customer waits for all of the delay:
+`product` and `update_profile` make one call and wait for it; a checkout waits until its payment is authorised. The one
+exception is a checkout's second call of the payment service, which runs in parallel with the confirmation of the stock:
+it is on the critical path only where it ends last, which a delay makes more frequent. So what is expected is
+
+    pauses on the path + own work of a crossing x crossings that the delay brought onto the path
+
+where the second term is 0 for every other pair here. A pause is never shorter than asked, and longer where the
+component has to wait for a processor when it wakes up; it notes on its span how long each pause was by its own clock,
+and that is the size that must be found. A pause has an after-effect, too: a component that was idle finds its caches
+cold and its core asleep, and does the rest of the request more slowly. This is real and belongs to the component: up to
+`AFTER_EFFECT_MS` more for each pause is therefore accepted.
+
+Every delay is compared with the same trials without one, so that a disturbance of these would be in all rows. For k
+delays there are therefore about sqrt(k) such trials in a block, which is where the differences are least uncertain for
+the time that they take (Dunnett, "A Multiple Comparison Procedure for Comparing Several Treatments with a Control",
+Journal of the American Statistical Association 50, 1955).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+from scipy import stats
+
+from experiment.errors import UsageError
+from experiment.plan.arms_in_blocks import Arm, Plan
+from experiment.plan.profiles import Profile
+from experiment.progress import shown
+from experiment.results.folder import read_json
+from hops.analysis.hop_differences import hop_differences
+from hops.conclusions.wording import plural
+from hops.elements.element import Element, Points, Text
+from hops.elements.table import Cell, Column, Table, table_of, words
+from hops.gates.verdict import failing_gates, verdict_of, worst_verdict
+from hops.run.documents.difference import PartDifference
+from hops.run.files import HOPS_FILE, TRIALS, RunFiles, read_run
+from hops.statistics.intervals import CONFIDENCE
+from hops.statistics.over_blocks import LEAST_BLOCKS
+from hops.units import NS_PER_MS
+from mesh.description.switches import parse_switches
+from mesh.description.topology import Topology
+from mesh.paths import ROOT
+
+NAME = "prove-delays"
+BASELINE = "baseline"
+WORKLOAD = ROOT / "load" / "workloads" / "sequential.yaml"
+PROFILE = Profile("proof", warmup_s=2, duration_s=12, rate=30.0, parity_samples=1)
+JOURNEYS: Mapping[str, str] = {
+    "payment": "checkout",
+    "product": "product",
+    "user": "update_profile",
+    "order": "checkout",
+    "graphql-gateway": "product",
+}
+"""The journey in which each component is called in sequence."""
+AFTER_EFFECT_MS = 0.05
+"""What a delay may leave behind in other parts; 0.01 to 0.05 ms were usual on a quiet machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Injected:
+    """One delay: which component has it, and how long it is."""
+
+    component: str
+    delay_ms: float
+
+    @property
+    def label(self) -> str:
+        """Name of the delay's arm."""
+        return f"{self.component}-{self.delay_ms:g}ms"
+
+    @property
+    def part(self) -> str:
+        """The part of the hop budget in which the delay must be found."""
+        return f"work:{self.component}"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDelay:
+    """What the measurement says about one delay; times in ms.
+
+    Attributes:
+        component: The component that was slowed.
+        delay_ms: Delay of each of its requests.
+        journey: The journey in which the delay is looked for.
+        traces: Number of traces with the delay, and without it.
+        crossings: Mean number of the component's requests on a journey's critical path.
+        paused_ms: How long these paused, for each journey, by the component's own clock.
+        expected_ms: Expected growth of the component's part of the budget.
+        found_ms: Measured growth of that part.
+        ci95: Interval of `found_ms` by itself.
+        ci95_joint: The same, wide enough that all rows of the table hold together in 95 % of all proofs.
+        largest: The part with the largest significant change.
+        second: The part with the largest significant change apart from the component's work.
+        second_ms: Change of that part.
+        whole_ms: Growth of the journey's mean.
+    """
+
+    component: str
+    delay_ms: float
+    journey: str
+    traces: tuple[int, int]
+    crossings: float
+    paused_ms: float
+    expected_ms: float
+    found_ms: float
+    ci95: tuple[float, float]
+    ci95_joint: tuple[float, float]
+    largest: str
+    second: str
+    second_ms: float
+    whole_ms: float
+
+    def agrees(self, interval: tuple[float, float]) -> bool:
+        """Whether an interval of `found_ms` includes what is expected, with up to the after-effect of each pause."""
+        return interval[0] <= self.expected_ms + AFTER_EFFECT_MS * self.crossings and interval[1] >= self.expected_ms
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """Why the delay counts as not found; empty if it was found."""
+        reasons = {
+            f"{self.largest} changed significantly more": self.largest != Injected(self.component, self.delay_ms).part,
+            "the interval includes 0": self.ci95_joint[0] <= 0,
+            "the interval does not include the true size": not self.agrees(self.ci95_joint),
+        }
+        return tuple(reason for reason, there in reasons.items() if there)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the delay was found where it is and as long as it is."""
+        return not self.failed
+
+
+def injected(hops: str, sizes: str) -> list[Injected]:
+    """Reads which delays to inject, and where.
+
+    Args:
+        hops: Components, comma-separated.
+        sizes: Delays as `delay=` takes them, comma-separated.
+
+    Raises:
+        UsageError: A component without a journey that waits for it in sequence, or something given twice.
+        SwitchError: A delay that the switch would not take.
+    """
+    components = [name.strip() for name in hops.split(",")]
+    for component in components:
+        if component not in JOURNEYS:
+            raise UsageError(
+                f"hops={hops}: {component or 'an empty part'} is not valid; choose from {', '.join(JOURNEYS)}"
+            )
+    delays = [
+        Injected(component, parse_switches(delay=f"{component}:{size.strip()}").delay_ms[component])
+        for component in components
+        for size in sizes.split(",")
+    ]
+    if len(set(delays)) < len(delays):
+        raise UsageError(f"hops={hops} sizes={sizes}: a component or size is given twice; give each once")
+    return delays
+
+
+def proof_plan(delays: Sequence[Injected], topology: Topology, *, blocks: int, seed: int) -> Plan:
+    """The experiment: one arm for each delay, and some without any that all share, in every block.
+
+    Raises:
+        UsageError: Too few blocks, or too many arms.
+    """
+    if blocks < LEAST_BLOCKS:
+        raise UsageError(f"blocks={blocks} is too few for meaningful intervals: give at least {LEAST_BLOCKS}")
+    return Plan("proof", NAME, arms_of(delays, topology), blocks, PROFILE, seed, WORKLOAD)
+
+
+def arms_of(delays: Sequence[Injected], topology: Topology, *, keep_traces: bool = False) -> tuple[Arm, ...]:
+    """One arm for each delay, and some without any that all share.
+
+    Args:
+        delays: The delays.
+        topology: What runs.
+        keep_traces: Whether the arms without a delay keep their traces.
+    """
+    labels = [BASELINE, *(f"{BASELINE}-{number}" for number in range(2, round(math.sqrt(len(delays))) + 1))]
+    arms = [Arm(label, topology, parse_switches(trace=1), keeps_traces=keep_traces) for label in labels]
+    arms += [
+        Arm(delay.label, topology, parse_switches(trace=1, delay=f"{delay.component}:{delay.delay_ms:g}ms"))
+        for delay in delays
+    ]
+    return tuple(arms)
+
+
+def delays_of(plan: Plan) -> list[Injected]:
+    """The delays of a plan's arms, in their order."""
+    return [Injected(component, ms) for arm in plan.arms for component, ms in arm.switches.delay_ms.items()]
+
+
+def judge(folder: Path, delays: Sequence[Injected]) -> list[FoundDelay]:
+    """Looks for each delay in a run's files.
+
+    Args:
+        folder: Folder of the results.
+        delays: The delays that were injected; each has its arm.
+
+    Raises:
+        HopsError: The files are incomplete.
+    """
+    run = read_run(folder)
+    # `read_run` gives what every run has; the crossings on the path are a column of their own.
+    hops = pl.read_parquet(folder / HOPS_FILE)
+    done = run.journeys.filter(pl.col("outcome") == "ok")
+    # The trials without a delay are one arm from here on.
+    together = pl.col("topology").str.replace(f"^{BASELINE}-.*$", BASELINE)
+    hops = hops.join(done.select("block", "topology", "trace_id"), on=["block", "topology", "trace_id"], how="semi")
+    hops = hops.with_columns(together)
+    return [_judged(run, hops, delay, rows=len(delays)) for delay in delays]
+
+
+def _judged(run: RunFiles, hops: pl.DataFrame, delay: Injected, *, rows: int) -> FoundDelay:
+    journey = JOURNEYS[delay.component]
+    labels = (delay.label, BASELINE)
+    blocks = {label: {row["block"] for row in run.used if row["topology"] == label} for label in labels}
+    of_journey = hops.filter(pl.col("journey") == journey)
+    sides = {label: of_journey.filter(pl.col("topology") == label) for label in labels}
+    differences = hop_differences(sides, {journey: 1}, blocks)
+    difference = next((row for row in differences if row["journey"] == journey), None)
+    if difference is None:
+        raise UsageError(f"{delay.label}: {run.path} has no trace of {journey} on both sides; measure again")
+    own = next((row for row in difference["parts"] if row["part"] == delay.part), None)
+    low, high = own["ci95"] if own else (None, None)
+    if own is None or low is None or high is None:
+        raise UsageError(f"{delay.label}: {run.path} has too few traces of {journey} to detect a delay; measure again")
+    slowed, plain = (_on_path(side, delay.part) for side in sides.values())
+    work_ms = plain.work_ms / plain.crossings if plain.crossings else 0.0
+    expected = slowed.paused_ms + work_ms * (slowed.crossings - plain.crossings)
+    joint = _widened((low, high), len(blocks[delay.label] & blocks[BASELINE]), rows)
+    parts = sorted(difference["parts"], key=_sure_ms, reverse=True)
+    others = [row for row in parts if row["part"] != delay.part]
+    return FoundDelay(
+        component=delay.component,
+        delay_ms=delay.delay_ms,
+        journey=journey,
+        traces=(difference["traces"][0], difference["traces"][1]),
+        crossings=slowed.crossings,
+        paused_ms=slowed.paused_ms,
+        expected_ms=expected,
+        found_ms=own["difference_ms"],
+        ci95=(low, high),
+        ci95_joint=joint,
+        largest=parts[0]["part"],
+        second=others[0]["part"] if others else "",
+        second_ms=others[0]["difference_ms"] if others else 0.0,
+        whole_ms=difference["difference_ms"],
+    )
+
+
+def _sure_ms(row: PartDifference) -> tuple[float, float]:
+    """How much a part changed at least, by its 95 % interval, ms; and how much it did, for those that may not have."""
+    low, high = row["ci95"]
+    sure = 0.0 if low is None or high is None else max(0.0, low, -high)
+    return sure, abs(row["difference_ms"])
+
+
+@dataclass(frozen=True, slots=True)
+class _OnPath:
+    """What a part has on a journey's critical path, means: crossings, their time and their pauses."""
+
+    crossings: float
+    work_ms: float
+    paused_ms: float
+
+
+def _on_path(hops: pl.DataFrame, part: str) -> _OnPath:
+    inside = hops.filter(pl.col("part") == part)
+    traces = max(hops["trace_id"].n_unique(), 1)
+    return _OnPath(
+        crossings=int(inside["on_path"].sum()) / traces,
+        work_ms=int(inside["ns"].sum()) / NS_PER_MS / traces,
+        paused_ms=int(inside["injected_ns"].sum()) / NS_PER_MS / traces,
+    )
+
+
+def _widened(interval: tuple[float, float], blocks: int, rows: int) -> tuple[float, float]:
+    """An interval of Student's t, widened so that `rows` of them hold together (Bonferroni's inequality)."""
+    alone, together = (stats.t.ppf(1 - (1 - CONFIDENCE) / count / 2, blocks - 1) for count in (1, rows))
+    middle, reach = sum(interval) / 2, (interval[1] - interval[0]) / 2 * together / alone
+    return middle - reach, middle + reach
+
+
+def delays_table(rows: Sequence[FoundDelay]) -> Table:
+    """A row for each delay."""
+    return table_of(
+        "delays",
+        f"Injected delays, found by hop differences, {plural(len(rows), 'delay')} at once",
+        rows,
+        [
+            (Column("delay", "ms", numeric=False), lambda row: words(f"{row.component} {row.delay_ms:g}")),
+            (Column("journey", numeric=False), lambda row: words(row.journey)),
+            (Column("crossings", spare=2), lambda row: Cell(f"{row.crossings:.2f}")),
+            (Column("expected", "ms"), lambda row: Cell(f"{row.expected_ms:.3f}")),
+            (Column("found", "ms"), lambda row: Cell(f"{row.found_ms:.3f}")),
+            (Column("95 % alone", "ms", spare=1), lambda row: Cell("{:.3f} to {:.3f}".format(*row.ci95))),
+            (Column("95 % together", "ms"), lambda row: Cell("{:.3f} to {:.3f}".format(*row.ci95_joint))),
+            (Column("verdict", numeric=False), lambda row: words("found" if row.holds else "NOT FOUND")),
+        ],
+    )
+
+
+def delays_view(rows: Sequence[FoundDelay], path: Path) -> list[Element]:
+    """Which delays were found, for people.
+
+    Args:
+        rows: of `judge`.
+        path: of the results.
+    """
+    trials = [trial for trial in read_json(path / TRIALS)["trials"] if trial["used"]]
+    failing = sum(bool(failing_gates(trial["gates"])) for trial in trials)
+    alone = sum(row.agrees(row.ci95) for row in rows)
+    verdict = worst_verdict(verdict_of(trial["gates"]) for trial in trials)
+    noisy = f"{verdict}: a gate fails in {failing} of {len(trials)} trials; a busy machine makes intervals wide."
+    return [
+        delays_table(rows),
+        Points([f"{row.component} {row.delay_ms:g}: {'; '.join(row.failed)}." for row in rows if not row.holds]),
+        Text(
+            f"{sum(row.holds for row in rows)} of {len(rows)} delays were found at the right component, with the true "
+            f"size inside the interval; {alone} of {len(rows)} are inside the interval of the row alone.",
+            tone="verdict",
+        ),
+        *([Text(noisy)] if failing else []),
+        Text(f"Results: {shown(path)}"),
+    ]

@@ -1,0 +1,50 @@
+"""How every proof shows its progress and gives its outcome."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from hops.elements.element import Element
+from hops.terminal.console import terminal
+from hops.terminal.render import rendered
+
+Result = TypeVar("Result")
+
+
+def with_progress(what: str, total: int, work: Callable[[Callable[[int], None]], Result]) -> Result:
+    """Runs a proof under a progress bar on standard error.
+
+    Args:
+        what: What is counted, for people.
+        total: How many there are.
+        work: Runs the proof; calls the function that it is given with the number that are done.
+    """
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=terminal(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        return work(lambda done: bar.update(task, completed=done))
+
+
+def give(
+    proof: Mapping[str, Any], elements: Sequence[Element], *, as_json: bool, console: Console | None = None
+) -> None:
+    """Ends a proof: prints it, and exits with 1 unless it holds.
+
+    Args:
+        proof: Result for programs; `holds` says how the proof ended.
+        elements: Result for people: tables, notes and a verdict.
+        as_json: Whether to print for programs.
+        console: Console to print on for people; the terminal if not given.
+    """
+    if as_json:
+        print(json.dumps(proof, indent=2))
+    else:
+        (console or terminal()).print(rendered(elements))
+    if not proof["holds"]:
+        raise typer.Exit(1)

@@ -1,0 +1,33 @@
+"""The experiment that `make prove-resume` kills: `python -m proofs.killed_experiment NAME`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from experiment.commands.options import reported_errors
+from experiment.plan.resume import take_up
+from experiment.results.folder import RESULTS
+from experiment.runner import run_trials
+from hops.run.files import SUMMARY, read_run, write_summary
+from mesh.description.ports import load_ports
+
+
+def main(name: str) -> None:
+    """Goes on with the experiment of a name until it is complete, figures included."""
+    with reported_errors():
+        folder, plan = take_up(RESULTS, name, "proof")
+
+        def conclude() -> Path:
+            # Here, so that the kills meet trials rather than a second of imports.
+            from hops.kinds import analyse
+
+            write_summary(analyse(read_run(folder.path), name=plan.name), folder.path / SUMMARY)
+            return folder.publish(latest=False)
+
+        run_trials(plan, folder, load_ports(os.environ), conclude=conclude)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,188 @@
+"""How often is a true difference shown?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from typing import TypedDict
+
+import numpy as np
+
+from hops.analysis.comparisons import compare_latencies, correct
+from hops.analysis.latencies import Latencies
+from hops.elements import numbers
+from hops.elements.element import Element, Text
+from hops.elements.table import Cell, Column, Table, words
+from hops.run.documents.difference import Comparison
+from hops.statistics.intervals import Floats
+from hops.units import ALL
+from proofs.cells import show_with_error
+from proofs.experiments import DEFAULT, NOISES, SAME, SHIFTED, Progress, over_experiments
+from synthetic.experiment import Noise, Setting, Simulation
+
+_POWER_TABLES = {
+    "step": ("", "Power by the size of the difference"),
+    "blocks": ("blocks", "Power by the number of blocks"),
+    "noise": ("noise", "Power by the noise"),
+}
+"""Tables of power, by what tells their rows apart: the first column's head, and the title."""
+
+STEPS = (0.05, 0.1, 0.2, 0.3)
+"""Each topology is slower than the one before by a step."""
+MIX_STEP, JOURNEY_STEP = 0.1, 0.2
+"""The step that the mix must show in the default design, and that one journey must."""
+JOURNEY = "browse"
+POWER_BLOCKS = (3, 4, 5, 6, 8, 10, 12, 15)
+CALMER_AND_ROUGHER = {
+    "blocks and trials shift by 2 %": replace(SHIFTED, block=0.02, trial=0.02),
+    "blocks shift by 20 %, trials by 5 %": replace(SHIFTED, block=0.2),
+    "trials shift by 10 %": replace(SHIFTED, trial=0.1),
+}
+"""Other shifts of blocks and trials."""
+Condition = tuple[str, int, Noise, str, float]
+CELLS: Sequence[Condition] = [
+    *(("step", DEFAULT[0], SHIFTED, "", step) for step in STEPS),
+    *(("blocks", blocks, SHIFTED, "", MIX_STEP) for blocks in POWER_BLOCKS),
+    *(("noise", DEFAULT[0], noise, name, MIX_STEP) for name, noise in NOISES.items()),
+    *(("noise", DEFAULT[0], noise, name, MIX_STEP) for name, noise in CALMER_AND_ROUGHER.items()),
+]
+"""Rows of the tables of power: what tells a table's rows apart, blocks, noise, its name, and the step."""
+
+
+class Share(TypedDict):
+    """A share of pairs, and the standard error that follows from how it scatters over the experiments."""
+
+    share: float
+    error: float
+
+
+class Power(TypedDict):
+    """How often steps between neighbouring topologies are shown at p50.
+
+    `mix`: every journey is slower by `step`; `one`: likewise, and one of four topologies only. `journey`: one journey
+    alone is slower, by `journey_step`.
+    """
+
+    about: str
+    blocks: int
+    journeys: int
+    noise: str
+    step: float
+    journey_step: float
+    mix: Share
+    one: Share
+    journey: Share
+
+
+class PowerProof(TypedDict):
+    """What experiments can show; it has no limit, so it always holds."""
+
+    holds: bool
+    experiments: int
+    seed: int
+    cells: list[Power]
+
+
+def measure_power(
+    experiments: int, seed: int, progress: Progress = lambda _: None, chosen: Sequence[Condition] = CELLS
+) -> PowerProof:
+    """Counts how often true differences are shown, in experiments of four topologies.
+
+    Args:
+        experiments: How many experiments to run for each cell.
+        seed: Seed; the same one gives the same result.
+        progress: Called with the number of cells that are done.
+        chosen: Cells to measure, of `CELLS`.
+    """
+    cells: list[Power] = []
+    for about, blocks, noise, name, step in chosen:
+        journey_step = JOURNEY_STEP if about != "step" else step
+        setting = Setting(blocks, DEFAULT[1], noise)
+        one = partial(_power, setting=setting, step=step, journey_step=journey_step)
+        shown = np.array(list(over_experiments(one, experiments, seed)))
+        mix, alone, journey = (_share(column) for column in shown.T)
+        cells.append(
+            Power(
+                about=about,
+                blocks=blocks,
+                journeys=setting.journeys,
+                noise=name,
+                step=step,
+                journey_step=journey_step,
+                mix=mix,
+                one=alone,
+                journey=journey,
+            )
+        )
+        progress(len(cells))
+    return PowerProof(holds=True, experiments=experiments, seed=seed, cells=cells)
+
+
+def _share(shares: Floats) -> Share:
+    error = shares.std(ddof=1) / shares.size**0.5 if shares.size > 1 else 0.0
+    return Share(share=float(shares.mean()), error=float(error))
+
+
+def _power(
+    seed: np.random.SeedSequence, *, setting: Setting, step: float, journey_step: float
+) -> tuple[float, float, float]:
+    """Of one experiment each: the shares of the true differences that are shown, as `Power` has them."""
+    simulation = Simulation(setting, np.random.default_rng(seed))
+    names = list(SAME)
+    steps = {name: (1 + step) ** place for place, name in enumerate(names)}
+    journey_steps = {name: (1 + journey_step) ** place for place, name in enumerate(names)}
+    neighbours = list(pairwise(names))
+    alone = SAME | {names[-1]: 1 + step}
+    return (
+        _shown(simulation.experiment(steps), ALL, neighbours),
+        _shown(simulation.experiment(alone), ALL, [(name, names[-1]) for name in names[:-1]]),
+        _shown(simulation.experiment(journey_steps, only=JOURNEY), JOURNEY, neighbours),
+    )
+
+
+def _shown(topologies: Mapping[str, Latencies], journey: str, pairs: Sequence[tuple[str, str]]) -> float:
+    """The share of these pairs whose left is shown to be lower at p50."""
+    rows: list[Comparison] = [row for row in compare_latencies(topologies) if row["metric"] == "p50"]
+    correct(rows)
+    lower = {(row["left"], row["right"]) for row in rows if (row["journey"], row["verdict"]) == (journey, "left_lower")}
+    return sum(pair in lower for pair in pairs) / len(pairs)
+
+
+def power_view(proof: PowerProof) -> list[Element]:
+    """How often true differences were shown, for people."""
+    blocks, journeys = DEFAULT
+    tables: list[Element] = []
+    for about, (head, title) in _POWER_TABLES.items():
+        columns = [Column(head, numeric=False), Column("step of all")]
+        columns += [Column("the mix"), Column("the mix, of one only")]
+        columns += [Column(f"step of {JOURNEY}"), Column(JOURNEY)]
+        rows = [
+            [
+                words({"step": "", "blocks": str(cell["blocks"]), "noise": cell["noise"]}[about]),
+                Cell(numbers.share(cell["step"], 0)),
+                _show_share(cell["mix"]),
+                _show_share(cell["one"]),
+                Cell(numbers.share(cell["journey_step"], 0)),
+                _show_share(cell["journey"]),
+            ]
+            for cell in proof["cells"]
+            if cell["about"] == about
+        ]
+        dropped = slice(0 if about != "step" else 1, None)
+        tables.append(Table(f"power_{about}", title, columns[dropped], [row[dropped] for row in rows], heads=1))
+    return [
+        *tables,
+        Text(
+            f"Share of the differences of p50 that are shown, with standard errors, in {proof['experiments']:,} "
+            f"experiments per row: {blocks} blocks, {journeys} journeys in a trial, and a standard deviation of 5 % "
+            "between trials and between blocks, unless the row says otherwise. Each of four topologies is slower than "
+            "the one before it by the step, and neighbours are counted: in every journey (“the mix”), or in one "
+            "journey alone. “Of one only”: one of the four is slower than the others, which are equal."
+        ),
+    ]
+
+
+def _show_share(share: Share) -> Cell:
+    return show_with_error(share["share"], share["error"])

@@ -1,0 +1,290 @@
+"""Does an experiment survive being killed? Kills one again and again at random moments, and looks at what is left.
+
+The experiment is a real one: two topologies in blocks, in a process of its own, with a load of a few seconds. After
+each `kill -9` none of its processes may be left, and every trial that was finished before must be there, byte for byte.
+Once it is complete, it must hold the trials that were planned, each once, and all of one tape.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from experiment.plan.arms_in_blocks import Plan, arms_of
+from experiment.plan.profiles import Profile
+from experiment.results.folder import INCOMPLETE, PARTIAL, ResultsFolder, read_json
+from experiment.trial.files import RECORD
+from experiment.trial.outcome import VEGETA
+from hops.elements.element import Element, Points, Text
+from hops.elements.table import Cell, Column, Table, whole, words
+from mesh.description.switches import parse_switches
+from mesh.description.topology import load_topology
+from mesh.paths import ROOT, RunFolder
+
+NAME = "prove-resume"
+TOPOLOGIES = ("grpc", "hybrid")
+PROFILE = Profile("proof", warmup_s=1, duration_s=3, rate=20.0, parity_samples=1)
+WORKLOAD = ROOT / "load" / "workloads" / "default.yaml"
+EARLIEST_S, LATEST_S = 0.3, 8.0
+"""Seconds between which a kill comes once the trials before it are finished; a trial takes 9 or more."""
+WATCH_S = 0.05
+GONE_WITHIN_S = 5.0
+"""Seconds that a run's processes may take to end once it was killed."""
+LONGEST_END_S = 900.0
+
+Hashes = Mapping[str, Mapping[str, str]]
+"""File -> SHA-256, by the name of the trial."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """One kill and what it left.
+
+    Attributes:
+        number: Number of the kill, from 1; the last row of a proof is the end that nobody killed.
+        after_s: Seconds from the process's start to its end.
+        doing: The last output of the process.
+        finished: Number of trials that are finished now.
+        wrong: What is wrong; empty if all is well.
+    """
+
+    number: int
+    after_s: float
+    doing: str
+    finished: int
+    wrong: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Proof:
+    """The whole proof: every kill, and what is wrong at the end."""
+
+    planned: int
+    kills: list[Kill] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing was lost, nothing ran twice, and nothing was left running."""
+        return not self.wrong and not any(kill.wrong for kill in self.kills)
+
+
+def proof_plan(blocks: int, seed: int) -> Plan:
+    """The experiment that is killed."""
+    arms = arms_of([load_topology(name) for name in TOPOLOGIES], parse_switches(trace=1))
+    return Plan("proof", NAME, arms, blocks, PROFILE, seed, WORKLOAD)
+
+
+def prove(
+    plan: Plan,
+    folder: ResultsFolder,
+    run: RunFolder,
+    log: Path,
+    *,
+    kills: int,
+    seed: int,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Proof:
+    """Starts, kills and resumes an experiment until it was killed so often, then lets it end.
+
+    Each kill waits until a number of trials are finished that was drawn for it, and then for some seconds more that
+    were drawn too: so kills come at any moment of any trial, and on a slow machine as well.
+
+    Args:
+        plan: Plan of the experiment.
+        folder: Folder of its results; begun, and held by nobody.
+        run: Run folder of its port base.
+        log: File that takes the output of the experiment.
+        kills: Number of kills.
+        seed: Seed of the kill times.
+        progress: Called with the number of starts that are over.
+    """
+    proof = Proof(len(plan.trials()))
+    drawn = random.Random(f"{seed}/kills")
+    after = sorted(drawn.randrange(proof.planned) for _ in range(kills))
+    before: Hashes = {}
+    for number in range(1, kills + 2):
+        to_be_killed = number <= kills
+        began, offset = time.monotonic(), log.stat().st_size if log.exists() else 0
+        child = _started(folder, log)
+        with _killed_at_last(child), contextlib.suppress(subprocess.TimeoutExpired):
+            if to_be_killed:
+                _wait_for(child, folder, log, offset, after[number - 1], drawn.uniform(EARLIEST_S, LATEST_S))
+            else:
+                child.wait(LONGEST_END_S)
+            if to_be_killed and child.poll() is not None:
+                proof.wrong.append(f"it ended by itself with code {child.returncode} before kill {number}; see {log}")
+                return proof
+        after_s = time.monotonic() - began
+        wrong = []
+        if to_be_killed and (left := _left_running(run, folder)):
+            wrong.append(f"left running: {', '.join(left)}")
+        now = finished_trials(folder)
+        wrong += changes(before, now)
+        if not to_be_killed and child.returncode:
+            wrong.append(f"the last start ended with code {child.returncode}; see {log}")
+        proof.kills.append(Kill(number, after_s, _last_output(log, offset), len(now), tuple(wrong)))
+        before = now
+        progress(number)
+    proof.wrong += at_the_end(plan, folder)
+    return proof
+
+
+def finished_trials(folder: ResultsFolder) -> dict[str, dict[str, str]]:
+    """The hashes of every file of every finished trial, wherever the experiment's folder is now.
+
+    A trial whose record is written counts, though a crash kept it from getting its name.
+    """
+    root = _where(folder)
+    hashes: dict[str, dict[str, str]] = {}
+    for record in root.glob(f"trials/*/{RECORD}"):
+        trial = record.parent
+        name = trial.name.removeprefix(".").removesuffix(PARTIAL)
+        files = {str(path.relative_to(trial)): _hash(path) for path in sorted(trial.rglob("*")) if path.is_file()}
+        # The end of an experiment puts vegeta's files into a folder of their own.
+        moved = root / "vegeta" / f"{name}.gob"
+        if moved.is_file():
+            files.setdefault(VEGETA, _hash(moved))
+        hashes[name] = files
+    return hashes
+
+
+def changes(before: Hashes, now: Hashes) -> list[str]:
+    """What happened to finished trials that must not: lost ones, and files that are gone, new or different."""
+    wrong = [f"trial {name} was lost" for name in sorted(before.keys() - now.keys())]
+    for name in sorted(before.keys() & now.keys()):
+        differing = {file for file, _ in before[name].items() ^ now[name].items()}
+        if differing:
+            wrong.append(f"trial {name} was changed: {', '.join(sorted(differing))}")
+    return wrong
+
+
+def at_the_end(plan: Plan, folder: ResultsFolder) -> list[str]:
+    """What is wrong with a complete experiment: other trials than planned, one that ran twice, another tape."""
+    root = folder.final
+    if not root.is_dir():
+        return [f"{root.name} was not published"]
+    planned = sorted(trial.name for trial in plan.trials())
+    there = sorted(path.parent.name for path in root.glob(f"trials/*/{RECORD}"))
+    wrong = [] if there == planned else [f"planned trials: {', '.join(planned)}; finished trials: {', '.join(there)}"]
+    rows = read_json(root / "trials.json")["trials"]
+    recorded = sorted(f"{row['block']}-{row['topology']}" for row in rows)
+    if recorded != planned or any(row["attempt"] != 1 or not row["used"] for row in rows):
+        wrong.append("trials.json does not have each trial once, at its first attempt")
+    tapes = {row["generator"]["tape_sha256"] for row in rows}
+    if len(tapes) != 1:
+        wrong.append(f"the trials replayed {len(tapes)} different tapes")
+    answers = {row["answers_sha256"] for row in rows}
+    if len(answers) != 1:
+        wrong.append(f"the trials gave {len(answers)} different sets of answers")
+    return wrong
+
+
+def _started(folder: ResultsFolder, log: Path) -> subprocess.Popen[bytes]:
+    with log.open("ab") as output:
+        return subprocess.Popen(  # noqa: S603 - our own module
+            [sys.executable, "-m", "proofs.killed_experiment", folder.final.name],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+        )
+
+
+@contextlib.contextmanager
+def _killed_at_last(child: subprocess.Popen[bytes]) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        child.kill()
+        child.wait()
+
+
+def _wait_for(
+    child: subprocess.Popen[bytes], folder: ResultsFolder, log: Path, offset: int, finished: int, more_s: float
+) -> None:
+    """Returns some seconds after it has begun and so many trials are finished, or once the process has ended."""
+    since: float | None = None
+    while child.poll() is None:
+        begun = log.stat().st_size > offset
+        if since is None and begun and len(list(_where(folder).glob(f"trials/[!.]*/{RECORD}"))) >= finished:
+            since = time.monotonic()
+        if since is not None and time.monotonic() - since >= more_s:
+            return
+        time.sleep(WATCH_S)
+
+
+def _left_running(run: RunFolder, folder: ResultsFolder) -> list[str]:
+    """The run's processes that do not end in time once nobody supervises them."""
+    limit = time.monotonic() + GONE_WITHIN_S
+    while True:
+        left = sorted(_belonging(str(run.path), str(run.postgres.resolve()), folder.final.name))
+        if not left or time.monotonic() > limit:
+            return left
+        time.sleep(0.05)
+
+
+def _belonging(*marks: str) -> list[str]:
+    """Processes with one of these marks on their command line or in their environment, this one excepted."""
+    processes = []
+    mine = {psutil.Process().pid, *(parent.pid for parent in psutil.Process().parents())}
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.pid in mine or process.status() == psutil.STATUS_ZOMBIE:
+                continue
+            marked = " ".join([*process.cmdline(), *process.environ().values()])
+            if any(mark in marked for mark in marks):
+                processes.append(f"{process.name()} ({process.pid})")
+    return processes
+
+
+def _where(folder: ResultsFolder) -> Path:
+    kept = folder.final.with_name(folder.final.name + INCOMPLETE)
+    return next((path for path in (folder.final, folder.path, kept) if path.is_dir()), folder.final)
+
+
+def _last_output(log: Path, offset: int) -> str:
+    with log.open("rb") as output:
+        output.seek(offset)
+        lines = [line.strip() for line in output.read().decode(errors="replace").splitlines() if line.strip()]
+    return lines[-1] if lines else "no output yet"
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def kills_view(proof: Proof) -> list[Element]:
+    """A row for each kill and one for the end, what is wrong with the whole, and the verdict."""
+    columns = [Column("kill", numeric=False), Column("after", "s"), Column("last output before", numeric=False)]
+    columns += [Column(f"finished of {proof.planned}"), Column("state", numeric=False)]
+    rows = [
+        [
+            words("end" if kill is proof.kills[-1] and kill.finished == proof.planned else str(kill.number)),
+            Cell(f"{kill.after_s:.1f}"),
+            words(kill.doing),
+            whole(kill.finished),
+            words("WRONG: " + "; ".join(kill.wrong) if kill.wrong else "ok"),
+        ]
+        for kill in proof.kills
+    ]
+    title = f"An experiment of {proof.planned} trials, killed {len(proof.kills) - 1} times with SIGKILL"
+    verdict = (
+        f"All {proof.planned} trials exist exactly once and used the same tape. Finished trials are unchanged byte for "
+        "byte, and no process survived a kill."
+        if proof.holds
+        else "The experiment did not survive being killed."
+    )
+    return [
+        Table("kills", title, columns, rows),
+        Points([f"WRONG: {wrong}" for wrong in proof.wrong]),
+        Text(verdict, tone="verdict"),
+    ]

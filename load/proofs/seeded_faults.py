@@ -1,0 +1,170 @@
+"""Whether conformance notices what it should: it must fail for every one of our programs with a seeded fault."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+
+import typer
+
+from experiment.commands.options import console, reported_errors
+from experiment.errors import UsageError
+from experiment.parity.conformance import CONTRACT, HOLDS, SET_UP, SUITES, laws_of, run_suites
+from hops.elements.table import Column, Table, table_of, words
+from mesh.description.options import Json, takes_settings
+from mesh.paths import ROOT
+from proofs.giving import give
+
+FAULTY = (sys.executable, "-m", "faulty")
+LIMIT_S = 60
+NO_FAULT = "no fault"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One fault of one component.
+
+    Attributes:
+        component: The component that has it.
+        says: What is wrong with the component.
+        law: The law that must fail, as its test is named.
+    """
+
+    component: str
+    says: str
+    law: str
+
+    @property
+    def test(self) -> str:
+        """The law's test, as pytest names it.
+
+        Raises:
+            UsageError: The component's suites do not have exactly one test of this name.
+        """
+        suites = [ROOT / suite for suite in (*SET_UP, *CONTRACT, *SUITES[self.component])]
+        files = [file for suite in suites for file in (suite.rglob("test_*.py") if suite.is_dir() else [suite])]
+        places = [file for file in files if f"def test_{self.law}(" in file.read_text(encoding="utf-8")]
+        if len(places) != 1:
+            raise UsageError(
+                f"{len(places)} suites of {self.component} have a test_{self.law}; exactly one must: adapt load/faulty"
+            )
+        return f"{places[0].relative_to(ROOT)}::test_{self.law}"
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What conformance says of a component with a fault, or without a fault.
+
+    Attributes:
+        component: The component.
+        says: Its fault, or that it has none.
+        law: The law that the fault breaks; without a fault, how many laws were tried.
+        fails: Whether a law fails.
+        why: The first case in which it does, with the first line of why; empty if none does.
+        ok: Whether that is as it should be.
+    """
+
+    component: str
+    says: str
+    law: str
+    fails: bool
+    why: str
+    ok: bool
+
+
+@cache
+def seeded_faults() -> tuple[Fault, ...]:
+    """All faults, each of which can still be seeded.
+
+    Raises:
+        UsageError: One cannot.
+    """
+    done = subprocess.run(FAULTY, capture_output=True, text=True, check=False, timeout=LIMIT_S)  # noqa: S603 - ours
+    if done.returncode != 0:
+        raise UsageError(f"a fault cannot be seeded: {done.stderr.strip()}")
+    return tuple(Fault(**row) for row in json.loads(done.stdout))
+
+
+def faults_of(component: str) -> list[Fault]:
+    """The faults of a component; all of them if it is empty.
+
+    Raises:
+        UsageError: There is no such component.
+    """
+    faults = seeded_faults()
+    if component and component not in (valid := sorted({fault.component for fault in faults})):
+        raise UsageError(f"component={component}: there are no faults of it; valid: {', '.join(valid)}")
+    return [fault for fault in faults if component in ("", fault.component)]
+
+
+def prove_conformance(faults: Sequence[Fault]) -> list[Tried]:
+    """Runs each fault's law against a component with the fault, and all those laws against one without."""
+    results = []
+    for component in dict.fromkeys(fault.component for fault in faults):
+        own = [fault for fault in faults if fault.component == component]
+        results += [tried_with(component, None, own), *(tried_with(component, fault, [fault]) for fault in own)]
+    return results
+
+
+def tried_with(component: str, fault: Fault | None, of: Sequence[Fault]) -> Tried:
+    """Runs the laws of faults against a component with one fault, or without a fault."""
+    wanted = list(dict.fromkeys(one.test for one in of))
+    results = run_suites(component, command_of(component, fault), ["grpc"], wanted)
+    laws = laws_of(results)
+    why = next((law.failed[0] for law in laws if law.failed), "")
+    fails = any(law.failed for law in laws)
+    if fault is not None:
+        # A program that did not start fails as well, but in what the test needs: pytest calls that an error.
+        noticed = next(results.iter("failure"), None) is not None
+        return Tried(component, fault.says, fault.law.replace("_", " "), fails, why, ok=noticed)
+    # A law that was left out would hold whatever the program does.
+    sound = {law.verdict for law in laws} == {HOLDS} and len(laws) == len(wanted)
+    return Tried(component, NO_FAULT, f"{len(laws)} laws", fails, why, ok=sound)
+
+
+def command_of(component: str, fault: Fault | None) -> list[str]:
+    """Returns the command line of a component with a fault, or without a fault."""
+    return [*FAULTY, component, *([fault.says] if fault else [])]
+
+
+@takes_settings("prove-conformance")
+def prove_conformance_command(
+    *,
+    component: str,
+    as_json: Json = False,
+) -> None:
+    """Run our programs with one seeded fault each; fails unless conformance fails for every fault."""
+    with reported_errors():
+        faults = faults_of(component)
+        typer.echo(f"{len(faults)} faults, about {len(faults) // 10 + 1} min", err=True)
+        results = prove_conformance(faults)
+        proof = {"holds": all(one.ok for one in results), "rows": [asdict(one) for one in results]}
+        give(proof, [faults_table(results)], as_json=as_json, console=console())
+
+
+def faults_table(results: Sequence[Tried]) -> Table:
+    """What conformance says of each fault."""
+    seeded = [one for one in results if one.says != NO_FAULT]
+    missed = sum(not one.ok for one in results)
+    verdict = f"{missed} programs are not judged as they should be" if missed else f"it fails for all {len(seeded)}"
+    return table_of(
+        "seeded_faults",
+        f"What conformance says of programs with a fault each: {verdict}",
+        results,
+        [
+            (Column("component", numeric=False), lambda one: words(one.component)),
+            (Column("fault of the program", numeric=False), lambda one: words(one.says)),
+            (Column("conformance", numeric=False), lambda one: words(_says(one))),
+            (Column("by the law", numeric=False), lambda one: words(one.law)),
+        ],
+        heads=2,
+    )
+
+
+def _says(one: Tried) -> str:
+    said = "fails" if one.fails else "holds"
+    return said if one.ok else f"WRONG: {said}"

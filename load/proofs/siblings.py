@@ -1,0 +1,120 @@
+"""How much time a rule for overlapping siblings puts into the wrong part, on traces whose true budget is known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TypedDict
+
+import numpy as np
+
+from hops.budget.parts import part_of
+from hops.elements import numbers
+from hops.elements.element import Element, Text
+from hops.elements.table import Cell, Column, Table
+from hops.traces.critical_path import AHEAD_PERCENT, walk
+from hops.traces.tree import Node, grow
+from proofs.cells import show_percent
+from synthetic.waits import CAUSES, KnownTrace, known_trace
+
+RULES = (0, 5, 10, 15, 20, 30, 40, 50)
+"""Shares of a call that may still lie ahead, percent; the one in use is among them."""
+LEAST_GAIN = 0.005
+"""Share of a trace's time; a rule that is better than the one in use by less is not worth a change."""
+_Z95 = 1.96
+
+
+class RuleErrors(TypedDict):
+    """One rule: shares of a trace's time in the wrong part, 0 to 1, mean over traces.
+
+    `all` is the mean over causes; `more` is that minus the same for the rule in use, `more_ci95` its 95 % interval,
+    from the differences trace by trace.
+    """
+
+    ahead_percent: int
+    by_cause: dict[str, float]
+    all: float
+    more: float
+    more_ci95: list[float]
+
+
+class SiblingsProof(TypedDict):
+    """All rules; it holds if none is better than the one in use by `LEAST_GAIN`, significantly."""
+
+    holds: bool
+    traces: int
+    seed: int
+    used_percent: int
+    rules: list[RuleErrors]
+
+
+def prove_siblings(traces: int, seed: int, progress: Callable[[int], None] = lambda _: None) -> SiblingsProof:
+    """Tries every rule on the same traces.
+
+    Args:
+        traces: How many traces to make of each cause.
+        seed: Seed; the same one gives the same traces.
+        progress: Called with the number of traces that are done, of all causes together.
+    """
+    errors = np.zeros((len(RULES), len(CAUSES), traces))
+    for row, cause in enumerate(CAUSES):
+        for number in range(traces):
+            known = known_trace(cause, seed, number)
+            root = grow(known.spans).root
+            assert root is not None
+            errors[:, row, number] = [_error(known, root, rule) for rule in RULES]
+            progress(row * traces + number + 1)
+    by_trace = errors.mean(axis=1)
+    more = by_trace - by_trace[RULES.index(AHEAD_PERCENT)]
+    rules = []
+    for index, rule in enumerate(RULES):
+        mean = float(more[index].mean())
+        half = _Z95 * float(more[index].std()) / math.sqrt(traces)
+        rules.append(
+            RuleErrors(
+                ahead_percent=rule,
+                by_cause=dict(zip(CAUSES, errors[index].mean(axis=1).tolist(), strict=True)),
+                all=float(by_trace[index].mean()),
+                more=mean,
+                more_ci95=[mean - half, mean + half],
+            )
+        )
+    holds = all(rule["more_ci95"][1] > -LEAST_GAIN for rule in rules)
+    return SiblingsProof(holds=holds, traces=traces, seed=seed, used_percent=AHEAD_PERCENT, rules=rules)
+
+
+def _error(known: KnownTrace, root: Node, ahead_percent: int) -> float:
+    wrong = dict(known.budget)
+    for node, start_ns, end_ns in walk(root, ahead_percent):
+        part = part_of(node)
+        wrong[part] = wrong.get(part, 0) - (end_ns - start_ns)
+    # What one part has too much another lacks.
+    return sum(map(abs, wrong.values())) / 2 / (root.end_ns - root.start_ns)
+
+
+def siblings_view(proof: SiblingsProof) -> list[Element]:
+    """How much time each rule puts into the wrong part, for people."""
+    columns = [Column("still ahead"), *(Column(cause, spare=1) for cause in CAUSES)]
+    columns += [Column("all"), Column("more than used", "points", interval=True)]
+    rows = []
+    for rule in proof["rules"]:
+        used = rule["ahead_percent"] == proof["used_percent"]
+        rows.append(
+            [
+                Cell(f"{rule['ahead_percent']} %"),
+                *(Cell(numbers.share(rule["by_cause"][cause])) for cause in CAUSES),
+                Cell(numbers.share(rule["all"])),
+                Cell("used") if used else show_percent(rule["more"], rule["more_ci95"], signed=True),
+            ]
+        )
+    return [
+        Table("siblings", f"Time in the wrong part, {proof['traces']:,} traces of each cause", columns, rows),
+        Text(
+            "A sibling that is still running counts as finished if at most this share of it lies ahead. Points are "
+            "percentage points, with 95 % intervals."
+        ),
+        Text(
+            f"{'No' if proof['holds'] else 'A'} rule is better than the one in use by half a percent of the time, "
+            "beyond chance."
+        ),
+    ]

@@ -1,0 +1,110 @@
+"""Are equal sets of traces told apart, and are limits broken that are exactly what the traces take in the long run?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from typing import TypedDict
+
+import numpy as np
+import polars as pl
+
+from hops.analysis.of_traces.limits import Limit, check
+from hops.analysis.of_traces.sets import METRICS, compare_sets
+from hops.analysis.of_traces.timelines import TOTAL, Timeline
+from hops.elements.element import Element, Text
+from hops.elements.table import Column, Table, whole, words
+from hops.statistics.correction import SIGNIFICANCE
+from hops.units import ALL
+from proofs.cells import show_rate
+from proofs.experiments import NOISES, PARTS, USUAL, Progress, Rate, over_experiments, rate, rounds
+from synthetic.experiment import Setting, Simulation, draw_setting
+
+_PERIODS = (24, 48)
+"""How often the time of a set shifts all that runs in it; neighbouring traces share such a shift."""
+_JOURNEYS = (40, 120)
+"""Journeys in a period."""
+
+
+class SetsRate(TypedDict):
+    """With one kind of noise: how many pairs show any difference, and in how many of the files a limit is broken."""
+
+    noise: str
+    different: Rate
+    broken: Rate
+
+
+class SetsProof(TypedDict):
+    """What pairs of equal sets showed, and files of limits that are the true values."""
+
+    holds: bool
+    pairs: int
+    seed: int
+    noises: list[SetsRate]
+
+
+def prove_trace_sets(pairs: int, seed: int, progress: Progress = lambda _: None) -> SetsProof:
+    """Compares sets of traces of one system, and checks limits that are its true figures.
+
+    It holds unless more than 5 % of the pairs differ, or of the files are broken, beyond chance.
+
+    Args:
+        pairs: How many with the usual noise; there are a quarter as many with each other one.
+        seed: Seed; the same one gives the same result.
+        progress: Called with the number of pairs that are done.
+    """
+    noises = []
+    for noise, many, before in rounds(pairs):
+        counts = sum(over_experiments(partial(_pair, noise=noise), many, seed, progress, before), Counter[str]())
+        noises.append(
+            SetsRate(noise=noise, different=rate(counts["different"], many), broken=rate(counts["broken"], many))
+        )
+    rates = [row[name] for row in noises for name in ("different", "broken")]
+    return SetsProof(holds=all(one["ci95"][0] <= SIGNIFICANCE for one in rates), pairs=pairs, seed=seed, noises=noises)
+
+
+def _pair(seed: np.random.SeedSequence, *, noise: str) -> Counter[str]:
+    rng = np.random.default_rng(seed)
+    setting = draw_setting(rng, blocks=_PERIODS, journeys=_JOURNEYS)
+    if noise != USUAL:
+        setting = Setting(setting.blocks, setting.journeys, NOISES[noise])
+    simulation = Simulation(setting, rng)
+    a, b = _timelines(simulation), _timelines(simulation)
+    truth = simulation.truth(1.0)
+    limits = [
+        Limit(name, TOTAL, metric, truth[name][metric], ("", "", "")) for name in a if name != ALL for metric in METRICS
+    ]
+    different = any(row.verdict in ("slower", "faster") for row in compare_sets(a, b).figures)
+    broken = any(row.state == "broken" for row in check(limits, a))
+    return Counter(different=int(different), broken=int(broken))
+
+
+def _timelines(simulation: Simulation) -> dict[str, Timeline]:
+    """A set of traces by itself: its periods are no other set's."""
+    (hops,) = simulation.hops({"set": dict.fromkeys(PARTS, 1.0)}, 1.0).values()
+    timelines = {}
+    for (name,), rows in sorted(hops.partition_by("journey", as_dict=True).items()):
+        parts = {part: rows.filter(pl.col("part") == part)["ms"].to_numpy() for part in PARTS}
+        timelines[str(name)] = Timeline(np.sum([*parts.values()], axis=0), parts)
+    return timelines
+
+
+def sets_view(proof: SetsProof) -> list[Element]:
+    """How often equal sets of traces differed, and true limits were broken, for people."""
+    columns = [Column("noise", numeric=False), Column("pairs"), Column("different", "%", interval=True)]
+    columns += [Column("limits broken", "%", interval=True)]
+    rows = [
+        [words(row["noise"]), whole(row["different"]["of"]), show_rate(row["different"]), show_rate(row["broken"])]
+        for row in proof["noises"]
+    ]
+    return [
+        Table(
+            "trace_sets", "Pairs of equal sets that show any difference, and files with any broken limit", columns, rows
+        ),
+        Text(
+            "With no kind of noise is either in significantly more than 5 % of cases."
+            if proof["holds"]
+            else "With a kind of noise one of them is in significantly more than 5 % of cases.",
+            tone="verdict",
+        ),
+    ]

@@ -1,0 +1,28 @@
+"""Whether intervals hold the truth, on few experiments."""
+
+from __future__ import annotations
+
+from proofs.coverage import prove_coverage
+from proofs.experiments import NOISES
+
+
+def test_intervals_hold_the_truth():
+    found = prove_coverage(20, seed=4)
+    assert {row["metric"] for row in found["figures"]} == {"mean", "p50", "p90", "p95", "p99"}
+    assert {"part of a hop difference", "part that does not differ"} <= {row["figure"] for row in found["figures"]}
+    assert set(found["noises"]) == set(NOISES)
+    for row in found["figures"]:
+        # 20 experiments scatter by 3 %, and their intervals hang together.
+        assert 0.86 < row["coverage"] <= 1
+        assert row["intervals"] > 50
+
+
+def test_break_evens_are_among_the_figures_that_are_proved():
+    (row,) = [row for row in prove_coverage(3, seed=4)["figures"] if row["figure"] == "break-even"]
+    # Of all journeys together, and of the six that take the left one more round trip.
+    assert row["intervals"] + row["refused"] == 3 * 7
+
+
+def test_the_same_seed_gives_the_same_proof():
+    assert prove_coverage(3, seed=9) == prove_coverage(3, seed=9)
+    assert prove_coverage(3, seed=9) != prove_coverage(3, seed=10)

@@ -1,1 +1,0 @@
-"""Whether statistics and budgets are right, shown on data whose truth is known."""

@@ -1,0 +1,79 @@
+"""What the arms of a synthetic ladder make of a journey's parts, roughly as measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from hops.budget.parts import EDGE, GENERATOR
+from hops.kinds.ladder import arms as ladder
+from synthetic.run import Arm
+from synthetic.shop import by_way_of_sidecars
+
+ARM_SWITCHES: Mapping[str, Mapping[str, object]] = {
+    ladder.NO_EDGE: {"edge": "none"},
+    ladder.SIDECARS: {"mesh": "envoy"},
+    ladder.MTLS: {"mesh": "envoy", "mtls": "on"},
+    ladder.ISTIO: {"mesh": "istio", "mtls": "on"},
+    ladder.UNTRACED: {"trace": 0.0},
+    ladder.SDK: {"tracing": "sdk"},
+    ladder.METRICS: {"metrics": "on"},
+    ladder.UPDATES: {"updates": "on"},
+    ladder.CLUSTER: {"runtime": "kubernetes"},
+    ladder.CLUSTER_ISTIO: {"runtime": "kubernetes", "mesh": "istio", "mtls": "on"},
+}
+"""Switches that the arms change, by the manifest."""
+PROXY_MS = {ladder.SIDECARS: 0.12, ladder.MTLS: 0.16, ladder.ISTIO: 0.2, ladder.CLUSTER_ISTIO: 0.2}
+WIRE_MS = 0.06
+"""Mean time in one proxy of a pair, ms, and on each of the two wires that it adds."""
+POD_WIRE_MS = 0.05
+#: The topology of every ladder.
+_CLIMBED = "hybrid"
+
+
+def synthetic_arms(names: Sequence[str] = ladder.ARMS) -> list[Arm]:
+    """Arms of a ladder for `write_generated_run`."""
+    return [
+        Arm(
+            name,
+            _CLIMBED,
+            ARM_SWITCHES.get(name, {}),
+            parts=partial(arm_parts, name),
+            call_ms=partial(call_ms, name),
+            traced=name != ladder.UNTRACED,
+        )
+        for name in names
+    ]
+
+
+def arm_parts(arm: str, parts: Mapping[str, float]) -> dict[str, float]:
+    """The mean of each part of a journey's budget in an arm, ms.
+
+    Args:
+        arm: Arm of the ladder; another name has the parts as they are.
+        parts: Parts of the arm `edge`.
+    """
+    if arm == ladder.NO_EDGE:
+        return _without_edge(parts)
+    if arm == ladder.MEMORY:
+        return {part: ms for part, ms in parts.items() if not part.startswith(("db:", "pool:"))}
+    if arm in ladder.IN_A_CLUSTER:
+        parts = {part: ms + POD_WIRE_MS * part.startswith("wire:") for part, ms in parts.items()}
+    if arm in PROXY_MS:
+        return by_way_of_sidecars(parts, proxy_ms=PROXY_MS[arm], wire_ms=WIRE_MS)
+    return dict(parts)
+
+
+def call_ms(arm: str, wire_ms: float) -> float:
+    """The mean time of a call between its two components in an arm, whose wire is so long without sidecars."""
+    wire_ms += POD_WIRE_MS * (arm in ladder.IN_A_CLUSTER)
+    return wire_ms + 2 * (PROXY_MS[arm] + WIRE_MS) if arm in PROXY_MS else wire_ms
+
+
+def _without_edge(parts: Mapping[str, float]) -> dict[str, float]:
+    to_edge, from_edge = f"wire:{GENERATOR}→{EDGE}", f"wire:{EDGE}→"
+    return {
+        (f"wire:{GENERATOR}→{part.removeprefix(from_edge)}" if part.startswith(from_edge) else part): ms
+        for part, ms in parts.items()
+        if part not in (to_edge, f"proxy:{EDGE}")
+    }

@@ -1,0 +1,84 @@
+"""A synthetic replay of a study, where it is known which claims are true."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hops.kinds.studies.document import KIND, Claim, Study, StudyLoad
+from hops.run.files import MANIFEST
+from synthetic.experiment import Noise
+from synthetic.run import Arm, write_generated_run
+
+
+def synthetic_claim(name: str, **fields: Any) -> Claim:
+    """A claim that gRPC is faster than REST at p50 under the load `flat`, unless more is given."""
+    claim = Claim(
+        id=name,
+        metric="latency_p50",
+        left="grpc",
+        right="rest",
+        relation="lt",
+        value=None,
+        tolerance=None,
+        under={},
+        note="",
+        source="",
+        published="",
+        topologies=[],
+        loads=["flat"],
+        reason="",
+    )
+    claim = {**claim, **fields}  # type: ignore[typeddict-item]
+    return {**claim, "topologies": [side for side in (claim["left"], claim["right"]) if side]}
+
+
+def write_synthetic_replay(
+    folder: Path, claims: Sequence[Claim], factors: Mapping[str, float], *, blocks: int = 5, journeys: int = 300
+) -> Path:
+    """Writes the run of a replay, without summary and report.
+
+    Args:
+        folder: Folder to write into.
+        claims: Claims of the study.
+        factors: How long each arm takes, beside the others, by `TOPOLOGY-LOAD`.
+        blocks: How many blocks there are.
+        journeys: How many journeys a trial has.
+    """
+
+    def arm(label: str, factor: float) -> Arm:
+        rate = 50.0 + names.index(label.rpartition("-")[2])
+        return Arm(
+            label, "rest", rate=rate, parts=lambda parts: {name: factor * amount for name, amount in parts.items()}
+        )
+
+    names = list(dict.fromkeys(label.rpartition("-")[2] for label in factors))
+    arms = [arm(label, factor) for label, factor in factors.items()]
+    calm = Noise(sigma=0.2, block=0.02, trial=0.01)
+    write_generated_run(folder, kind=KIND, arms=arms, blocks=blocks, journeys_per_trial=journeys, noise=calm)
+    load = StudyLoad(
+        about="made up",
+        sends="the default mix",
+        arrivals=False,
+        users=100,
+        users_replayed=10,
+        duration_s=60,
+        duration_replayed_s=6,
+        topologies=["rest", "grpc"],
+    )
+    study = Study(
+        id="made-up",
+        title="A study that nobody made",
+        authors=["A. Nobody"],
+        year=2026,
+        venue="nowhere",
+        scale="One factor: users and time divided by 10. It is made up.",
+        not_replayed="everything.",
+        loads=dict.fromkeys(names, load),
+        claims=list(claims),
+    )
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    (folder / MANIFEST).write_text(json.dumps({**manifest, "study": study}), encoding="utf-8")
+    return folder

@@ -1,0 +1,389 @@
+"""A synthetic results folder: for tests, for the benchmark of the report, and to look at without a run.
+
+Latencies are as real ones are: lognormal (skewed), autocorrelated from one arrival to the next, shifted as a whole
+from block to block and from trial to trial. The parts of each trace add up to its journey's latency, exactly.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from hops.budget.bands import exemplars
+from hops.budget.parts import EDGE, GENERATOR
+from hops.run.documents import SCHEMA
+from hops.run.documents.gate import Gate
+from hops.run.files import MANIFEST, SAMPLE_FILE, TRIALS, trial_folder
+from hops.run.rows import CALLS, HOPS, JOURNEYS, RESOURCES, write_parquet
+from synthetic.experiment import Noise
+from synthetic.shop import JOURNEY_SHAPES, TopologyShape, cpu_ms, parts_ms, shape_of, topology_document, waves
+from synthetic.traces import BASE_NS, otlp_document, shop_trace
+
+NS_PER_S = 1_000_000_000
+_GAP_S = 30
+_RATE = 50.0
+"""Journeys a second."""
+_PROTOCOL_BYTES = 210
+_REQUEST_BYTES = 160
+"""Bytes of headers and framing, for a request and its answer each way."""
+_SPANS_OF_EXEMPLAR = 16
+_SPANS_OF_MESHED_EXEMPLAR = 40
+_CLIENT_WIRE = f"wire:{GENERATOR}→{EDGE}"
+COMMIT = "0" * 40
+MACHINE = {
+    "cpu": "made up", "cores": 2, "memory_mb": 24_000, "kernel": "none", "architecture": "none", "python": "3.11",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """What the trials of one arm are like; a topology as it is, unless more is given.
+
+    Args:
+        label: its name in the results.
+        topology: name of the topology; one of no known name behaves as `hybrid` does.
+        switches: that differ from those of the run, by the manifest.
+        rtt_ms: round-trip time between customer and edge.
+        rate: journeys a second that its tape is said to have; None for those of the run.
+        parts: what becomes of the means of a journey's parts, ms.
+        call_ms: what becomes of the mean time of a call between its two components.
+        traced: whether any journey is.
+    """
+
+    label: str
+    topology: str
+    switches: Mapping[str, object] = field(default_factory=dict)
+    rtt_ms: float = 0.0
+    rate: float | None = None
+    parts: Callable[[Mapping[str, float]], Mapping[str, float]] = dict
+    call_ms: Callable[[float], float] = float
+    traced: bool = True
+
+
+def write_generated_run(
+    folder: Path,
+    *,
+    topologies: Sequence[str] = ("rest", "graphql", "grpc", "hybrid"),
+    blocks: int = 5,
+    journeys_per_trial: int = 1000,
+    traced: float = 0.2,
+    seed: int = 1,
+    noise: Noise | None = None,
+    delays_ms: Mapping[str, Mapping[str, float]] | None = None,
+    failing: Mapping[tuple[int, str], str] | None = None,
+    mesh: str = "none",
+    kind: str = "",
+    arms: Sequence[Arm] = (),
+) -> Path:
+    """Writes a run of schema 2, without summary and report.
+
+    Args:
+        folder: Folder to write into; made if it is not there.
+        topologies: Their names; one of no known name behaves as `hybrid` does.
+        blocks: How many blocks; one block of one topology is a bench.
+        journeys_per_trial: How many journeys the tape has.
+        traced: Share of sampled journeys, 0 to 1.
+        seed: Seed; the same one gives the same run.
+        noise: How latencies scatter.
+        delays_ms: Milliseconds that each journey with a part takes longer, by topology and part.
+        failing: (block, topology) -> name of a gate that fails in this trial.
+        mesh: none, envoy or istio; with one, sidecars are on every way and use mTLS.
+        kind: of an experiment with arms of its own; a bench or a comparison if empty.
+        arms: of it, in place of topologies.
+
+    Returns:
+        The folder.
+    """
+    rng = np.random.default_rng(seed)
+    noise = noise or Noise()
+    run = _Run(folder, journeys_per_trial, traced, noise, rng, mesh)
+    arms = arms or [Arm(name, name) for name in topologies]
+    for block in range(1, blocks + 1):
+        shift = rng.normal(0, noise.block)
+        for position, index in enumerate(rng.permutation(len(arms)).tolist(), 1):
+            arm = arms[index]
+            factor = math.exp(shift + rng.normal(0, noise.trial))
+            fails = (failing or {}).get((block, arm.label))
+            run.add_trial(arm, block, position, factor, (delays_ms or {}).get(arm.label, {}), fails)
+    manifest = _manifest(run, arms, blocks, seed)
+    if kind:
+        of_arms = {arm.label: manifest["switches"] | arm.switches for arm in arms}
+        tape, journeys = manifest["tapes"]["load"], manifest["journeys"]
+        loads = {
+            arm.label: {"rate": arm.rate or _RATE, "without": "", "tape": f"{tape}-{arm.rate}", "journeys": journeys}
+            for arm in arms
+        }
+        manifest |= {"kind": kind, "name": kind, "arms": of_arms, "loads": loads}
+    run.write(manifest)
+    return folder
+
+
+class _Run:
+    """A run under way, trial by trial; all of them replay one tape."""
+
+    def __init__(
+        self, folder: Path, count: int, traced: float, noise: Noise, rng: np.random.Generator, mesh: str
+    ) -> None:
+        weights = np.array([shape.weight for shape in JOURNEY_SHAPES.values()], dtype=np.float64)
+        self.journeys: list[str] = rng.choice(list(JOURNEY_SHAPES), size=count, p=weights / weights.sum()).tolist()
+        arrivals = np.cumsum(rng.exponential(1 / _RATE, count)) * NS_PER_S
+        self.arrivals_ns: npt.NDArray[np.int64] = arrivals.astype(np.int64)
+        self.length_ns = int(self.arrivals_ns[-1])
+        self.traced = traced
+        self.mesh = mesh
+        self._folder, self._noise, self._rng = folder, noise, rng
+        self._calls_rng = rng.spawn(1)[0]  # one of its own, so that calls change no other figure
+        self._begins_ns = BASE_NS
+        self._frames: dict[str, list[pl.DataFrame]] = {"journeys": [], "hops": [], "resources": [], "calls": []}
+        self._trials: list[dict[str, Any]] = []
+
+    def add_trial(
+        self, arm: Arm, block: int, position: int, factor: float, delays: Mapping[str, float], fails: str | None
+    ) -> None:
+        name, shape = arm.label, shape_of(arm.topology)
+        meshed = self.mesh != "none"
+        budgets = {journey: arm.parts(parts_ms(shape, journey, mesh=meshed)) for journey in JOURNEY_SHAPES}
+        added = {
+            journey: [
+                delays.get(part, 0.0) + arm.rtt_ms * waves(shape, journey) * (part == _CLIENT_WIRE) for part in parts
+            ]
+            for journey, parts in budgets.items()
+        }
+        means = np.array([sum(budgets[journey].values()) for journey in self.journeys])
+        added_ms = np.array([sum(added[journey]) for journey in self.journeys])
+        latency_ms = means * factor * self._noise.draw(len(means), self._rng) + added_ms
+        traced = self.traced if arm.traced else 0.0
+        journeys = self._journey_rows(shape, (latency_ms * 1e6).astype(np.int64), traced)
+        hops = pl.concat([HOPS.to_frame(), *(self._hop_rows(journeys, j, budgets[j], added[j]) for j in budgets)])
+        resources = self._resource_rows(shape, factor)
+        labels = [pl.lit(block, dtype=pl.Int32).alias("block"), pl.lit(name).alias("topology")]
+        calls = self._call_rows(arm, shape, journeys)
+        for file, frame in (("journeys", journeys), ("hops", hops), ("resources", resources), ("calls", calls)):
+            self._frames[file].append(frame.select(*labels, pl.all()))
+        last = resources.filter(pl.col("at_ns") == pl.col("at_ns").max())
+        chosen = exemplars(hops)
+        trial = self._folder / trial_folder(name, block)
+        trial.mkdir(parents=True, exist_ok=True)
+        _write_exemplars(trial / "exemplars.jsonl", journeys, chosen, mesh=meshed)
+        _write_lines(trial / SAMPLE_FILE, [_sample(shape, journey) for journey in JOURNEY_SHAPES])
+        length_s = self.length_ns / NS_PER_S * _RATE / (arm.rate or _RATE)
+        self._trials.append(
+            {
+                "block": block,
+                "topology": name,
+                "attempt": 1,
+                "position": position,
+                "used": True,
+                "gates": _gates(fails),
+                "gates_left_out": [],
+                "began": _time(self._begins_ns),
+                "ended": _time(self._begins_ns + self.length_ns),
+                "commit": COMMIT,
+                "phases_s": {"start": 2.1, "parity": 0.6, "warmup": 4.1, "replay": length_s},
+                "machine_speed": 20.0 + block / 10,
+                "answers_sha256": "0" * 64,
+                "cpu_s": dict(zip(last["component"], last["cpu_s"], strict=True)),
+                "rss_mb": dict(zip(last["component"], last["memory_mb"], strict=True)),
+                "memory_peak_mb": float(last["memory_mb"].sum()),
+                "generator": _generator(journeys, length_s),
+                "exemplars": chosen,
+            }
+        )
+        self._begins_ns += self.length_ns + _GAP_S * NS_PER_S
+
+    def write(self, manifest: Mapping[str, Any]) -> None:
+        for file, frames in self._frames.items():
+            write_parquet(pl.concat(frames), self._folder / f"{file}.parquet")
+        for name, document in ((TRIALS, {"schema": SCHEMA, "trials": self._trials}), (MANIFEST, manifest)):
+            text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+            (self._folder / name).write_text(text, encoding="utf-8")
+
+    def _journey_rows(self, shape: TopologyShape, latency_ns: npt.NDArray[np.int64], traced: float) -> pl.DataFrame:
+        rng, count = self._rng, latency_ns.size
+        intended = self.arrivals_ns + self._begins_ns
+        trips = [waves(shape, journey) for journey in self.journeys]
+        sent = [JOURNEY_SHAPES[journey] for journey in self.journeys]
+        return pl.DataFrame(
+            {
+                "seq": np.arange(count),
+                "journey": self.journeys,
+                "channel": [plan.channel for plan in sent],
+                "mode": ["open"] * count,
+                "intended_ns": intended,
+                "started_ns": intended + rng.integers(50_000, 150_000, count),
+                "ended_ns": intended + latency_ns,
+                "latency_ns": latency_ns,
+                "outcome": ["ok"] * count,
+                "error": [""] * count,
+                "bytes_in": [plan.answer_bytes // 4 for plan in sent],
+                "bytes_in_raw": [plan.answer_bytes for plan in sent],
+                "bytes_out": [_REQUEST_BYTES] * count,
+                "requests": trips,
+                "waves": trips,
+                "parallel": [1] * count,
+                "network_ns": [0] * count,
+                "opening_round_trips": [0] * count,
+                "sampled": rng.random(count) < traced,
+                "trace_id": [f"{one | 1:032x}" for one in rng.integers(1, 2**62, count).tolist()],
+                "answer_sha256": ["0" * 64] * count,
+                "order_id": [None] * count,
+            },
+            schema=JOURNEYS,
+        )
+
+    def _hop_rows(
+        self, journeys: pl.DataFrame, journey: str, parts: Mapping[str, float], added_ms: Sequence[float]
+    ) -> pl.DataFrame:
+        rows = journeys.filter(pl.col("sampled") & (pl.col("journey") == journey))
+        added_ns = (np.array(added_ms) * 1e6).astype(np.int64)
+        left_ns = rows["latency_ns"].to_numpy() - added_ns.sum()
+        drawn = self._rng.gamma(4.0, 0.25, (rows.height, len(parts))) * np.array(list(parts.values()))
+        split_ns = (drawn / drawn.sum(axis=1, keepdims=True) * left_ns[:, None]).astype(np.int64)
+        split_ns[:, -1] += left_ns - split_ns.sum(axis=1)  # what rounding down left over
+        return (
+            rows.select(
+                "trace_id",
+                "journey",
+                "channel",
+                pl.lit(pl.Series([list(parts)])).first().alias("part"),
+                pl.Series("ns", (split_ns + added_ns).tolist(), dtype=pl.List(pl.Int64)),
+            )
+            .explode("part", "ns")
+            .with_columns(pl.lit(1, dtype=pl.Int64).alias(name) for name in ("crossings", "on_path"))
+            .with_columns(pl.lit(0, dtype=pl.Int64).alias("inner_on_path"))
+        )
+
+    def _call_rows(self, arm: Arm, shape: TopologyShape, journeys: pl.DataFrame) -> pl.DataFrame:
+        frames = [CALLS.to_frame()]
+        for journey in JOURNEY_SHAPES:
+            rows = journeys.filter(pl.col("sampled") & (pl.col("journey") == journey)).select("trace_id", "journey")
+            wires = [part.removeprefix("wire:").split("→") for part in parts_ms(shape, journey) if "→" in part]
+            for caller, callee in wires:
+                drawn = self._calls_rng.gamma(4.0, 0.25, rows.height) * arm.call_ms(shape.call_ms)
+                link = (pl.lit(caller).alias("caller"), pl.lit(callee).alias("callee"))
+                frames.append(rows.with_columns(*link, pl.Series("between_ns", (drawn * 1e6).astype(np.int64))))
+        return pl.concat(frames)
+
+    def _resource_rows(self, shape: TopologyShape, factor: float) -> pl.DataFrame:
+        seconds = max(2, math.ceil(self.length_ns / NS_PER_S) + 1)
+        rows: list[tuple[int, str, float, float, int]] = []
+        for component, mean_ms in cpu_ms(shape, mesh=self.mesh).items():
+            whole_s = mean_ms / 1e3 * len(self.journeys) * factor * math.exp(self._rng.normal(0, 0.01))
+            memory_mb = 40 + 60 * self._rng.random()
+            for second in range(seconds):
+                done = second / (seconds - 1)
+                memory = memory_mb * (0.9 + 0.1 * done)
+                rows.append((self._begins_ns + second * NS_PER_S, component, whole_s * done, memory, 1))
+        return pl.DataFrame(rows, schema=RESOURCES, orient="row")
+
+
+def _write_exemplars(
+    path: Path, journeys: pl.DataFrame, chosen: Mapping[str, Mapping[str, str]], *, mesh: bool
+) -> None:
+    """Writes a trace for each exemplar, as long as its journey took."""
+    wanted = {trace_id for traces in chosen.values() for trace_id in traces.values()}
+    rows = journeys.filter(pl.col("trace_id").is_in(list(wanted))).iter_rows(named=True)
+    traces = [
+        shop_trace(
+            row["seq"],
+            _SPANS_OF_MESHED_EXEMPLAR if mesh else _SPANS_OF_EXEMPLAR,
+            trace_id=row["trace_id"],
+            journey=row["journey"],
+            channel=row["channel"],
+            start_ns=row["intended_ns"],
+            total_ns=row["latency_ns"],
+            mesh=mesh,
+        )
+        for row in rows
+    ]
+    _write_lines(path, [otlp_document(spans) for spans in traces])
+
+
+def _sample(shape: TopologyShape, journey: str) -> dict[str, Any]:
+    plan, protocol_bytes = JOURNEY_SHAPES[journey], _PROTOCOL_BYTES * waves(shape, journey)
+    sides = {"wire_in": plan.answer_bytes // 4 + protocol_bytes, "wire_out": _REQUEST_BYTES + protocol_bytes}
+    return {"journey": journey, "channel": plan.channel, **sides}
+
+
+def _gates(fails: str | None) -> list[Gate]:
+    names = {"parity": 0.0, "tape_unsent": 0.0, "start_lag_p99_ms": 1.0, "failure_share": 0.001, "steal_share": 0.02}
+    gates = [Gate(name=name, value=0.0, limit=limit, ok=True) for name, limit in names.items() if name != fails]
+    return gates + ([] if fails is None else [Gate(name=fails, value=names.get(fails, 0.0) + 1, limit=0.0, ok=False)])
+
+
+def _generator(journeys: pl.DataFrame, length_s: float) -> dict[str, Any]:
+    count = journeys.height
+    return {
+        "mode": "open",
+        "journeys": count,
+        "tape_journeys": count,
+        "wall_s": length_s,
+        "cpu_s": count / 1e3,
+        "wire_bytes_in": int(journeys["bytes_in"].sum()) + _PROTOCOL_BYTES * count,
+        "wire_bytes_out": int(journeys["bytes_out"].sum()) + _PROTOCOL_BYTES * count,
+        "opening_bytes_in": 2655,
+        "opening_bytes_out": 3705,
+        "connections_dialed": 4,
+        "start_lag_p50_us": 100.0,
+        "start_lag_p99_us": 149.0,
+        "spans_dropped": 0,
+    }
+
+
+def plain_manifest(*topologies: str) -> dict[str, Any]:
+    """What every page says of a run, of a run that is one document."""
+    return {
+        "git": {"commit": COMMIT, "dirty": False},
+        "machine": MACHINE,
+        "versions": {},
+        "topologies": {name: topology_document(name, shape_of(name)) for name in topologies},
+        "began": "2026-01-01T00:00:00+00:00",
+        "ended": "2026-01-01T00:01:00+00:00",
+    }
+
+
+def _manifest(run: _Run, arms: Sequence[Arm], blocks: int, seed: int) -> dict[str, Any]:
+    digest = f"{seed:064x}"
+    return {
+        "schema": SCHEMA,
+        "name": "made-up",
+        "kind": "bench" if len(arms) == 1 and blocks == 1 else "compare",
+        "blocks": blocks,
+        "began": _time(BASE_NS),
+        "ended": _time(BASE_NS),
+        "git": {"commit": COMMIT, "dirty": False},
+        "machine": MACHINE,
+        "versions": {},
+        "topologies": {arm.label: topology_document(arm.topology, shape_of(arm.topology)) for arm in arms},
+        "switches": {
+            "edge": "envoy", "mesh": run.mesh, "mtls": "off" if run.mesh == "none" else "on", "trace": run.traced,
+            "scale": 1, "http": 2, "network": "loopback", "rtt_ms": None, "bandwidth": "", "connections": 4,
+        },
+        "journeys": len(run.journeys),
+        "mode": "open",
+        "closed": None,
+        "profile": {
+            "name": "made up", "warmup_s": 4, "duration_s": math.ceil(run.length_ns / NS_PER_S),
+            "rate": _RATE, "parity_samples": 3,
+        },
+        "workload": "default.yaml",
+        "seeds": {"tape": seed, "data": 1, "bootstrap": seed, "order": seed},
+        "tapes": {"parity": digest, "warmup": digest, "load": digest},
+    }  # fmt: skip
+
+
+def _time(ns: int) -> str:
+    return datetime.fromtimestamp(ns / NS_PER_S, UTC).isoformat(timespec="seconds")
+
+
+def _write_lines(path: Path, documents: Sequence[Mapping[str, Any]]) -> None:
+    path.write_text("".join(f"{json.dumps(document)}\n" for document in documents), encoding="utf-8")

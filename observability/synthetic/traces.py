@@ -1,0 +1,151 @@
+"""Synthetic traces, shaped like those of the shop, and the same as OTLP JSON."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from hops.budget.parts import EDGE, GENERATOR, INBOUND, OUTBOUND, POOL_SPAN, START_LAG_SPAN
+from hops.traces.otlp import KINDS
+from hops.traces.span import CLIENT, INTERNAL, SERVER, Kind, Span
+from hops.units import SERVICES
+from synthetic.shop import GATEWAY
+
+BASE_NS = 1_767_225_600_000_000_000
+
+
+def shop_trace(
+    seed: int,
+    spans: int = 30,
+    *,
+    trace_id: str | None = None,
+    journey: str | None = None,
+    channel: str = "web",
+    start_ns: int = BASE_NS,
+    total_ns: int | None = None,
+    mesh: bool = False,
+) -> list[Span]:
+    """Makes one trace of a journey through edge and gateway to the services.
+
+    Args:
+        seed: Seed; the same one gives the same trace.
+        spans: How many there are; at least 6. In a mesh a few more, so that each call gets to its callee.
+        trace_id: 32 hex digits; drawn if not given.
+        journey: Name of the journey; drawn if not given.
+        channel: Channel that sends the journey.
+        start_ns: Unix time of the root's start, ns.
+        total_ns: Length of the root; drawn if not given.
+        mesh: Whether calls go by way of two sidecars.
+    """
+    rng = random.Random(seed)
+    drawn_id = f"{rng.getrandbits(128) | 1:032x}"
+    trace: list[Span] = []
+
+    def add(name: str, kind: Kind, service: str, parent: Span | None, start: int, end: int, **extra: str) -> Span:
+        attributes = {key.replace("__", "."): value for key, value in extra.items()}
+        parent_id = parent.span_id if parent else ""
+        span_id = f"{len(trace) + 1:016x}"
+        trace.append(Span(trace_id or drawn_id, span_id, parent_id, name, kind, service, start, end, attributes))
+        return trace[-1]
+
+    def within(outer: Span, share: float = 0.05) -> tuple[int, int]:
+        length = outer.end_ns - outer.start_ns
+        return (
+            outer.start_ns + 1 + int(length * share * rng.random()),
+            outer.end_ns - 1 - int(length * share * rng.random()),
+        )
+
+    def by_way_of_sidecars(call: Span, callee: str) -> Span:
+        """The CLIENT span that the callee answers."""
+        for sidecar in (call.service + OUTBOUND, callee + INBOUND) if mesh else ():
+            proxy = add("proxy", SERVER, sidecar, call, *within(call))
+            call = add("router", CLIENT, sidecar, proxy, *within(proxy))
+        return call
+
+    drawn_ns = int(rng.lognormvariate(16.5, 0.4))
+    length_ns = drawn_ns if total_ns is None else total_ns
+    drawn_journey = rng.choice(("browse", "product", "order_history", "checkout"))
+    name = journey or drawn_journey
+    end_ns = start_ns + length_ns
+    root = add(name, INTERNAL, GENERATOR, None, start_ns, end_ns, shop__journey=name, shop__channel=channel)
+    lag = add(START_LAG_SPAN, INTERNAL, GENERATOR, root, start_ns, start_ns + length_ns // 100)
+    request = add("POST /graphql", CLIENT, GENERATOR, root, lag.end_ns, end_ns - 1000)
+    edge = add(EDGE, SERVER, EDGE, request, *within(request))
+    upstream = add("router", CLIENT, EDGE, edge, *within(edge))
+    upstream = by_way_of_sidecars(upstream, GATEWAY)
+    gateway = add("POST /graphql", SERVER, GATEWAY, upstream, *within(upstream))
+    while len(trace) < spans:
+        service = rng.choice(SERVICES)
+        low, high = within(gateway, 0.8)
+        call = add("rpc", CLIENT, GATEWAY, gateway, min(low, high), max(low, high) + 100)
+        call = by_way_of_sidecars(call, service)
+        if len(trace) < spans or mesh:
+            server = add("rpc", SERVER, service, call, *within(call, 0.3))
+        if len(trace) < spans:
+            low, high = within(server, 0.9)
+            add(POOL_SPAN, INTERNAL, service, server, min(low, high), max(low, high))
+        if len(trace) < spans:
+            add("SELECT", CLIENT, service, server, *within(server, 0.3), db__system__name="postgresql")
+    return trace
+
+
+def otlp_document(spans: Sequence[Span]) -> dict[str, Any]:
+    """Spans as an OTLP document in Jaeger's dialect: one resource for each component."""
+    by_service: dict[str, list[Span]] = defaultdict(list)
+    for span in spans:
+        by_service[span.service].append(span)
+    return {
+        "resourceSpans": [
+            {
+                "resource": {"attributes": [_attribute("service.name", service)]},
+                "scopeSpans": [{"scope": {"name": "generated"}, "spans": [_span(span) for span in own]}],
+            }
+            for service, own in by_service.items()
+        ]
+    }
+
+
+def write_lines(path: Path, journeys: Iterable[tuple[str, str]], *, spans: int = 30, shapes: int = 50) -> int:
+    """Writes many traces as OTLP JSON lines, one after the other, in the memory of a few.
+
+    Args:
+        path: Path of the file.
+        journeys: Trace id and name of each.
+        spans: How many spans each trace has.
+        shapes: How many different traces there are of each journey; they recur under other ids.
+
+    Returns:
+        How many spans there are.
+    """
+    drawn: dict[str, list[tuple[bytes, bytes]]] = {}
+    written = 0
+    with path.open("wb") as lines:
+        for number, (trace_id, journey) in enumerate(journeys):
+            if journey not in drawn:
+                traces = [shop_trace(seed, spans, journey=journey) for seed in range(shapes)]
+                drawn[journey] = [(one[0].trace_id.encode(), json.dumps(otlp_document(one)).encode()) for one in traces]
+            recurring, line = drawn[journey][number % shapes]
+            lines.write(line.replace(recurring, trace_id.encode()) + b"\n")
+            written += spans
+    return written
+
+
+def _span(span: Span) -> dict[str, Any]:
+    return {
+        "traceId": span.trace_id,
+        "spanId": span.span_id,
+        "parentSpanId": span.parent_id,
+        "name": span.name,
+        "kind": KINDS.index(span.kind),
+        "startTimeUnixNano": str(span.start_ns),
+        "endTimeUnixNano": str(span.end_ns),
+        "attributes": [_attribute(key, value) for key, value in span.attributes.items()],
+    }
+
+
+def _attribute(key: str, value: Any) -> dict[str, Any]:
+    return {"key": key, "value": {"stringValue": str(value)}}
