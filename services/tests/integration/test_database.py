@@ -42,16 +42,6 @@ def values(rows: Sequence[asyncpg.Record | None]) -> list[Any]:
     return [row[0] for row in rows if row is not None]
 
 
-async def test_statement_ends_with_the_callers_deadline(database: Database) -> None:
-    began = time.monotonic()
-    with pytest.raises(DeadlineExceeded), deadline(0.2):
-        await database.fetchrow("SELECT pg_sleep(10)")
-    assert time.monotonic() - began < 8
-    answer = await database.fetchrow("SELECT 1 AS one")
-    assert answer is not None
-    assert answer["one"] == 1
-
-
 async def test_statement_that_its_own_request_cuts_off_says_where(database: Database) -> None:
     began = time.monotonic()
     with pytest.raises(DeadlineExceeded, match="in the database"):
@@ -128,54 +118,6 @@ async def test_wait_for_a_connection_ends_with_the_callers_deadline(database: Da
     async with database.acquire(), database.acquire():
         with pytest.raises(DeadlineExceeded), deadline(0.1):
             await database.fetchrow("SELECT 1")
-
-
-async def test_cancelled_statement_is_stopped_in_the_database_too(
-    database: Database, admin: psycopg.Connection
-) -> None:
-    work = asyncio.create_task(database.fetchrow("SELECT pg_sleep(20), 'cancel me'"))
-    await asyncio.sleep(0.3)
-    work.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await work
-    for _ in range(40):
-        busy = admin.execute(
-            "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%cancel me%'"
-            " AND pid <> pg_backend_pid()"
-        ).fetchone()
-        if busy is not None and busy[0] == 0:
-            break
-        await asyncio.sleep(0.05)
-    else:
-        pytest.fail("the statement still runs")
-
-
-async def test_failed_transaction_leaves_nothing_behind(database: Database) -> None:
-    async def fail() -> None:
-        async with database.transaction() as connection:
-            await connection.execute("INSERT INTO reservation VALUES ('00000000-0000-0000-0000-000000000001', 'HELD')")
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        await fail()
-    # Even a transaction that its owner forgot is rolled back before the connection is lent again.
-    for _ in range(2):
-        async with database.acquire() as connection:
-            await connection.execute("BEGIN")
-            await connection.execute("INSERT INTO reservation VALUES ('00000000-0000-0000-0000-000000000001', 'HELD')")
-    for _ in range(2):
-        async with database.acquire() as connection:
-            assert not connection.is_in_transaction()
-            query = "SELECT 1 FROM reservation WHERE id = '00000000-0000-0000-0000-000000000001'"
-            assert await connection.fetchval(query) is None
-
-
-async def test_lost_connections_are_replaced(database: Database, admin: psycopg.Connection) -> None:
-    admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'shop_product'")
-    results = await asyncio.gather(*(database.fetchrow("SELECT 1") for _ in range(4)), return_exceptions=True)
-    assert all(not isinstance(result, BaseException) or isinstance(result, Unavailable) for result in results)
-    await asyncio.sleep(0.1)
-    assert await database.fetchrow("SELECT 1") is not None
 
 
 async def test_deadlock_is_a_conflict(database: Database) -> None:

@@ -120,6 +120,7 @@ def test_with_certificates_the_identity_tells_inside_from_outside(
         assert program.door.ask(read.name, read.content(rows), {**allowed, **mesh}).code == ""
 
 
+@pytest.mark.usefixtures("same_code")
 def test_a_port_in_use_ends_it(start: Start, told: dict[str, str], contracted: Contracted, serving: Running) -> None:
     code, said = ended(start, told | {contracted.listens: serving.target})
     assert code == 1, said

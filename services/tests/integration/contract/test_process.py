@@ -49,6 +49,7 @@ def ended(start: Start, settings: dict[str, str]) -> tuple[int, str]:
         return code, program.said()
 
 
+@pytest.mark.usefixtures("same_code")
 def test_waits_for_the_end_of_its_standard_input(
     start: Start, settings: dict[str, str], contracted: Contracted
 ) -> None:
@@ -68,6 +69,7 @@ def test_waits_for_the_end_of_its_standard_input(
         program.wait_until_serving()
 
 
+@pytest.mark.usefixtures("same_code")
 def test_listens_on_a_socket_and_takes_the_place_of_a_stale_one(
     start: Start, settings: dict[str, str], contracted: Contracted, tmp_path: Path
 ) -> None:
@@ -95,6 +97,7 @@ def test_a_wrong_setting_is_named(
     assert [line for line in said.splitlines() if line.startswith("error:")], told
 
 
+@pytest.mark.usefixtures("same_code")
 def test_a_database_that_is_not_there_ends_it_without_a_word_of_the_password(
     start: Start, settings: dict[str, str], contracted: Contracted
 ) -> None:
@@ -129,6 +132,7 @@ def test_a_call_under_way_is_answered_although_the_process_stops(
         program.ended()
 
 
+@pytest.mark.usefixtures("same_code")
 def test_whoever_watches_its_health_is_told_that_it_stops(start: Start, settings: dict[str, str]) -> None:
     with start(settings) as program:
         if not isinstance(program.door, GrpcDoor):
@@ -148,6 +152,7 @@ def test_whoever_watches_its_health_is_told_that_it_stops(start: Start, settings
         program.ended()
 
 
+@pytest.mark.usefixtures("same_code")
 async def test_clients_are_told_to_connect_anew(start: Start, settings: dict[str, str]) -> None:
     with start(settings | {"SHOP_CONNECTION_AGE_S": "1"}) as program:
         if not isinstance(program.door, GrpcDoor):

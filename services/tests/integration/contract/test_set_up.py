@@ -14,6 +14,7 @@ from .test_process import ended
 pytestmark = pytest.mark.integration
 
 
+@pytest.mark.usefixtures("same_code")
 def test_speaks_this_version_of_the_contract_and_no_other(start: Start, settings: dict[str, str]) -> None:
     later = str(int(CONTRACT) + 1)
     code, said = ended(start, settings | {"SHOP_CONTRACT": later})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
@@ -12,44 +12,21 @@ import httpx
 import pytest
 from opentelemetry.trace import SpanKind
 
+from puppet import POT, Puppet
+from served_shop import ANYWHERE
 from shop.clients.connect import connect
 from shop.contract.calls import NOTIFICATION, PRODUCT
 from shop.contract.ports import Clients
 from shop.errors import Internal, InvalidArgument, NotFound, ShopError, Unavailable
-from shop.money import Money
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.graphql.service import graphql_app
 from shop.platform.http.server import http_server
 from shop.platform.incoming import Incoming
 from shop.platform.process.runtime import BARE, Runtime
 from shop.values.notification import Update
-from shop.values.product import Product, ProductRow, StockLine
+from shop.values.product import Product, StockLine
 
 pytestmark = pytest.mark.integration
-POT = Product(1, "Tea pot", "Holds tea.", "c0001", Money(1999, "EUR"), 10)
-
-
-class Puppet:
-    """A product service that does what a test tells it."""
-
-    def __init__(self, act: Callable[[], Awaitable[Product]] | None = None) -> None:
-        self.act = act
-        self.calls = 0
-
-    async def get_product(self, product_id: int) -> Product:
-        self.calls += 1
-        return POT if self.act is None else await self.act()
-
-    async def delete_product(self, product_id: int, *, expected: object = None) -> None:
-        self.calls += 1
-
-    async def stream_product_rows(
-        self, *, after_product_id: int = 0, limit: int = 0
-    ) -> AsyncIterator[list[ProductRow]]:
-        self.calls += 1
-        numbers = range(after_product_id + 1, min(after_product_id + limit, 25) + 1)
-        for number in numbers:
-            yield [ProductRow(number, "Tea pot", Money(1, "EUR"), 1)]
 
 
 class Wire:
@@ -82,9 +59,7 @@ class Wire:
 
 
 @asynccontextmanager
-async def serving(
-    puppet: Puppet, listen: str = "127.0.0.1:0", runtime: Runtime = BARE
-) -> AsyncIterator[tuple[Wire, str]]:
+async def serving(puppet: Puppet, listen: str = ANYWHERE, runtime: Runtime = BARE) -> AsyncIterator[tuple[Wire, str]]:
     incoming = Incoming(Authenticator(NoVerifier(), trusts_inside=True), runtime)
     wire = Wire(graphql_app(PRODUCT, puppet, incoming))
     async with http_server(wire, listen) as address:
@@ -219,7 +194,7 @@ async def test_a_stream_is_two_hops_as_any_call_is(traces: Any) -> None:
         Incoming(Authenticator(NoVerifier(), trusts_inside=True), traces.runtime),
     )
     async with (
-        http_server(app, "127.0.0.1:0") as address,
+        http_server(app, ANYWHERE) as address,
         connect({"notification": f"graphql://{address}"}, "test") as clients,
     ):
         with traces.journey() as root:

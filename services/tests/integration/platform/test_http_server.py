@@ -1,4 +1,4 @@
-"""The HTTP server of the gateways: serves, stops gracefully, and says clearly why it cannot start."""
+"""The HTTP server of the gateways: what a connection keeps, how long it lasts, and who loses it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import Any
 import httpx
 import pytest
 
-from shop.platform.config import StartError
 from shop.platform.http import server
 from shop.platform.http.server import http_server
 
@@ -39,13 +38,6 @@ async def noting_app(scope: Any, receive: Any, send: Any) -> None:
         pass
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(noted))]})
     await send({"type": "http.response.body", "body": noted.encode()})
-
-
-async def broken_app(scope: Any, receive: Any, send: Any) -> None:
-    """Fails when it is started."""
-    assert scope["type"] == "lifespan"
-    await receive()
-    await send({"type": "lifespan.startup.failed", "message": "no peers"})
 
 
 class Telling:
@@ -86,20 +78,6 @@ async def get(address: str) -> httpx.Response:
             except httpx.ConnectError:
                 await asyncio.sleep(0.02)
     raise AssertionError("the server does not answer")
-
-
-async def test_request_under_way_is_answered_before_the_stop(free_address: str) -> None:
-    under_way = asyncio.Event()
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "http":
-            under_way.set()
-        await slow_app(scope, receive, send)
-
-    async with http_server(app, free_address) as address:
-        last = asyncio.create_task(get(address))
-        await asyncio.wait_for(under_way.wait(), 10)
-    assert (await last).text == "done"
 
 
 async def test_a_request_with_a_large_body_leaves_nothing_to_the_next_over_its_connection(free_address: str) -> None:
@@ -147,16 +125,3 @@ async def test_who_reads_nothing_loses_the_connection(
             connection = "Upgrade" if asks else "keep-alive"
             client.sendall(f"GET / HTTP/1.1\r\nHost: shop\r\nConnection: {connection}\r\n{asks}\r\n".encode())
             await app.ended.wait()
-
-
-async def test_port_in_use_is_said_clearly(free_address: str) -> None:
-    async with http_server(slow_app, free_address):
-        with pytest.raises(StartError, match=f"cannot listen on {free_address}"):
-            async with http_server(slow_app, free_address):
-                pass
-
-
-async def test_application_that_fails_to_start_is_said_clearly(free_address: str) -> None:
-    with pytest.raises(StartError, match="failed to start"):
-        async with asyncio.timeout(5), http_server(broken_app, free_address):
-            pass

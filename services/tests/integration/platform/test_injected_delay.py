@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import subprocess
-import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any
@@ -18,50 +15,46 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from opentelemetry.trace import SpanKind
 
+from puppet import Puppet, connected, serving
 from recording.injected_delay import ASKED_ATTRIBUTE, TOOK_ATTRIBUTE, InjectedDelay, InjectedHold
 from recording.loop import BUSY
+from served_shop import SCHEMES
 from shop.clients.connect import connect
 from shop.errors import NotFound
-from shop.money import Money
 from shop.platform.config import split_address
 from shop.platform.process.runtime import BARE, Runtime
-from shop.stubs import product_pb2, product_pb2_grpc
 from shop.values.product import Product, ProductRow
 
 pytestmark = pytest.mark.integration
-POT = Product(1, "Tea pot", "Holds tea.", "c0001", Money(1999, "EUR"), 10)
 DELAY_US = 2_000
 MISSING = 2**62
-LIMIT_S = 20
 
 
-class Puppet:
-    """A product service without a database that notes when its work began."""
+class Noting(Puppet):
+    """Notes when its work began."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.began_ns: list[int] = []
 
     async def get_product(self, product_id: int) -> Product:
         self.began_ns.append(time.monotonic_ns())
-        if product_id == MISSING:
-            raise NotFound("there is no such product")
-        return POT
+        return await super().get_product(product_id)
 
-    async def stream_product_rows(
-        self, *, after_product_id: int = 0, limit: int = 0
-    ) -> AsyncIterator[list[ProductRow]]:
+    async def stream_product_rows(self, **asked: int) -> AsyncIterator[list[ProductRow]]:
         self.began_ns.append(time.monotonic_ns())
-        for number in range(after_product_id + 1, after_product_id + limit + 1):
-            yield [ProductRow(number, "Tea pot", Money(1, "EUR"), 1)]
-
-    def __getattr__(self, _name: str) -> Any:
-        """The calls that no test here makes; servers want to see them all."""
-        return self.get_product
+        async for rows in super().stream_product_rows(**asked):
+            yield rows
 
 
 async def ended() -> None:
     """Lets the server, which runs in this process too, end its side."""
     await asyncio.sleep(0.05)
+
+
+@pytest.fixture(params=["graphql", "grpc", "rest", "thrift"])
+def protocol(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 @contextmanager
@@ -71,13 +64,10 @@ def delayed(runtime: Runtime, delay_us: int = DELAY_US) -> Iterator[Runtime]:
         yield replace(runtime, before_work=(delay.pause,))
 
 
-async def test_every_call_is_delayed_once_before_its_work(protocol: str, served: Any, traces: Any) -> None:
-    puppet = Puppet()
+async def test_every_call_is_delayed_once_before_its_work(protocol: str, traces: Any) -> None:
+    puppet = Noting()
     with delayed(traces.runtime) as late:
-        async with (
-            served("product", protocol, puppet, late) as address,
-            connect({"product": address}, "test") as clients,
-        ):
+        async with connected(protocol, puppet, late) as clients:
             with traces.journey() as root:
                 called_ns = time.monotonic_ns()
                 await clients.product.get_product(1)
@@ -97,13 +87,10 @@ async def test_every_call_is_delayed_once_before_its_work(protocol: str, served:
             assert all(other.start_time >= span.start_time + DELAY_US * 1_000 for other in below)
 
 
-async def test_who_comes_while_the_loop_is_held_notes_it(protocol: str, served: Any, traces: Any) -> None:
+async def test_who_comes_while_the_loop_is_held_notes_it(protocol: str, traces: Any) -> None:
     held_us = 12_000
     holding = replace(traces.runtime, before_work=(InjectedHold(held_us, every=2).pause,))
-    async with (
-        served("product", protocol, Puppet(), holding) as address,
-        connect({"product": address}, "test", runtime=traces.runtime) as clients,
-    ):
+    async with connected(protocol, Puppet(), holding, traces.runtime) as clients:
         await clients.product.get_product(1)
 
         async def call() -> Any:
@@ -130,13 +117,10 @@ async def test_who_comes_while_the_loop_is_held_notes_it(protocol: str, served: 
     assert max(told) >= held_us / 1_000
 
 
-async def test_calls_that_are_not_traced_are_delayed_too(protocol: str, served: Any, traces: Any) -> None:
-    puppet = Puppet()
+async def test_calls_that_are_not_traced_are_delayed_too(protocol: str, traces: Any) -> None:
+    puppet = Noting()
     with delayed(traces.runtime) as late:
-        async with (
-            served("product", protocol, puppet, late) as address,
-            connect({"product": address}, "test") as clients,
-        ):
+        async with connected(protocol, puppet, late) as clients:
             for sampled in (False, None):
                 called_ns = time.monotonic_ns()
                 if sampled is None:
@@ -148,33 +132,30 @@ async def test_calls_that_are_not_traced_are_delayed_too(protocol: str, served: 
     assert not traces.all()
 
 
-async def test_a_stream_is_delayed_once(served: Any, traces: Any) -> None:
-    puppet = Puppet()
+async def test_a_stream_is_delayed_once(traces: Any) -> None:
+    puppet = Noting()
     with delayed(traces.runtime) as late:
-        async with (
-            served("product", "grpc", puppet, late) as address,
-            connect({"product": address}, "test") as clients,
-        ):
+        async with connected("grpc", puppet, late) as clients:
             with traces.journey() as root:
                 called_ns = time.monotonic_ns()
-                rows = [row async for row in clients.product.stream_product_rows(limit=50)]
+                rows = [row async for row in clients.product.stream_product_rows(limit=20)]
             await ended()
-    assert len(rows) == 50
+    assert len(rows) == 20
     assert puppet.began_ns[0] >= called_ns + DELAY_US * 1_000
     (span,) = [span for span in traces.of(root) if span.kind is SpanKind.SERVER]
     assert span.attributes[ASKED_ATTRIBUTE] == 2
 
 
-async def test_health_does_not_wait(protocol: str, served: Any) -> None:
+async def test_health_does_not_wait(protocol: str) -> None:
     """While a call is held for a second, health checks one after the other are answered."""
     with delayed(BARE, 1_000_000) as late:
         async with (
-            served("product", protocol, Puppet(), late) as address,
-            connect({"product": address}, "test") as clients,
+            serving(protocol, Puppet(), runtime=late) as address,
+            connect({"product": f"{SCHEMES[protocol]}://{address}"}, "test") as clients,
         ):
             held = asyncio.create_task(clients.product.get_product(1))
             for _ in range(3):
-                await health(protocol, address.partition("://")[2])
+                await health(protocol, address)
             assert not held.done()
             await held
 
@@ -191,28 +172,3 @@ async def health(protocol: str, address: str) -> None:
         return
     async with httpx.AsyncClient(trust_env=False) as client:
         assert (await client.get(f"http://{address}/healthz")).status_code == 200
-
-
-def test_a_process_takes_its_delay_from_its_environment(role_url: Callable[[str], str], free_address: str) -> None:
-    env = {
-        "PATH": os.environ["PATH"],
-        "SHOP_COMPONENT": "product",
-        "SHOP_LISTEN_GRPC": free_address,
-        "SHOP_DATABASE_URL": role_url("product"),
-        "SHOP_DELAY_US": "5000",
-    }
-    running = subprocess.Popen([sys.executable, "-m", "measured", "product"], env=env)
-    try:
-        with grpc.insecure_channel(free_address, options=[("grpc.enable_http_proxy", 0)]) as channel:
-            grpc.channel_ready_future(channel).result(timeout=LIMIT_S)
-            stub = product_pb2_grpc.ProductServiceStub(channel)
-            for _ in range(5):
-                began_ns = time.monotonic_ns()
-                stub.ListProducts(product_pb2.ListProductsRequest(page_size=1), timeout=LIMIT_S)
-                assert time.monotonic_ns() - began_ns >= 5_000_000
-        running.terminate()
-        assert running.wait(timeout=LIMIT_S) == 0
-    finally:
-        if running.poll() is None:
-            running.kill()
-            running.wait()

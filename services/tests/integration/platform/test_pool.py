@@ -86,17 +86,20 @@ def _sleeping(admin: psycopg.Connection) -> int:
     return int((row.fetchone() or (0,))[0])
 
 
-async def test_transaction_that_is_cut_off_is_rolled_back(database: Database, admin: psycopg.Connection) -> None:
+@pytest.mark.parametrize("error", [DeadlineExceeded, ZeroDivisionError])
+async def test_transaction_that_fails_is_rolled_back(database: Database, error: type[Exception]) -> None:
     key = "00000000-0000-0000-0000-00000000000a"
 
-    async def cut_off() -> None:
+    async def fail() -> None:
         async with database.transaction() as connection:
             await connection.execute("INSERT INTO reservation VALUES ($1, 'HELD')", key)
+            if error is ZeroDivisionError:
+                raise error
             await connection.fetch("SELECT pg_sleep(30)")
 
     for _ in range(3):
-        with pytest.raises(DeadlineExceeded), deadline(0.1):
-            await cut_off()
+        with pytest.raises(error), deadline(0.5):
+            await fail()
         # Any of the connections begins a transaction of its own, and none sees the row.
         for _ in range(2 * SIZE):
             async with database.transaction() as connection:

@@ -1,64 +1,31 @@
-"""What holds for REST calls alone: late answers, connections that go stale, wrong answers."""
+"""What holds for REST calls alone: connections that go stale, and wrong answers."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import httpx
 import pytest
 
+from puppet import Puppet
 from shop.clients.connect import connect
 from shop.contract.ports import Clients
 from shop.errors import DeadlineExceeded, Internal, Unavailable
 from shop.money import Money
 from shop.platform.access.rules import Authenticator, NoVerifier
-from shop.platform.deadline import DEADLINE_HEADER
 from shop.platform.http.server import http_server
 from shop.platform.incoming import Incoming
-from shop.platform.process.runtime import BARE, Runtime
 from shop.product.rest import build_app
-from shop.values.product import Product
 
 pytestmark = pytest.mark.integration
-TEA = Product(1, "Tea", "Green.", "tea", Money(300, "EUR"), 5)
-
-
-class Puppet:
-    """A product service that does what a test tells it, whatever is called."""
-
-    def __init__(self, act: Callable[[], Awaitable[Product]]) -> None:
-        self.act = act
-        self.calls = 0
-
-    def __getattr__(self, name: str) -> Any:
-        async def call(*args: Any, **kwargs: Any) -> Product:
-            self.calls += 1
-            return await self.act()
-
-        return call
-
-
-@asynccontextmanager
-async def connected(act: Callable[[], Awaitable[Product]], runtime: Runtime = BARE) -> AsyncIterator[Clients]:
-    app = build_app(Puppet(act), Incoming(Authenticator(NoVerifier(), trusts_inside=True), runtime))  # type: ignore[arg-type]
-    async with http_server(app, "127.0.0.1:0") as address, calling(address) as clients:
-        yield clients
 
 
 @asynccontextmanager
 async def calling(address: str) -> AsyncIterator[Clients]:
     async with connect({"product": f"http://{address}"}, "test") as clients:
         yield clients
-
-
-def raising(error: BaseException) -> Callable[[], Awaitable[Product]]:
-    async def act() -> Product:
-        raise error
-
-    return act
 
 
 @asynccontextmanager
@@ -76,18 +43,6 @@ async def answering(*answers: bytes) -> AsyncIterator[tuple[str, list[int]]]:
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
     async with server:
         yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}", connections
-
-
-async def test_late_answer_is_the_service_s_own() -> None:
-    async def act() -> Product:
-        await asyncio.sleep(30)
-        return TEA
-
-    app = build_app(Puppet(act), Incoming(Authenticator(NoVerifier(), trusts_inside=True)))  # type: ignore[arg-type]
-    async with http_server(app, "127.0.0.1:0") as address, httpx.AsyncClient(trust_env=False) as client:
-        answer = await client.get(f"http://{address}/v1/products/1", headers={DEADLINE_HEADER: "300"}, timeout=20)
-    assert answer.status_code == 504
-    assert answer.json()["code"] == "DEADLINE_EXCEEDED"
 
 
 async def test_read_is_sent_again_when_the_connection_was_lost_and_a_change_is_not() -> None:
@@ -128,10 +83,7 @@ async def test_answer_that_is_none_is_never_taken_for_one(answer: bytes, error: 
 
 
 async def test_one_connection_serves_calls_one_after_the_other() -> None:
-    async def act() -> Product:
-        return TEA
-
-    app = build_app(Puppet(act), Incoming(Authenticator(NoVerifier(), trusts_inside=True)))  # type: ignore[arg-type]
+    app = build_app(Puppet(), Incoming(Authenticator(NoVerifier(), trusts_inside=True)))
     ports: set[int] = set()
 
     async def noting(scope: Any, receive: Any, send: Any) -> None:

@@ -15,38 +15,23 @@ from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import RequestReceived
 
-from memory_stores.product import MemoryProductStore
+from puppet import POT, Puppet, serving
+from served_shop import SCHEMES
 from shop.clients.connect import connect
-from shop.contract.ports import Clients
+from shop.clients.ports import Clients
 from shop.errors import NotFound, Unavailable
-from shop.money import Money
-from shop.platform.config import ServiceConfig, StartError
+from shop.platform.config import StartError
 from shop.platform.deadline import deadline
 from shop.platform.http.server import http_server
-from shop.platform.process.runtime import BARE, Runtime
-from shop.platform.serve import servers
-from shop.product import bootstrap as product_bootstrap
-from shop.product.service import ProductService
 from shop.values.product import Product
 
 pytestmark = pytest.mark.integration
 
 # Nothing answers at this name: calls arrive only if they go to the socket.
 AUTHORITY = "product.mesh.local:18020"
-POT = Product(1, "Tea pot", "Holds tea.", "tea", Money(1999, "EUR"), 10)
-SCHEMES = {"grpc": "grpc", "rest": "http", "graphql": "graphql"}
 
 
-class Pots(ProductService):
-    """A product service that knows one product."""
-
-    async def get_product(self, product_id: int) -> Product:
-        if product_id != POT.id:
-            raise NotFound(f"there is no product {product_id}")
-        return POT
-
-
-@pytest.fixture(params=sorted(SCHEMES))
+@pytest.fixture(params=["graphql", "grpc", "rest"])
 def protocol(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -71,13 +56,6 @@ def is_socket(path: str) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def serving(protocol: str, path: str, runtime: Runtime = BARE) -> AsyncIterator[str]:
-    config = ServiceConfig(component="product", **{f"listen_{protocol}": f"unix:{path}"})
-    async with servers(config, product_bootstrap.offer(Pots(MemoryProductStore())), runtime) as addresses:
-        yield addresses[protocol]
-
-
-@contextlib.asynccontextmanager
 async def calling(protocol: str, path: str) -> AsyncIterator[Clients]:
     address = f"{SCHEMES[protocol]}://{AUTHORITY}"
     async with connect({"product": address}, "test", {"product": path}) as clients:
@@ -85,7 +63,7 @@ async def calling(protocol: str, path: str) -> AsyncIterator[Clients]:
 
 
 async def test_calls_go_to_the_socket_and_errors_come_back(protocol: str, path: str) -> None:
-    async with serving(protocol, path) as address, calling(protocol, path) as clients:
+    async with serving(protocol, Puppet(), f"unix:{path}") as address, calling(protocol, path) as clients:
         assert address == f"unix:{path}"
         assert await clients.product.get_product(1) == POT
         with pytest.raises(NotFound, match="there is no product 2"):
@@ -93,7 +71,7 @@ async def test_calls_go_to_the_socket_and_errors_come_back(protocol: str, path: 
 
 
 async def test_spans_name_the_authority(protocol: str, path: str, traces: Any) -> None:
-    async with serving(protocol, path, traces.runtime), calling(protocol, path) as clients:
+    async with serving(protocol, Puppet(), f"unix:{path}", traces.runtime), calling(protocol, path) as clients:
         await clients.product.get_product(1)  # the first of a GraphQL operation is sent twice
         with traces.journey() as root:
             await clients.product.get_product(1)
@@ -133,43 +111,10 @@ def authority_of_first_request(listener: socket.socket, protocol: str) -> str:
             connection.sendall(link.data_to_send())
 
 
-async def test_service_that_is_away_is_unavailable_and_then_back(protocol: str, path: str) -> None:
-    async with calling(protocol, path) as clients:
-        for _ in range(2):
-            with pytest.raises(Unavailable, match="the product service does not answer"), deadline(2):
-                await clients.product.get_product(1)
-            async with serving(protocol, path):
-                await until_it_answers(clients)
-
-
-async def until_it_answers(clients: Clients) -> None:
-    for _ in range(100):
-        with contextlib.suppress(Unavailable):
-            assert await clients.product.get_product(1) == POT
-            return
-        await asyncio.sleep(0.05)
-    pytest.fail("the channel did not come back")
-
-
-async def test_file_is_gone_at_the_end(protocol: str, path: str) -> None:
-    async with serving(protocol, path):
-        assert is_socket(path)
-    assert not is_socket(path)
-
-
-async def test_file_of_a_process_that_died_is_replaced(protocol: str, path: str) -> None:
-    with socket.socket(socket.AF_UNIX) as dead:
-        dead.bind(path)
-        dead.listen()
-    assert is_socket(path)
-    async with serving(protocol, path), calling(protocol, path) as clients:
-        assert await clients.product.get_product(1) == POT
-
-
 async def test_socket_in_use_is_said_clearly_and_stays(protocol: str, path: str) -> None:
-    async with serving(protocol, path), calling(protocol, path) as clients:
+    async with serving(protocol, Puppet(), f"unix:{path}"), calling(protocol, path) as clients:
         with pytest.raises(StartError, match="Address already in use") as refusal:
-            async with serving(protocol, path):
+            async with serving(protocol, Puppet(), f"unix:{path}"):
                 pass
         assert f"unix:{path}" in str(refusal.value)
         assert await clients.product.get_product(1) == POT
@@ -178,13 +123,13 @@ async def test_socket_in_use_is_said_clearly_and_stays(protocol: str, path: str)
 @pytest.mark.usefixtures("precious")
 async def test_file_that_is_no_socket_stays(protocol: str, path: str) -> None:
     with pytest.raises(StartError, match="file of another kind"):
-        async with serving(protocol, path):
+        async with serving(protocol, Puppet(), f"unix:{path}"):
             pass
 
 
 async def test_missing_folder_is_said_clearly(protocol: str, path: str) -> None:
     with pytest.raises(StartError, match="No such file or directory; the folder must exist"):
-        async with serving(protocol, f"{path}/none/product.sock"):
+        async with serving(protocol, Puppet(), f"unix:{path}/none/product.sock"):
             pass
 
 
@@ -204,24 +149,26 @@ async def test_call_under_way_is_answered_before_the_stop_and_the_next_process_k
 ) -> None:
     began, go_on = asyncio.Event(), asyncio.Event()
 
-    class Slow(ProductService):
-        async def get_product(self, product_id: int) -> Product:
-            began.set()
-            await go_on.wait()
-            return POT
+    async def act() -> Product:
+        began.set()
+        await go_on.wait()
+        return POT
 
-    config = ServiceConfig(component="product", **{f"listen_{protocol}": f"unix:{path}"})
     async with calling(protocol, path) as clients, contextlib.AsyncExitStack() as stack:
-        await stack.enter_async_context(servers(config, product_bootstrap.offer(Slow(MemoryProductStore()))))
+        await stack.enter_async_context(serving(protocol, Puppet(act), f"unix:{path}"))
         last = asyncio.ensure_future(clients.product.get_product(1))
         await began.wait()
         stopping = asyncio.ensure_future(stack.aclose())
-        for _ in range(500):
-            if not is_socket(path):
-                break
-            await asyncio.sleep(0.01)
-        async with serving(protocol, path):
+        async with asyncio.timeout(5):
+            while is_socket(path):  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0.01)
+        async with serving(protocol, Puppet(), f"unix:{path}"):
             go_on.set()
             assert await last == POT
             await stopping
-            await until_it_answers(clients)
+            async with asyncio.timeout(5):
+                while True:
+                    with contextlib.suppress(Unavailable):
+                        assert await clients.product.get_product(1) == POT
+                        break
+                    await asyncio.sleep(0.05)
