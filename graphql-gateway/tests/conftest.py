@@ -1,164 +1,18 @@
-"""A gateway over a shop in memory, and clients that talk to it as customers and partners do."""
+"""A gateway over a shop in memory, and its variant that reads item by item."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import AsyncIterator
 
-import httpx
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
-from conforming import conforming, gateway_over
 from graphql_gateway.app import build_app
-from memory_shop import Data, MemoryShop
-from recording.lean.spans import Recorder
-from shop.contract.calls import PRODUCT
-from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
-from shop.platform.access.rules import Authenticator, NoVerifier
-from shop.platform.access.streams import Streams
-from shop.platform.admission import Admission
-from shop.platform.graphql.service import graphql_app
+from graphql_gateways import *  # noqa: F403 - the fixtures
+from graphql_gateways import GatewayClient, serving
+from memory_shop import MemoryShop
+from shop.platform.access.jwt import TokenSigner, TokenVerifier
+from shop.platform.access.rules import Authenticator
 from shop.platform.incoming import Incoming
-from shop.platform.process.runtime import Runtime
-from shop.platform.telemetry.tracing import Spans
-
-DOCUMENTS = Path(__file__).resolve().parents[2] / "load" / "internal" / "graphql" / "documents"
-
-
-@dataclass
-class GatewayClient:
-    """Sends requests to the application, without a network."""
-
-    http: httpx.AsyncClient
-    signer: TokenSigner
-    shop: MemoryShop
-    is_program: bool = False
-
-    def token(self, kind: str, number: int = 1) -> str:
-        return self.signer.sign(Principal(kind, number))  # type: ignore[arg-type]
-
-    async def post(
-        self, body: Any, *, user: int | None = None, partner: bool = False, **headers: str
-    ) -> httpx.Response:
-        sent = {name.replace("_", "-"): value for name, value in headers.items()}
-        if user is not None:
-            sent["authorization"] = f"Bearer {self.token('customer', user)}"
-        if partner:
-            sent["authorization"] = f"Bearer {self.token('partner')}"
-        self.shop.record.calls.clear()
-        return await self.http.post("/graphql", json=body, headers=sent)
-
-    async def run(
-        self, query: str, variables: dict[str, Any] | None = None, *, user: int | None = None, partner: bool = False
-    ) -> dict[str, Any]:
-        """Returns the whole answer."""
-        response = await self.post({"query": query, "variables": variables}, user=user, partner=partner)
-        assert response.status_code == 200
-        answer: dict[str, Any] = response.json()
-        return answer
-
-    async def data(
-        self, query: str, variables: dict[str, Any] | None = None, *, user: int | None = None, partner: bool = False
-    ) -> Any:
-        """Returns the data of an answer without errors."""
-        answer = await self.run(query, variables, user=user, partner=partner)
-        assert "errors" not in answer, answer
-        return answer["data"]
-
-    async def error(
-        self, query: str, variables: dict[str, Any] | None = None, *, user: int | None = None, partner: bool = False
-    ) -> tuple[str, str, str]:
-        """Returns code, field and message of the first error."""
-        answer = await self.run(query, variables, user=user, partner=partner)
-        first = answer["errors"][0]
-        return first["extensions"]["code"], first["extensions"].get("field", ""), first["message"]
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keeps the tests that say something of the program that is tested, if there is one."""
-    if program := conforming():
-        items[:] = [item for item in items if program.is_reached_by(item)]
-
-
-@pytest.fixture(scope="session")
-def key() -> Ed25519PrivateKey:
-    return Ed25519PrivateKey.generate()
-
-
-@pytest.fixture(scope="session")
-def signer(key: Ed25519PrivateKey) -> TokenSigner:
-    return TokenSigner(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-
-
-@pytest.fixture(scope="session")
-def public_pem(key: Ed25519PrivateKey) -> bytes:
-    return key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-
-
-@pytest.fixture
-def verifier(public_pem: bytes) -> TokenVerifier:
-    return TokenVerifier(public_pem)
-
-
-@pytest.fixture(scope="session")
-def shared_shop(signer: TokenSigner) -> MemoryShop:
-    return MemoryShop(sign=lambda user_id: signer.sign(Principal("customer", user_id)))
-
-
-@pytest.fixture
-def shop(shared_shop: MemoryShop) -> MemoryShop:
-    """The demo data, as nobody has changed it."""
-    shared_shop.fill(Data.demo())
-    shared_shop.record.calls.clear()
-    shared_shop.record.on_call = None
-    return shared_shop
-
-
-@pytest.fixture(scope="session")
-def program(
-    shared_shop: MemoryShop, public_pem: bytes, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[str | None]:
-    """URL of the program that is tested instead of the application in this process; None for the application."""
-    with gateway_over(shared_shop, public_pem, tmp_path_factory.mktemp("gateway")) as url:
-        yield url
-
-
-@pytest.fixture
-def recorder() -> Recorder:
-    """Records the spans of the application in this process."""
-    return Recorder()
-
-
-@pytest.fixture
-def runtime(recorder: Recorder) -> Runtime:
-    return Runtime(Spans(recorder), admission=Admission())
-
-
-@pytest.fixture
-async def gateway(
-    shop: MemoryShop, signer: TokenSigner, verifier: TokenVerifier, runtime: Runtime, program: str | None
-) -> AsyncIterator[GatewayClient]:
-    app = build_app(shop.clients, Incoming(Authenticator(verifier), runtime), streams=Streams())
-    http = serving(app) if program is None else httpx.AsyncClient(base_url=program, trust_env=False)
-    async with http:
-        yield GatewayClient(http, signer, shop, is_program=program is not None)
-
-
-@pytest.fixture(params=["gateway", pytest.param("service", marks=pytest.mark.ours)])
-async def server(
-    request: pytest.FixtureRequest, gateway: GatewayClient, runtime: Runtime
-) -> AsyncIterator[GatewayClient]:
-    """What answers GraphQL over HTTP: the gateway, and a service, whose caller is another component."""
-    if request.param == "gateway":
-        yield gateway
-        return
-    incoming = Incoming(Authenticator(NoVerifier(), trusts_inside=True), runtime)
-    async with serving(graphql_app(PRODUCT, gateway.shop.use_cases("product"), incoming)) as http:
-        yield GatewayClient(http, gateway.signer, gateway.shop)
 
 
 @pytest.fixture
@@ -166,7 +20,3 @@ async def naive_gateway(shop: MemoryShop, signer: TokenSigner, verifier: TokenVe
     """The variant that reads item by item."""
     async with serving(build_app(shop.clients, Incoming(Authenticator(verifier)), loaders=False)) as http:
         yield GatewayClient(http, signer, shop)
-
-
-def serving(app: Any) -> httpx.AsyncClient:
-    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway")

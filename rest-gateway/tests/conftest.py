@@ -8,8 +8,6 @@ from datetime import timedelta
 import httpx
 import pytest
 import schemathesis
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from fastapi import FastAPI
 from schemathesis.specs.openapi.schemas import OpenApiSchema
 
@@ -24,23 +22,10 @@ from shop.platform.incoming import Incoming
 from shop.platform.process.runtime import Runtime
 from shop.platform.rest.openapi import document
 from shop.platform.telemetry.tracing import Spans
+from tokens import Keys, keys, signer, verifier
 
+__all__ = ["keys", "signer", "verifier"]
 Headers = dict[str, str]
-
-
-@pytest.fixture(scope="session")
-def signing_key() -> Ed25519PrivateKey:
-    return Ed25519PrivateKey.generate()
-
-
-@pytest.fixture(scope="session")
-def signer(signing_key: Ed25519PrivateKey) -> TokenSigner:
-    return TokenSigner(signing_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-
-
-@pytest.fixture(scope="session")
-def public_pem(signing_key: Ed25519PrivateKey) -> bytes:
-    return signing_key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -56,9 +41,9 @@ def recorder() -> Recorder:
 
 
 @pytest.fixture(scope="session")
-def installed(signer: TokenSigner, public_pem: bytes, recorder: Recorder) -> tuple[MemoryShop, FastAPI]:
+def installed(signer: TokenSigner, keys: Keys, recorder: Recorder) -> tuple[MemoryShop, FastAPI]:
     """One gateway for all tests: declaring the routes takes longer than most tests do."""
-    incoming = Incoming(Authenticator(TokenVerifier(public_pem)), Runtime(Spans(recorder)))
+    incoming = Incoming(Authenticator(TokenVerifier(keys.public_pem)), Runtime(Spans(recorder)))
     shop = MemoryShop(sign=lambda user_id: signer.sign(Principal("customer", user_id)))
     return shop, build_app(shop.clients, incoming, streams=Streams())
 
@@ -96,10 +81,10 @@ def documented(installed: tuple[MemoryShop, FastAPI]) -> OpenApiSchema:
 
 @pytest.fixture(scope="session")
 def program(
-    installed: tuple[MemoryShop, FastAPI], public_pem: bytes, tmp_path_factory: pytest.TempPathFactory
+    installed: tuple[MemoryShop, FastAPI], keys: Keys, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[str | None]:
     """URL of the program that is tested in place of the application in this process; None for the application."""
-    with gateway_over(installed[0], public_pem, tmp_path_factory.mktemp("gateway")) as url:
+    with gateway_over(installed[0], keys.public_pem, tmp_path_factory.mktemp("gateway")) as url:
         yield url
 
 

@@ -10,13 +10,10 @@ import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import Span, SpanContext, TraceFlags
 
@@ -40,7 +37,9 @@ from shop.platform.process.logs import configure_logging
 from shop.platform.process.runtime import Runtime
 from shop.platform.telemetry.recorder import Tracing
 from shop.platform.telemetry.tracing import Spans
+from tokens import keys, signer, verifier
 
+__all__ = ["keys", "signer", "verifier"]
 DATABASE = "shop_test"
 
 
@@ -167,28 +166,6 @@ def shared_trial(admin_url: str, template: str) -> Iterator[Trial]:
     """A seeded database that the tests of one module share; each leaves nothing under way."""
     with fresh_trial(admin_url, template) as made:
         yield made
-
-
-@dataclass(frozen=True)
-class Keys:
-    """A key pair that signs and verifies tokens."""
-
-    private_pem: bytes
-    public_pem: bytes
-    private_file: Path
-    public_file: Path
-
-
-@pytest.fixture(scope="session")
-def keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
-    """A fresh key pair."""
-    key = Ed25519PrivateKey.generate()
-    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    folder = tmp_path_factory.mktemp("keys")
-    (folder / "private.pem").write_bytes(private)
-    (folder / "public.pem").write_bytes(public)
-    return Keys(private, public, folder / "private.pem", folder / "public.pem")
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ SUITES: Mapping[str, tuple[str, ...]] = {
     "order": (f"{CHECKOUT}/test_checkout.py", f"{CHECKOUT}/test_orders.py"),
     "payment": (f"{SERVICES}/test_payments.py",),
     "rest-gateway": ("rest-gateway/tests/unit",),
-    "graphql-gateway": ("graphql-gateway/tests/unit",),
+    "graphql-gateway": ("graphql-gateway/tests/unit", "services/tests/unit/platform/graphql"),
 }
 """The tests that a component must pass beside those of `CONTRACT`, whatever it is written in."""
 CONTRACT = tuple(f"{SERVICES}/contract/test_{suite}.py" for suite in ("process", "calls", "spans"))

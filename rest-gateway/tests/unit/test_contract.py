@@ -39,12 +39,12 @@ OPERATIONS = [
 
 
 @pytest.fixture(scope="module")
-def contract(public_pem: bytes, program: str | None) -> OpenApiSchema:
+def contract(verifier: TokenVerifier, program: str | None) -> OpenApiSchema:
     if program:
         return schemathesis.openapi.from_dict(DOCUMENT)
     shop = MemoryShop.demo(products=20, users=5, regulars=2)
     return schemathesis.openapi.from_asgi(
-        "/openapi.json", build_app(shop.clients, Incoming(Authenticator(TokenVerifier(public_pem))), streams=Streams())
+        "/openapi.json", build_app(shop.clients, Incoming(Authenticator(verifier)), streams=Streams())
     )
 
 

@@ -1,16 +1,20 @@
-"""HTTP: methods, content types, statuses, sizes, compression, deadlines, and the errors that clients see."""
+"""GraphQL over HTTP: requests, sizes, compression, caching, errors, deadlines, persisted queries and spans."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import logging
+import threading
 import time
 from typing import Any
 
 import pytest
 
 from conforming import says
+from recorded_spans import spans_of
+from recording.lean.spans import EndedSpan, RecordedSpan, Recorder
 from shop.errors import ErrorCode, Internal, Unavailable
 from shop.platform.deadline import deadline, remaining
 from shop.platform.error_codes import ERROR_TABLE
@@ -441,3 +445,116 @@ async def test_mutations_of_a_request_run_one_after_the_other(gateway: Any) -> N
     assert data == {"a": {"user": {"name": "A"}}, "b": {"user": {"name": "B"}}}
     first, second = gateway.shop.record.calls
     assert not first.overlaps(second)
+
+
+KNOWN = "query q($id: ID!) { product(id: $id) { title } }"
+OF_KNOWN = {"id": "UHJvZHVjdDox"}
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def by_hash(text: str) -> dict[str, Any]:
+    return {"persistedQuery": {"version": 1, "sha256Hash": sha256(text)}}
+
+
+async def test_a_hash_is_unknown_until_its_text_came(gateway: Any) -> None:
+    body = {"extensions": by_hash(KNOWN), "variables": OF_KNOWN}
+    first = await gateway.post(body)
+    assert first.status_code == 200
+    assert first.json()["errors"] == [
+        {"message": "PersistedQueryNotFound", "extensions": {"code": "PERSISTED_QUERY_NOT_FOUND"}}
+    ]
+
+    for request in (body | {"query": KNOWN}, body, body):
+        answer = (await gateway.post(request)).json()
+        assert answer == {"data": {"product": {"title": "Product 1"}}}
+
+
+async def test_a_hash_of_another_text_is_refused(server: Any) -> None:
+    response = await server.post({"query": "{ __typename }", "extensions": by_hash(KNOWN)})
+    error = response.json()["errors"][0]
+
+    assert error["extensions"] == {"code": "INVALID_ARGUMENT", "field": "extensions.persistedQuery.sha256Hash"}
+
+
+async def test_a_document_that_is_not_valid_is_not_kept(server: Any) -> None:
+    bad = "{ nothing }"
+    answer = (await server.post({"query": bad, "extensions": by_hash(bad)})).json()
+    assert answer["errors"][0]["extensions"]["code"] == "INVALID_ARGUMENT"
+    answer = (await server.post({"extensions": by_hash(bad)})).json()
+    assert answer["errors"][0]["extensions"]["code"] == "PERSISTED_QUERY_NOT_FOUND"
+
+
+async def test_the_limits_hold_for_persisted_queries(gateway: Any) -> None:
+    query = "query ($n: Int!) { orderLines(first: $n) { edges { node { " + "id quantity " * 13 + "} } } }"
+    extensions = by_hash(query)
+    answer = (
+        await gateway.post({"query": query, "extensions": extensions, "variables": {"n": 1}}, partner=True)
+    ).json()
+    assert "errors" not in answer
+    answer = (await gateway.post({"extensions": extensions, "variables": {"n": 1000}}, partner=True)).json()
+    assert answer["errors"][0]["extensions"]["code"] == "RESOURCE_EXHAUSTED"
+
+
+@pytest.mark.parametrize(
+    "persisted",
+    [
+        "x",
+        {},
+        {"version": 2, "sha256Hash": sha256(KNOWN)},
+        {"version": 1},
+        {"version": 1, "sha256Hash": 5},
+        {"version": 1, "sha256Hash": "abc"},
+        {"version": 1, "sha256Hash": sha256(KNOWN).upper()},
+    ],
+    ids=str,
+)
+async def test_malformed_hashes(server: Any, persisted: object) -> None:
+    response = await server.post({"extensions": {"persistedQuery": persisted}})
+
+    assert response.status_code == 400
+    assert response.json()["errors"][0]["extensions"]["code"] == "INVALID_ARGUMENT"
+
+
+SAMPLED = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+TITLES = "query titles { products { edges { node { title } } } }"
+
+
+class Watched(Recorder):
+    """Notes which threads spans start and end on; there is no lock for several."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.threads: set[int] = set()
+
+    def start(self, *args: Any, **kwargs: Any) -> RecordedSpan:
+        self.threads.add(threading.get_ident())
+        return super().start(*args, **kwargs)
+
+    def keep(self, ended: EndedSpan) -> None:
+        self.threads.add(threading.get_ident())
+        super().keep(ended)
+
+
+@pytest.fixture
+def recorder() -> Watched:
+    return Watched()
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize("query", [TITLES, "{ nothing }", "{"])
+async def test_spans_are_recorded_by_one_thread(gateway: Any, recorder: Watched, query: str) -> None:
+    await gateway.post({"query": query}, traceparent=SAMPLED)
+
+    assert "graphql.parse" in {span.name for span in spans_of(recorder)}
+    assert recorder.threads == {threading.get_ident()}
+
+
+@pytest.mark.ours
+async def test_a_document_is_parsed_once(gateway: Any, recorder: Watched) -> None:
+    for parts in ({"graphql.parse", "graphql.validate", "graphql.execute"}, {"graphql.execute"}):
+        recorder.waiting.clear()
+        await gateway.post({"query": TITLES}, traceparent=SAMPLED)
+        assert {span.name for span in spans_of(recorder)} == {"POST /graphql", *parts}

@@ -1,4 +1,4 @@
-"""Whatever a client sends, the answer is quick, and never the server's fault.
+"""Any request that a client sends is answered quickly, and never with a server error.
 
 The requests are made from the schema: most are nearly valid, some are not even text.
 """

@@ -27,7 +27,7 @@ from shop.platform.serve import Offer, servers
 
 pytestmark = pytest.mark.integration
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 FETCHED = ROOT / ".tools" / "graphiql"
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
@@ -92,9 +92,9 @@ async def service(shop: MemoryShop, _: Authenticator) -> AsyncIterator[str]:
     ids=["gateway", "service"],
 )
 async def test_a_query_is_answered_with_nothing_from_another_host(
-    serve: Any, query: str, said: str, shop: MemoryShop, verifier: TokenVerifier, browser: Browser
+    serve: Any, query: str, said: str, verifier: TokenVerifier, browser: Browser
 ) -> None:
-    async with serve(shop, Authenticator(verifier)) as address:
+    async with serve(MemoryShop.demo(), Authenticator(verifier)) as address:
         opened = await Opened.open(browser, f"http://{address}")
         answer = await opened.page.goto(f"http://{address}/graphql")
         assert answer is not None
@@ -113,10 +113,8 @@ async def test_a_query_is_answered_with_nothing_from_another_host(
         assert opened.complaints == []
 
 
-async def test_a_subscription_is_followed_over_a_websocket(
-    shop: MemoryShop, verifier: TokenVerifier, browser: Browser
-) -> None:
-    async with gateway(shop, Authenticator(verifier)) as address:
+async def test_a_subscription_is_followed_over_a_websocket(verifier: TokenVerifier, browser: Browser) -> None:
+    async with gateway(MemoryShop.demo(), Authenticator(verifier)) as address:
         opened = await Opened.open(browser, f"http://{address}")
         await opened.page.goto(f"http://{address}/graphql")
         # The page knows a subscription once it knows the schema.

@@ -1,0 +1,194 @@
+"""Fixtures of a GraphQL gateway over a shop in memory, and of clients that call it as customers and partners do."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+
+from conforming import conforming, gateway_over
+from graphql_gateway.app import build_app
+from memory_shop import Data, MemoryShop
+from recording.lean.spans import Recorder
+from shop.clients.ports import ProductClient
+from shop.contract.calls import PRODUCT, Access
+from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
+from shop.platform.access.rules import Authenticator, NoVerifier
+from shop.platform.access.streams import Streams
+from shop.platform.admission import Admission
+from shop.platform.graphql.service import graphql_app
+from shop.platform.http.server import http_server
+from shop.platform.incoming import Incoming
+from shop.platform.process.runtime import Runtime
+from shop.platform.telemetry.tracing import Spans
+from tokens import Keys, keys, signer, verifier
+from update_doors import GraphqlDoor
+
+__all__ = [
+    "gateway",
+    "keys",
+    "program",
+    "pytest_collection_modifyitems",
+    "recorder",
+    "runtime",
+    "served",
+    "server",
+    "shared_shop",
+    "shop",
+    "signer",
+    "verifier",
+]
+"""What a conftest imports."""
+
+
+@dataclass
+class GatewayClient:
+    """Sends requests to the application, without a network."""
+
+    http: httpx.AsyncClient
+    signer: TokenSigner
+    shop: MemoryShop
+    is_program: bool = False
+
+    def token(self, kind: str, number: int = 1) -> str:
+        return self.signer.sign(Principal(kind, number))  # type: ignore[arg-type]
+
+    async def post(
+        self, body: Any, *, user: int | None = None, partner: bool = False, **headers: str
+    ) -> httpx.Response:
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        if user is not None:
+            sent["authorization"] = f"Bearer {self.token('customer', user)}"
+        if partner:
+            sent["authorization"] = f"Bearer {self.token('partner')}"
+        self.shop.record.calls.clear()
+        return await self.http.post("/graphql", json=body, headers=sent)
+
+    async def run(
+        self, query: str, variables: dict[str, Any] | None = None, *, user: int | None = None, partner: bool = False
+    ) -> dict[str, Any]:
+        """Returns the whole answer."""
+        response = await self.post({"query": query, "variables": variables}, user=user, partner=partner)
+        assert response.status_code == 200
+        answer: dict[str, Any] = response.json()
+        return answer
+
+    async def data(
+        self, query: str, variables: dict[str, Any] | None = None, *, user: int | None = None, partner: bool = False
+    ) -> Any:
+        """Returns the data of an answer without errors."""
+        answer = await self.run(query, variables, user=user, partner=partner)
+        assert "errors" not in answer, answer
+        return answer["data"]
+
+    async def error(
+        self, query: str, variables: dict[str, Any] | None = None, *, user: int | None = None, partner: bool = False
+    ) -> tuple[str, str, str]:
+        """Returns code, field and message of the first error."""
+        answer = await self.run(query, variables, user=user, partner=partner)
+        first = answer["errors"][0]
+        return first["extensions"]["code"], first["extensions"].get("field", ""), first["message"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keeps the tests that say something of the program that is tested, if there is one."""
+    if program := conforming():
+        items[:] = [item for item in items if program.is_reached_by(item)]
+
+
+@pytest.fixture(scope="session")
+def shared_shop(signer: TokenSigner) -> MemoryShop:
+    return MemoryShop(sign=lambda user_id: signer.sign(Principal("customer", user_id)))
+
+
+@pytest.fixture
+def shop(shared_shop: MemoryShop) -> MemoryShop:
+    """The demo data, as nobody has changed it."""
+    shared_shop.fill(Data.demo())
+    shared_shop.record.calls.clear()
+    shared_shop.record.on_call = None
+    return shared_shop
+
+
+@pytest.fixture(scope="session")
+def program(shared_shop: MemoryShop, keys: Keys, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str | None]:
+    """URL of the program that is tested instead of the application in this process; None for the application."""
+    with gateway_over(shared_shop, keys.public_pem, tmp_path_factory.mktemp("gateway")) as url:
+        yield url
+
+
+@pytest.fixture
+def recorder() -> Recorder:
+    """Records the spans of the application in this process."""
+    return Recorder()
+
+
+@pytest.fixture
+def runtime(recorder: Recorder) -> Runtime:
+    return Runtime(Spans(recorder), admission=Admission())
+
+
+@pytest.fixture
+async def gateway(
+    shop: MemoryShop, signer: TokenSigner, verifier: TokenVerifier, runtime: Runtime, program: str | None
+) -> AsyncIterator[GatewayClient]:
+    app = build_app(shop.clients, Incoming(Authenticator(verifier), runtime), streams=Streams())
+    http = serving(app) if program is None else httpx.AsyncClient(base_url=program, trust_env=False)
+    async with http:
+        yield GatewayClient(http, signer, shop, is_program=program is not None)
+
+
+@pytest.fixture(params=["gateway", pytest.param("service", marks=pytest.mark.ours)])
+async def server(
+    request: pytest.FixtureRequest, gateway: GatewayClient, runtime: Runtime
+) -> AsyncIterator[GatewayClient]:
+    """What answers GraphQL over HTTP: the gateway, and a service, whose caller is another component."""
+    if request.param == "gateway":
+        yield gateway
+        return
+    incoming = Incoming(Authenticator(NoVerifier(), trusts_inside=True), runtime)
+    async with serving(graphql_app(PRODUCT, ProductClient, gateway.shop.use_cases("product"), incoming)) as http:
+        yield GatewayClient(http, gateway.signer, gateway.shop)
+
+
+def serving(app: Any) -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway")
+
+
+class Served(GraphqlDoor):
+    """A gateway behind a real server."""
+
+    def __init__(self, address: str, signer: TokenSigner) -> None:
+        super().__init__(address)
+        self._signer = signer
+
+    def authorization(self, user: int, kind: Any = "customer", ttl_s: int = 3600) -> dict[str, str]:
+        return {"authorization": f"Bearer {self._signer.sign(Principal(kind, user), ttl_s)}"}
+
+
+@pytest.fixture
+async def served(
+    shop: MemoryShop, signer: TokenSigner, verifier: TokenVerifier, runtime: Runtime
+) -> AsyncIterator[Served]:
+    held = Streams()
+    app = build_app(shop.clients, Incoming(Authenticator(verifier), runtime), streams=held)
+    inside = Authenticator(verifier, trusts_inside=True)
+
+    async def in_one_process(scope: Any, receive: Any, send: Any) -> None:
+        # With the gateway, so that the services are called from inside too.
+        inside.admit(Access.INTERNAL, None, None)
+        await app(scope, receive, send)
+
+    async with http_server(in_one_process, "127.0.0.1:0", sockets=True) as address:
+        made = Served(address, signer)
+        async with made.transport:
+            yield made
+        held.close()
+
+
+def opened(position: int) -> dict[str, Any]:
+    data = {"notifications": {"position": position, "notification": None}}
+    return {"id": "1", "type": "next", "payload": {"data": data}}
