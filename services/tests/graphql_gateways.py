@@ -13,7 +13,6 @@ from conforming import conforming, gateway_over
 from graphql_gateway.app import build_app
 from memory_shop import Data, MemoryShop
 from recording.lean.spans import Recorder
-from shop.clients.ports import ProductClient
 from shop.contract.calls import PRODUCT, Access
 from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
 from shop.platform.access.rules import Authenticator, NoVerifier
@@ -150,7 +149,7 @@ async def server(
         yield gateway
         return
     incoming = Incoming(Authenticator(NoVerifier(), trusts_inside=True), runtime)
-    async with serving(graphql_app(PRODUCT, ProductClient, gateway.shop.use_cases("product"), incoming)) as http:
+    async with serving(graphql_app(PRODUCT, gateway.shop.use_cases("product"), incoming)) as http:
         yield GatewayClient(http, gateway.signer, gateway.shop)
 
 

@@ -8,13 +8,13 @@ from contextlib import asynccontextmanager
 from memory_stores.product import MemoryProductStore
 from served_shop import ANYWHERE, SCHEMES
 from shop.clients.connect import connect
-from shop.clients.ports import Clients
+from shop.contract.ports import Clients
 from shop.errors import NotFound
 from shop.money import Money
 from shop.platform.config import ServiceConfig
 from shop.platform.process.runtime import BARE, Runtime
 from shop.platform.serve import servers
-from shop.product.bootstrap import protocols
+from shop.product.bootstrap import offer
 from shop.product.service import ProductService
 from shop.values.product import Product, ProductRow
 
@@ -76,7 +76,7 @@ async def serving(
         settings: More of its configuration.
     """
     config = ServiceConfig(component="product", **{f"listen_{protocol}": listen}, **settings)  # type: ignore[arg-type]
-    async with servers(config, protocols(puppet), runtime) as addresses:
+    async with servers(config, offer(puppet), runtime) as addresses:
         yield addresses[protocol]
 
 

@@ -15,7 +15,7 @@ from graphql_gateway.objects.global_id import global_id
 from graphql_gateway.schema import build_schema
 from graphql_gateways import Served, opened
 from memory_shop import Data, MemoryShop
-from shop.platform.graphql.internals import core_schema
+from shop.platform.graphql.schema import core_schema
 from shop.values.order import MAX_LINES, CheckoutLine, OrderStatus
 
 DOCUMENTS = Path(__file__).resolve().parents[3] / "load" / "internal" / "watch" / "documents"

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import uuid
-from collections.abc import Awaitable, Callable
 
 import psycopg
 import pytest
 
 from conforming import words
 from shop.contract.ports import UserClient
-from shop.errors import AlreadyExists, InvalidArgument
+from shop.errors import InvalidArgument
 from shop.user.domain import canonical_email
-from shop.values.user import Address, User
+from shop.values.user import Address
 
 pytestmark = pytest.mark.integration
-Make = Callable[..., Awaitable[User]]
 ADDRESS = Address("Ada", "Street 1", "Berlin", "10115", "DE")
 
 
@@ -58,11 +55,3 @@ async def test_a_character_beyond_ascii_is_the_caller_s_error(user: UserClient, 
             with pytest.raises(InvalidArgument) as refusal:
                 await user.login(email, "correct horse")
             assert refusal.value.field.endswith("email")
-
-
-async def test_case_tells_nobody_apart(user: UserClient, make_user: Make) -> None:
-    made = await make_user(email=f"Ada.{uuid.uuid4().hex}@Example.COM")
-    assert made.email == made.email.lower()
-    assert (await user.login(made.email.upper(), "correct horse")).user == made
-    with pytest.raises(AlreadyExists):
-        await make_user(email=made.email.upper())

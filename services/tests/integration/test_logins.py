@@ -1,4 +1,4 @@
-"""How many logins may fail: per e-mail address, whether it is somebody's or not; each protocol says so."""
+"""How many logins may fail: per e-mail address, whether it is somebody's or not."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ import grpc
 import httpx
 import psycopg
 import pytest
-from google.rpc.error_details_pb2 import RetryInfo
-from grpc_status import rpc_status
 
 from conforming import words
 from memory_stores.user import MemoryUserStore
@@ -142,12 +140,11 @@ async def test_what_was_not_tried_does_not_count(user: UserClient, make_user: Ma
 
 
 @contextlib.asynccontextmanager
-async def raw(role_url: Callable[[str], str], keys: Any) -> AsyncIterator[tuple[Any, str, str]]:
+async def raw(role_url: Callable[[str], str], keys: Any) -> AsyncIterator[tuple[Any, str]]:
     config = ServiceConfig(
         component="user",
         listen_grpc="127.0.0.1:0",
         listen_rest="127.0.0.1:0",
-        listen_graphql="127.0.0.1:0",
         database_url=role_url("user"),
         database_pool=2,
         jwt_private_key_file=str(keys.private_file),
@@ -157,28 +154,7 @@ async def raw(role_url: Callable[[str], str], keys: Any) -> AsyncIterator[tuple[
         servers(config, user_bootstrap.offer(service)) as addresses,
         grpc.aio.insecure_channel(addresses["grpc"], options=[("grpc.enable_http_proxy", 0)]) as channel,
     ):
-        yield user_pb2_grpc.UserServiceStub(channel), addresses["rest"], addresses["graphql"]
-
-
-async def test_each_protocol_says_when_to_come_again(role_url: Callable[[str], str], keys: Any) -> None:
-    email = f"{uuid.uuid4().hex}@example.com"
-    credentials = {"email": email, "password": WRONG}
-    async with raw(role_url, keys) as (stub, rest, graphql), httpx.AsyncClient(trust_env=False) as client:
-        for _ in range(MOST_FAILURES):
-            assert (await client.post(f"http://{rest}/v1/sessions", json=credentials)).status_code == 401
-        answer = await client.post(f"http://{rest}/v1/sessions", json=credentials)
-        assert (answer.status_code, answer.headers["retry-after"]) == (429, "300")
-        assert answer.json()["code"] == "TOO_MANY_REQUESTS"
-        query = f'mutation {{ login(email: "{email}", password: "{WRONG}") {{ token }} }}'
-        (error,) = (await client.post(f"http://{graphql}/graphql", json={"query": query})).json()["errors"]
-        assert error["extensions"] == {"code": "TOO_MANY_REQUESTS", "retryAfter": 300}
-        with pytest.raises(grpc.aio.AioRpcError) as refusal:
-            await stub.Login(user_pb2.LoginRequest(**credentials))
-    assert refusal.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
-    retry = RetryInfo()
-    details = rpc_status.from_call(refusal.value).details
-    assert any(detail.Unpack(retry) for detail in details)
-    assert retry.retry_delay.seconds == 300
+        yield user_pb2_grpc.UserServiceStub(channel), addresses["rest"]
 
 
 class Meeting:
@@ -223,7 +199,7 @@ async def test_two_replicas_at_once_do_not_slip_past_the_count(
 
 async def test_an_address_is_limited_where_clients_reach_the_service(role_url: Callable[[str], str], keys: Any) -> None:
     """The edge gives the client's address; a call from inside comes without it, and is not limited."""
-    async with raw(role_url, keys) as (stub, rest, _), httpx.AsyncClient(trust_env=False) as client:
+    async with raw(role_url, keys) as (stub, rest), httpx.AsyncClient(trust_env=False) as client:
 
         async def over_grpc(address: str) -> Any:
             wrong = user_pb2.LoginRequest(email=f"{uuid.uuid4().hex}@example.com", password=WRONG)

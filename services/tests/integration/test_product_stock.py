@@ -59,9 +59,9 @@ async def test_life_of_a_reservation(product: ProductClient, make_product: Make,
 
 
 async def test_every_step_is_idempotent(product: ProductClient, make_product: Make, admin: psycopg.Connection) -> None:
-    tea, key, lines = await make_product(stock=5), new_id(), []
-    lines = [StockLine(tea.id, 3)]
-    assert await product.reserve_stock(key, lines) == await product.reserve_stock(key, lines)
+    tea, pot, key = await make_product(stock=5), await make_product(stock=1), new_id()
+    lines = [StockLine(tea.id, 3), StockLine(pot.id, 1)]
+    assert await product.reserve_stock(key, lines) == await product.reserve_stock(key, lines[::-1])
     assert (await product.get_product(tea.id)).stock == 2
     assert await product.confirm_reservation(key) == await product.confirm_reservation(key)
     assert sold(admin, tea) == 3

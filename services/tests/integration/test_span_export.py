@@ -166,21 +166,6 @@ async def exporting(
         yield account
 
 
-async def test_spans_say_what_made_them(measured: Measured, collector: Collector) -> None:
-    recorder = Recorder()
-    async with exporting(measured, recorder):
-        record(recorder, 1)
-        await until(lambda: collector.requests)
-    [process] = collector.requests[0].resource_spans
-    assert {attribute.key: attribute.value.string_value for attribute in process.resource.attributes} == {
-        "service.name": "product",
-        "service.instance.id": "product-2",
-        "shop.topology": "hybrid",
-        "shop.trial": "t1",
-    }
-    assert collector.names == ["work 0"]
-
-
 async def test_all_spans_arrive_once_and_in_order(measured: Measured, collector: Collector) -> None:
     recorder, spans = Recorder(), 3 * BATCH_SPANS + SLICE_SPANS + 1
     async with exporting(measured, recorder) as account:

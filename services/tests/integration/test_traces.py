@@ -63,14 +63,7 @@ async def test_read_is_two_hops_and_one_statement(
         "    INTERNAL pool.acquire\n"
         "    CLIENT SELECT product"
     )
-    caller, callee, _, statement = spans
-    assert caller.start_time <= callee.start_time <= callee.end_time <= caller.end_time
-    for span in (caller, callee):
-        assert span.attributes["rpc.system"] == "grpc"
-        assert span.attributes["rpc.service"] == "shop.product.v1.ProductService"
-        assert span.attributes["rpc.method"] == "GetProduct"
-        assert span.attributes["rpc.grpc.status_code"] == 0
-    assert statement.attributes == {
+    assert spans[-1].attributes == {
         "db.system.name": "postgresql",
         "db.operation.name": "SELECT",
         "db.query.summary": "SELECT product",
@@ -113,21 +106,6 @@ async def test_login_shows_the_hash(traces: Any, user: UserClient, make_user: Ca
         "    INTERNAL argon2.verify"
     )
     assert ada.email not in "".join(span.text for span in spans)
-
-
-async def test_unsampled_request_leaves_nothing(
-    traces: Any, product: ProductClient, make_product: Callable[..., Awaitable[Product]]
-) -> None:
-    tea = await make_product()
-    with traces.journey(sampled=False) as root:
-        await product.get_product(tea.id)
-        assert [row async for row in product.stream_product_rows(limit=1)]
-    await let_servers_end()
-    assert traces.of(root) == []
-    # Without any trace context, too: the decision is the root's, never a service's.
-    await product.get_product(tea.id)
-    await let_servers_end()
-    assert not traces.all()
 
 
 async def test_stream_ends_its_span_when_it_is_read(traces: Any, product: ProductClient, make_product: Any) -> None:

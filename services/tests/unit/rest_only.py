@@ -13,7 +13,7 @@ from shop.clients.connect import connect
 from shop.money import Money
 from shop.platform.config import ServiceConfig
 from shop.platform.serve import servers
-from shop.product.bootstrap import protocols
+from shop.product.bootstrap import offer
 from shop.values.product import Product
 
 TEA = Product(1, "Tea pot", "Holds tea.", "c0001", Money(1999, "EUR"), 10)
@@ -32,7 +32,7 @@ class Shelf:
 async def main() -> None:
     config = ServiceConfig(component="product", listen_rest="127.0.0.1:0")
     async with (
-        servers(config, protocols(Shelf())) as served,  # type: ignore[arg-type]
+        servers(config, offer(Shelf())) as served,  # type: ignore[arg-type]
         connect({"product": f"http://{served['rest']}"}, "test") as clients,
     ):
         assert await clients.product.get_product(1) == TEA

@@ -223,18 +223,6 @@ async def test_cancellation_is_begun_once_and_left_to_recovery() -> None:
     assert await store.take_stuck(9) == []
 
 
-async def test_order_has_one_payment() -> None:
-    store = MemoryPayments()
-    first, second = await store.add("a", 1, EUR, ""), await store.add("b", 1, EUR, "")
-    assert await store.add("a", 2, EUR, "declined") == first
-    assert first.payment.id != second.payment.id
-    assert await store.capture("a", 5) is not None
-    assert await store.capture("b", 5) is None
-    assert await store.capture("a", 6) is None
-    await store.void("a")
-    assert await store.capture("b", 5) is None, "a voided payment stays its order's"
-
-
 async def test_things_of_an_account_that_is_gone_are_nobody_s() -> None:
     payments = MemoryPayments([await MemoryPayments().add("a", 1, EUR, "")], gone={1})
     shown = await payments.get(1)

@@ -13,11 +13,11 @@ import pytest
 from grpc_reflection.v1alpha import reflection_pb2
 
 from puppet import POT, Puppet, connected, raising, serving
-from shop.clients.ports import Clients
+from shop.contract.ports import Clients
 from shop.errors import DeadlineExceeded, OutOfStock, Unavailable
 from shop.platform.deadline import DEADLINE_HEADER, LONGEST_S, remaining, work_s
 from shop.platform.error_codes import ERROR_TABLE
-from shop.platform.grpc.reflection import VERSIONS
+from shop.platform.grpc.server import VERSIONS
 from shop.platform.grpc.status import restore
 from shop.stubs import product_pb2 as pb
 from shop.stubs import product_pb2_grpc

@@ -18,7 +18,7 @@ from h2.events import RequestReceived
 from puppet import POT, Puppet, serving
 from served_shop import SCHEMES
 from shop.clients.connect import connect
-from shop.clients.ports import Clients
+from shop.contract.ports import Clients
 from shop.errors import NotFound, Unavailable
 from shop.platform.config import StartError
 from shop.platform.deadline import deadline

@@ -52,14 +52,6 @@ def test_http_problem_has_a_status_of_an_error_a_title_and_a_type(code: ErrorCod
     assert (entry.http >= 500) == (entry.grpc in {"INTERNAL", "UNAVAILABLE", "DEADLINE_EXCEEDED"})
 
 
-@pytest.mark.parametrize("code", ErrorCode)
-def test_graphql_and_thrift_carry_the_code_there_and_back(code: ErrorCode) -> None:
-    entry = ERROR_TABLE[code]
-    error = error_for_code(code.value, "message", "field")
-    assert type(error) is entry.error
-    assert (error.message, error.field) == ("message", "field")
-
-
 def test_subclass_maps_to_a_status_of_its_parents_kind() -> None:
     for entry in ERROR_TABLE.values():
         for parent in entry.error.__mro__[1:]:
