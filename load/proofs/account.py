@@ -25,7 +25,7 @@ from experiment.parity.answers import check_answers
 from experiment.plan.closed_loop import ClosedLoop
 from experiment.trial.sender import LocalSender
 from hops.elements.table import Cell, Column, Table, estimate, table_of, whole, words
-from hops.run.rows import read_journeys
+from hops.run.rows import read_rows
 from hops.statistics.intervals import CONFIDENCE
 from mesh.description.ports import Ports
 from mesh.description.switches import parse_switches
@@ -115,7 +115,7 @@ def measure(
             turning.start()
             LocalSender(system, shopload).replay(load, folder / "replay")
             turning.join()
-    return cost_of(topology.name, read_journeys(folder / "replay" / "journeys.jsonl"), slots)
+    return cost_of(topology.name, read_rows(folder / "replay" / "journeys.jsonl"), slots)
 
 
 def _turn(switch: mmap.mmap, pairs: int, rng: random.Random, slots: list[tuple[int, bool]]) -> None:

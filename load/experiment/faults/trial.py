@@ -22,7 +22,7 @@ from experiment.trial.replay import Replay
 from experiment.trial.run import Say, ready
 from experiment.trial.sender import WATCH_S, sender_of
 from hops.run.documents.trial import Fault
-from hops.run.rows import read_journeys
+from hops.run.rows import read_rows
 from mesh.components.shop_processes import TRIAL_DATABASE
 from mesh.runtime import Runtime
 
@@ -111,7 +111,7 @@ def _ask_again(
             shopload.finish_replay(process)
         finally:
             stop(process)
-        failed = _failed(read_journeys(out / JOURNEYS))
+        failed = _failed(read_rows(out / JOURNEYS))
         rounds.append((out, load.tape))
     told = acknowledged([(where / JOURNEYS, sent.path) for where, sent in rounds], record)
     return {"repeated": repeated, "unanswered": len(failed), "checkouts": told}

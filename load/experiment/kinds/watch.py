@@ -32,7 +32,7 @@ from hops.budget.parts import budgets_of
 from hops.conclusions.wording import plural
 from hops.kinds.watch.document import Document, Waited
 from hops.run.documents import SCHEMA
-from hops.run.rows import read_journeys
+from hops.run.rows import UPDATES, read_rows
 from hops.traces.jaeger import read_traces
 from hops.units import NS_PER_MS
 from mesh.components.shop_processes import TRIAL_DATABASE, Data
@@ -251,7 +251,7 @@ class _Run:
             if watchers is not None and watchers.wait(timeout=10 * SETTLE_S) != 0:
                 raise GeneratorError(f"the watchers ended with exit code {watchers.returncode}; their message is above")
         cpu_s = sampler.cpu_seconds()
-        journeys = read_journeys(replayed / JOURNEYS)
+        journeys = read_rows(replayed / JOURNEYS)
         failed = journeys.height - journeys.filter(journeys["outcome"] == "ok").height
         return {
             "journeys": journeys.height,
@@ -283,7 +283,7 @@ _NOBODY: Mapping[str, Any] = {
 def told_to(system: Runtime, folder: Path, before: Mapping[int, int]) -> dict[str, Any]:
     """What the watchers were told, and what they should have been by the shop's own account."""
     figures = json.loads((folder / "watchers.json").read_text(encoding="utf-8"))
-    rows = [json.loads(line) for line in (folder / "updates.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = read_rows(folder / "updates.jsonl", UPDATES).to_dicts()
     first = [row for row in rows if not row["again"]]
     after = positions(system)
     due = {

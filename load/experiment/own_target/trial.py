@@ -30,7 +30,7 @@ from experiment.trial.resources import CLIENT
 from experiment.trial.sender import LocalSender
 from hops.conclusions.wording import listed, plural
 from hops.gates.evidence import evidence_of
-from hops.run.rows import RESOURCES, calls_frame, hops_frame, read_journeys
+from hops.run.rows import RESOURCES, calls_frame, hops_frame, read_rows
 from hops.traces.tree import Quality
 from mesh.description.switches import Switches
 from mesh.errors import MeshError
@@ -183,7 +183,7 @@ def run_own_trial(
     say(f"replaying {load}")
     resources = sender.replay(load, folder)
     clock.lap("replay")
-    journeys = read_journeys(folder / JOURNEYS)
+    journeys = read_rows(folder / JOURNEYS)
     generator = json.loads((folder / GENERATOR).read_text(encoding="utf-8"))
     cpu_s = {**resources.cpu_seconds(), CLIENT: float(generator["cpu_s"])}
     evidence = evidence_of(

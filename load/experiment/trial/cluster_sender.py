@@ -15,7 +15,7 @@ from experiment.generator.shopload import Load, Shopload
 from experiment.trial.outcome import JOURNEYS
 from experiment.trial.pod_resources import PodSampler, renamed
 from experiment.trial.resources import CLIENT, Resources
-from hops.run.rows import read_journeys
+from hops.run.rows import read_rows
 from mesh.errors import ClusterError
 from mesh.kubernetes.cluster.kubectl import Kubectl
 from mesh.kubernetes.cluster.machines import machine_times
@@ -102,7 +102,7 @@ class ClusterSender:
             ) as sampler:
                 replay.send(self.system.check, at_the_ends=lambda: self._look(sampler), meanwhile=self.meanwhile)
             replay.collect(out)
-        journeys = read_journeys(out / JOURNEYS)
+        journeys = read_rows(out / JOURNEYS)
         return sampler.during(*_span_ns(journeys))
 
     def _look(self, sampler: PodSampler) -> None:

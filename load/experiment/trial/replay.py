@@ -28,7 +28,7 @@ from hops.gates.evidence import evidence_of
 from hops.gates.trial import NOT_AUDITED, Sidecars
 from hops.run.documents.cache import CacheCounts
 from hops.run.fault_notice import aborts
-from hops.run.rows import RESOURCES, calls_frame, hops_frame, read_journeys
+from hops.run.rows import RESOURCES, calls_frame, hops_frame, read_rows
 from hops.traces.clock_offset import clock_offset_ms
 from hops.traces.jaeger import read_traces
 from hops.traces.tree import Quality
@@ -92,7 +92,7 @@ class Replay:
         began_s = time.time()
         self._resources = (sender or sender_of(system, shopload)).replay(load, folder)
         self._load_s = began_s, time.time()
-        self._journeys = read_journeys(folder / JOURNEYS)
+        self._journeys = read_rows(folder / JOURNEYS)
         self._generator = json.loads((folder / GENERATOR).read_text(encoding="utf-8"))
         clock.lap("replay")
 

@@ -3,6 +3,7 @@ package atomicfile
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,4 +24,22 @@ func Write(path string, write func(io.Writer) error) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return os.Rename(part.Name(), path)
+}
+
+// WriteRows writes the rows that write adds, a JSON object a line.
+func WriteRows(path string, write func(add func(row any) error) error) error {
+	return Write(path, func(w io.Writer) error {
+		encoder := json.NewEncoder(w)
+		encoder.SetEscapeHTML(false)
+		return write(encoder.Encode)
+	})
+}
+
+// WriteJSON writes one value as JSON for people and programs.
+func WriteJSON(path string, value any) error {
+	return Write(path, func(w io.Writer) error {
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(value)
+	})
 }

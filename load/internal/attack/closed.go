@@ -4,9 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync"
 	"time"
-
-	"hopwise/load/internal/journey"
 )
 
 // MaxVUs is the most virtual users of a closed loop.
@@ -46,108 +45,33 @@ func (c Closed) Check() error {
 	return nil
 }
 
-// closedPacer lets every worker go on at once, until the time is over or the tape is at its end.
-type closedPacer struct {
-	entries []journey.Entry
-	closed  Closed
-	places  chan struct{} // free for a user each; nil without steps
-	begin   time.Time     // set by the first call of Pace, before any hit
-	end     time.Time
-	stopped context.Context
-	stop    context.CancelFunc
-}
-
-func newClosedPacer(entries []journey.Entry, c Closed) *closedPacer {
-	p := &closedPacer{entries: entries, closed: c}
-	p.stopped, p.stop = context.WithCancel(context.Background())
-	if len(c.Steps) > 0 {
-		p.places = make(chan struct{}, c.VUs)
-	}
-	return p
-}
-
-// Pace waits only for users who are still to come in; it says stop once the time is over, after the last journey, or once
-// interrupted.
-func (p *closedPacer) Pace(_ time.Duration, hits uint64) (time.Duration, bool) {
-	if p.begin.IsZero() {
-		p.begin = time.Now()
-		p.end = p.begin.Add(p.closed.Duration)
-		if p.places != nil {
-			go p.vary()
-		}
-	}
-	if hits < uint64(p.closed.VUs) {
-		p.await(p.begin.Add(p.closed.Think / time.Duration(p.closed.VUs) * time.Duration(hits)))
-	}
-	return 0, p.over() || hits >= uint64(len(p.entries))
-}
-
-// await waits until then, or until the end, or until interrupted.
-func (p *closedPacer) await(then time.Time) {
-	wait := min(time.Until(then), time.Until(p.end))
-	if wait <= 0 {
-		return
-	}
-	limited, cancel := context.WithTimeout(p.stopped, wait)
+// loop has the users call send, each again once it has returned and the user has thought, until the time is over, the
+// context ends, or send returns false.
+func (c Closed) loop(ctx context.Context, send func() bool) {
+	begin := time.Now()
+	end := begin.Add(c.Duration)
+	limited, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
-	<-limited.Done()
+	var users sync.WaitGroup
+	for user := range c.VUs {
+		users.Go(func() {
+			sleep(limited, c.Think/time.Duration(c.VUs)*time.Duration(user))
+			for c.enter(limited, begin, user) && time.Now().Before(end) && send() {
+				sleep(limited, c.Think)
+			}
+		})
+	}
+	users.Wait()
 }
 
-// vary frees and takes places at the beginning of each step; one that is taken becomes so once its user has an answer.
-func (p *closedPacer) vary() {
-	there := 0
-	for i, share := range p.closed.Steps {
-		p.await(p.begin.Add(p.closed.Duration * time.Duration(i) / time.Duration(len(p.closed.Steps))))
-		for now := int(math.Round(share * float64(p.closed.VUs))); there != now; {
-			if there < now {
-				p.places <- struct{}{}
-				there++
-				continue
-			}
-			select {
-			case <-p.places:
-				there--
-			case <-p.stopped.Done():
-				return
-			}
+// enter waits for a step that has the user, and returns false if the context has ended before.
+func (c Closed) enter(limited context.Context, begin time.Time, user int) bool {
+	for step, share := range c.Steps {
+		left := time.Until(begin.Add(c.Duration * time.Duration(step+1) / time.Duration(len(c.Steps))))
+		if left > 0 && user < int(math.Round(share*float64(c.VUs))) {
+			break
 		}
+		sleep(limited, left)
 	}
+	return limited.Err() == nil
 }
-
-// enter waits for a place, if users come and go; it says no if there is none until the end.
-func (p *closedPacer) enter() bool {
-	if p.places == nil {
-		return true
-	}
-	limited, cancel := context.WithDeadline(p.stopped, p.end)
-	defer cancel()
-	select {
-	case <-p.places:
-		return true
-	case <-limited.Done():
-		return false
-	}
-}
-
-// Rate is for vegeta's display of an attack, which nobody sees.
-func (p *closedPacer) Rate(time.Duration) float64 { return 0 }
-
-func (p *closedPacer) over() bool { return p.stopped.Err() != nil || time.Now().After(p.end) }
-
-// due says no to a journey whose turn came while all users were busy until the end.
-func (p *closedPacer) due(int64) (time.Time, bool) {
-	there := p.enter()
-	return time.Now(), there && !p.over()
-}
-
-// rest is the user's time to think, cut short by the end; then the place is free for the next one.
-func (p *closedPacer) rest(ctx context.Context) {
-	sleep(ctx, min(p.closed.Think, time.Until(p.end)))
-	if p.places != nil {
-		p.places <- struct{}{}
-	}
-}
-
-func (p *closedPacer) interrupt() { p.stop() }
-
-func (p *closedPacer) close() { p.stop() }

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"hopwise/load/internal/journey"
 )
 
 // With steps, as many users are there as each part of the duration has; those who left come back. The bubble's clock stands still
@@ -17,26 +15,17 @@ func TestUsersComeAndGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const users, step = 8, 300 * time.Millisecond
 		shares := []float64{0, 0.25, 1, 0.25, 0.5}
-		p := newClosedPacer(make([]journey.Entry, 1), Closed{VUs: users, Duration: time.Duration(len(shares)) * step, Steps: shares})
-		defer p.close()
-		if _, stop := p.Pace(0, 0); stop {
-			t.Fatal("stopped before the first journey")
-		}
+		loop := Closed{VUs: users, Duration: time.Duration(len(shares)) * step, Steps: shares}
 		var under atomic.Int64
 		var all sync.WaitGroup
-		for range users {
-			all.Go(func() {
-				for {
-					if _, due := p.due(0); !due {
-						return
-					}
-					under.Add(1)
-					time.Sleep(7 * time.Millisecond)
-					under.Add(-1)
-					p.rest(t.Context())
-				}
+		all.Go(func() {
+			loop.loop(t.Context(), func() bool {
+				under.Add(1)
+				time.Sleep(7 * time.Millisecond)
+				under.Add(-1)
+				return true
 			})
-		}
+		})
 		var there []int64
 		time.Sleep(step / 2)
 		for range shares {

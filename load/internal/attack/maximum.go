@@ -2,11 +2,10 @@ package attack
 
 import (
 	"context"
-	"net/http"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
-
-	vegeta "github.com/tsenart/vegeta/v12/lib"
 
 	"hopwise/load/internal/exchange"
 )
@@ -22,35 +21,35 @@ type Maximum struct {
 	P99Us    float64 `json:"p99_us"`
 }
 
-// Flood sends as fast as a closed loop of so many virtual users can, the same way as journeys are sent: by vegeta's
-// attacker, through an exchange each, with a limit of time each. It ends after so many requests if they are above 0.
+// Flood sends as fast as a closed loop of so many virtual users can, the same way as journeys are sent: through an
+// exchange each, with a limit of time each. It ends after so many requests if they are above 0.
 func Flood(ctx context.Context, at *exchange.Entrance, c Closed, requests uint64, timeout time.Duration, send func(context.Context, *exchange.Exchange) error) Maximum {
-	trip := roundTripper(func(r *http.Request) (*http.Response, error) {
-		limited, cancel := context.WithTimeout(ctx, timeout)
-		defer cancel()
-		if err := send(limited, exchange.Untraced(at)); err != nil {
-			return nil, err
-		}
-		return done(r), nil
-	})
-	users := uint64(c.VUs)
-	attacker := vegeta.NewAttacker(vegeta.Workers(users), vegeta.MaxWorkers(users), vegeta.Client(&http.Client{Transport: trip}))
-	stop := context.AfterFunc(ctx, func() { attacker.Stop() })
-	defer stop()
-
 	var (
 		maximum   Maximum
+		begun     atomic.Uint64
+		mu        sync.Mutex // of what follows
 		latencies []time.Duration
-		began     = time.Now()
 	)
-	for hit := range attacker.Attack(targeter, atOnce(requests), c.Duration, "") {
-		if hit.Error != "" {
-			maximum.Failed++
-			maximum.Error = hit.Error
-			continue
+	began := time.Now()
+	c.loop(ctx, func() bool {
+		if n := begun.Add(1); requests > 0 && n > requests {
+			return false
 		}
-		latencies = append(latencies, hit.Latency)
-	}
+		limited, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		sent := time.Now()
+		err := send(limited, exchange.Untraced(at))
+		took := time.Since(sent)
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			maximum.Failed++
+			maximum.Error = err.Error()
+			return true
+		}
+		latencies = append(latencies, took)
+		return true
+	})
 	maximum.WallS = time.Since(began).Seconds()
 	maximum.Requests = len(latencies)
 	maximum.Rate = float64(maximum.Requests) / maximum.WallS
@@ -60,17 +59,3 @@ func Flood(ctx context.Context, at *exchange.Entrance, c Closed, requests uint64
 	}
 	return maximum
 }
-
-// atOnce lets vegeta send so many requests without a pause; 0 for as many as there is time for.
-type atOnce uint64
-
-func (n atOnce) Pace(_ time.Duration, hits uint64) (time.Duration, bool) {
-	return 0, n > 0 && hits >= uint64(n)
-}
-
-// Rate is for vegeta's display of an attack, which nobody sees.
-func (n atOnce) Rate(time.Duration) float64 { return 0 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -1,11 +1,11 @@
+// Package attack runs journeys: one at a time, or a whole tape in an open or closed loop.
 package attack
 
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"runtime/debug"
-	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -15,21 +15,19 @@ import (
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/record"
 	"hopwise/load/internal/tape"
+	"hopwise/load/internal/timer"
 )
 
-const (
-	// initialWorkers are up before the first arrival; vegeta adds more whenever all are busy.
-	initialWorkers = 256
-	seqHeader      = "X-Vegeta-Seq"
-)
+// lead is the time from the start of a replay to arrival 0, so that the first journey is not late.
+const lead = 100 * time.Millisecond
 
 // Options are the switches of a replay.
 type Options struct {
-	Sampled []bool        // whether the journey is traced, by seq
-	Drain   time.Duration // longest wait after the last arrival, until journeys under way are given up
-	Closed  *Closed       // nil for an open loop
-	StartAt time.Time     // of the tape's time 0 in an open loop; zero to start at once
-	Watch   func(sent, failed int64)
+	Sampled []bool                   // whether the journey is traced, by seq
+	Drain   time.Duration            // longest wait after the last arrival, until journeys under way are given up
+	Closed  *Closed                  // nil for an open loop
+	StartAt time.Time                // of the tape's time 0 in an open loop; zero to start at once
+	Watch   func(sent, failed int64) // called after each journey, by several goroutines at a time; may be nil
 }
 
 // Mode returns which loop it is, and the time from its first to its last possible start.
@@ -49,53 +47,37 @@ type Result struct {
 
 // Replay sends every journey of the tape at its time, however slow the answers are, and waits for the last answer.
 //
-// Vegeta's Attacker schedules and runs the journeys: our pacer gives it the arrival times, our round tripper runs a whole
-// journey as one of its hits. When the context ends, nothing more is sent and journeys under way are given up.
-//
-// With a start instant it waits for that first, so that several generators on machines of their own begin together.
-//
-// In a closed loop there are as many workers as virtual users, and the pacer lets each of them go on at once.
+// When the context ends, it sends nothing more and gives up the journeys under way. With a start instant it waits for that
+// first, so that generators on several machines begin together. In a closed loop, virtual users send the journeys.
 func Replay(ctx context.Context, t *tape.Tape, runner *Runner, o Options) (Result, error) {
 	zero, err := monotonic(o.StartAt)
 	if err != nil {
 		return Result{}, err
 	}
-	p, workers, err := schedule(t.Entries, zero, o.Closed)
-	if err != nil {
-		return Result{}, err
-	}
-	defer p.close()
 	journeys, giveUp := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer giveUp(nil)
 	mode, length := o.Mode(t)
-	trip := &tripper{
-		ctx: journeys, runner: runner, pacer: p, mode: mode, entries: t.Entries, sampled: o.Sampled, rows: make([]record.Row, len(t.Entries)),
-	}
-	attacker := vegeta.NewAttacker(append(workers, vegeta.Client(&http.Client{Transport: trip}))...)
+	r := &replay{Options: o, ctx: journeys, runner: runner, mode: mode, entries: t.Entries, rows: make([]record.Row, len(t.Entries))}
 
 	debug.FreeOSMemory() // what reading the tape left is collected now, not during the load
 	if !zero.IsZero() {
 		sleep(ctx, time.Until(zero)-lead)
 	}
 	before := record.ReadUsage(runner.Client.Meter())
-	hits := attacker.Attack(targeter, p, 0, "")
+	if zero.IsZero() {
+		zero = time.Now().Add(lead)
+	}
 	drain := time.AfterFunc(lead+length+o.Drain, func() { giveUp(fmt.Errorf("no answer %v after the last arrival", o.Drain)) })
 	defer drain.Stop()
-	stop := context.AfterFunc(ctx, func() {
-		p.interrupt()
-		attacker.Stop()
-		giveUp(outcome.ErrInterrupted)
-	})
-	defer stop()
-
-	for range hits {
-		if o.Watch != nil {
-			o.Watch(trip.sent.Load(), trip.failed.Load())
-		}
+	defer context.AfterFunc(ctx, func() { giveUp(outcome.ErrInterrupted) })()
+	if o.Closed != nil {
+		o.Closed.loop(ctx, r.sendNext)
+	} else if err := r.sendOnTime(ctx, zero); err != nil {
+		return Result{}, err
 	}
-	usage := record.ReadUsage(runner.Client.Meter()).Since(before)
-	result := Result{Usage: usage, Interrupted: ctx.Err() != nil}
-	for _, row := range trip.rows {
+
+	result := Result{Usage: record.ReadUsage(runner.Client.Meter()).Since(before), Interrupted: ctx.Err() != nil}
+	for _, row := range r.rows {
 		if row.Outcome != "" {
 			result.Rows = append(result.Rows, row)
 		}
@@ -106,48 +88,87 @@ func Replay(ctx context.Context, t *tape.Tape, runner *Runner, o Options) (Resul
 	return result, nil
 }
 
-// targeter gives vegeta a request per hit; the round tripper replaces it by the journey that is due.
-func targeter(t *vegeta.Target) error {
-	t.Method, t.URL = http.MethodPost, "http://journey.invalid/"
-	return nil
-}
-
-// tripper runs the journey at the hit's place on the tape.
-type tripper struct {
-	ctx     context.Context // vegeta's requests carry none
+// replay sends the journeys of a tape.
+type replay struct {
+	Options
+	ctx     context.Context // of the journeys
 	runner  *Runner
-	pacer   scheduler
 	mode    record.Mode
 	entries []journey.Entry
-	sampled []bool
-	rows    []record.Row // each hit writes its own
+	rows    []record.Row // by place on the tape, each written by the worker that sends the journey
+	taken   atomic.Int64 // of the tape, by virtual users
 	sent    atomic.Int64
 	failed  atomic.Int64
 }
 
-var _ http.RoundTripper = (*tripper)(nil)
+// pacer is the arrival times of a tape.
+type pacer []journey.Entry
 
-func (t *tripper) RoundTrip(r *http.Request) (*http.Response, error) {
-	hit, err := strconv.ParseInt(r.Header.Get(seqHeader), 10, 64)
-	if err != nil || hit < 0 || hit >= int64(len(t.rows)) {
-		return nil, fmt.Errorf("hit %q is not on the tape", r.Header.Get(seqHeader))
+var _ vegeta.Pacer = pacer(nil)
+
+// Pace returns how long to wait for the next arrival, or that there is none.
+func (p pacer) Pace(elapsed time.Duration, hits uint64) (wait time.Duration, stop bool) {
+	if hits >= uint64(len(p)) {
+		return 0, true
 	}
-	if intended, due := t.pacer.due(hit); due {
-		t.sent.Add(1)
-		entry := t.entries[hit]
-		sampled := t.sampled != nil && t.sampled[entry.Seq]
-		row, _ := t.runner.Run(t.ctx, entry, intended, sampled)
-		row.Mode = t.mode
-		t.rows[hit] = row
-		if row.Outcome != outcome.OK {
-			t.failed.Add(1)
-		}
-		t.pacer.rest(t.ctx)
-	}
-	return done(r), nil
+	return time.Duration(p[hits].AtNs) - elapsed, false
 }
 
-// done tells vegeta that its hit is through; what came of it is in the row.
-func done(r *http.Request) *http.Response {
-	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}
+// Rate is for vegeta's display of an attack, which a replay does not show.
+func (pacer) Rate(time.Duration) float64 { return 0 }
+
+// sendOnTime has an idle worker send each journey at its time, or a new worker if all are busy.
+func (r *replay) sendOnTime(ctx context.Context, zero time.Time) error {
+	precise, err := timer.New()
+	if err != nil {
+		return err
+	}
+	defer precise.Close()
+	defer context.AfterFunc(ctx, precise.Interrupt)()
+	var workers sync.WaitGroup
+	due := make(chan uint64)
+	send := func(place uint64) { r.send(int(place), zero.Add(time.Duration(r.entries[place].AtNs))) }
+	for next := uint64(0); ; next++ {
+		wait, stop := pacer(r.entries).Pace(time.Since(zero), next)
+		if stop || ctx.Err() != nil || precise.Wait(wait) != nil {
+			break
+		}
+		select {
+		case due <- next:
+		default:
+			workers.Go(func() {
+				send(next)
+				for place := range due {
+					send(place)
+				}
+			})
+		}
+	}
+	close(due)
+	workers.Wait()
+	return nil
+}
+
+// sendNext sends the next journey of the tape at once, and returns whether there was one.
+func (r *replay) sendNext() bool {
+	place := int(r.taken.Add(1)) - 1
+	if place >= len(r.entries) {
+		return false
+	}
+	r.send(place, time.Now())
+	return true
+}
+
+func (r *replay) send(place int, intended time.Time) {
+	r.sent.Add(1)
+	entry := r.entries[place]
+	row, _ := r.runner.Run(r.ctx, entry, intended, r.Sampled != nil && r.Sampled[entry.Seq])
+	row.Mode = r.mode
+	r.rows[place] = row
+	if row.Outcome != outcome.OK {
+		r.failed.Add(1)
+	}
+	if r.Watch != nil {
+		r.Watch(r.sent.Load(), r.failed.Load())
+	}
 }

@@ -127,43 +127,35 @@ func TestDrainIsLimited(t *testing.T) {
 	}
 }
 
-// An interrupted replay ends at once, keeps what was sent, and says that it is not whole.
+// An interrupted replay ends at once, keeps what was sent, and says that it is not whole. This includes a gap in the tape, and
+// users of a closed loop who think.
 func TestInterrupt(t *testing.T) {
 	shop := shoptest.Start(t)
-	made := makeTape(t, 50, time.Minute)
-	runner := prepared(t, shop.Target(t, target.GraphQL, 2), made.Entries)
-	ctx, cancel := context.WithCancel(context.Background())
-	time.AfterFunc(500*time.Millisecond, cancel)
-	began := time.Now()
-	result, err := Replay(ctx, made, runner, Options{Drain: time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if took := time.Since(began); took > patience/2 {
-		t.Errorf("took %v to stop", took)
-	}
-	if !result.Interrupted || len(result.Rows) == 0 || len(result.Rows) >= len(made.Entries) {
-		t.Errorf("interrupted %v, %d of %d rows", result.Interrupted, len(result.Rows), len(made.Entries))
-	}
-}
-
-// A gap in the tape is waited out on the timer, and the interrupt wakes it in the midst of the gap.
-func TestInterruptWithinAGap(t *testing.T) {
-	made := makeTape(t, 50, 30*time.Second)
-	made.Entries = made.Entries[:2]
-	made.Entries[1].AtNs = 20e9
-	p, err := newPacer(made.Entries, time.Time{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.close()
-	if _, stop := p.Pace(0, 0); stop {
-		t.Fatal("stopped before the first journey")
-	}
-	time.AfterFunc(50*time.Millisecond, p.interrupt)
-	began := time.Now()
-	if _, stop := p.Pace(0, 1); !stop || time.Since(began) > 5*time.Second {
-		t.Errorf("stop %v after %v", stop, time.Since(began))
+	for name, o := range map[string]Options{
+		"under way": {}, "within a gap": {}, "thinking": {Closed: &Closed{VUs: 2, Think: time.Minute, Duration: time.Minute}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			made := makeTape(t, 50, time.Minute)
+			if name == "within a gap" {
+				made.Entries = made.Entries[:2]
+				made.Entries[1].AtNs = 50e9
+			}
+			runner := prepared(t, shop.Target(t, target.GraphQL, 2), made.Entries)
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			o.Watch = func(int64, int64) { time.AfterFunc(100*time.Millisecond, cancel) } // after the first journey
+			began := time.Now()
+			result, err := Replay(ctx, made, runner, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(began); took > patience/2 {
+				t.Errorf("took %v to stop", took)
+			}
+			if !result.Interrupted || len(result.Rows) == 0 || len(result.Rows) >= len(made.Entries) {
+				t.Errorf("interrupted %v, %d of %d rows", result.Interrupted, len(result.Rows), len(made.Entries))
+			}
+		})
 	}
 }
 

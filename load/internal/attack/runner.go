@@ -1,4 +1,3 @@
-// Package attack runs journeys: one at a time, or a whole tape in an open loop.
 package attack
 
 import (

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -87,7 +86,7 @@ func (f *nodeFlags) run(cmd *cobra.Command, stderr *os.File) error {
 	if failure != nil {
 		end.Error = oneLine(failure)
 	}
-	if err := writeJSON(filepath.Join(f.out, doneFile), end); err != nil {
+	if err := atomicfile.WriteJSON(filepath.Join(f.out, doneFile), end); err != nil {
 		return errors.Join(failure, err)
 	}
 	_, err := f.await(cmd.Context(), filepath.Join(f.out, takenFile), present)
@@ -108,7 +107,7 @@ func (f *nodeFlags) replayWhenTold(cmd *cobra.Command, stderr *os.File) error {
 		return err
 	}
 	ready := readiness{Shard: f.shard, TapeSHA256: o.tape.SHA256, Journeys: len(o.tape.Entries), AtNs: time.Now().UnixNano()}
-	if err := writeJSON(filepath.Join(f.out, readyFile), ready); err != nil {
+	if err := atomicfile.WriteJSON(filepath.Join(f.out, readyFile), ready); err != nil {
 		return err
 	}
 	start, err := f.await(cmd.Context(), filepath.Join(f.out, startFile), wholeLine)
@@ -151,8 +150,4 @@ func (f *nodeFlags) await(ctx context.Context, path string, complete func(string
 			return "", fmt.Errorf("%s was not there within %v", path, f.wait)
 		}
 	}
-}
-
-func writeJSON(path string, value any) error {
-	return atomicfile.Write(path, func(w io.Writer) error { return printJSON(w, value) })
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"time"
@@ -12,30 +11,17 @@ import (
 
 	"hopwise/load/internal/atomicfile"
 	"hopwise/load/internal/journey"
-	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/progress"
-	"hopwise/load/internal/target"
+	"hopwise/load/internal/record"
 )
 
-// sampleLine is one line of the answers' file.
+// sampleLine is one line of the answers' file: the row of a journey, and what only a journey alone can tell.
 type sampleLine struct {
-	Seq     int64           `json:"seq"`
-	Journey journey.Name    `json:"journey"`
-	Channel target.Channel  `json:"channel"`
+	record.Row
 	Params  journey.Params  `json:"params"`
-	Outcome outcome.Class   `json:"outcome"`
-	Error   string          `json:"error"`
-	Answer  json.RawMessage `json:"answer"` // canonical; null for a failure
-	OrderID int64           `json:"order_id,omitempty"`
-
-	Requests   int64 `json:"requests"`
-	Waves      int64 `json:"waves"`        // round trips one after the other; see exchange.Shape
-	Parallel   int64 `json:"parallel"`     // most requests under way at a time
-	WireIn     int64 `json:"wire_in"`      // every byte received on the connections, headers and framing included
-	WireOut    int64 `json:"wire_out"`     // every byte sent
-	BytesIn    int64 `json:"bytes_in"`     // bodies received, as compressed as they came
-	BytesInRaw int64 `json:"bytes_in_raw"` // the same, decompressed
-	BytesOut   int64 `json:"bytes_out"`    // bodies sent
+	Answer  json.RawMessage `json:"answer"`   // canonical; null for a failure
+	WireIn  int64           `json:"wire_in"`  // every byte received on the connections, headers and framing included
+	WireOut int64           `json:"wire_out"` // every byte sent
 }
 
 // What follows an answer on its connection (window updates, pings and their acknowledgements) comes within a round trip,
@@ -107,7 +93,7 @@ func runSample(cmd *cobra.Command, stderr *os.File, s setup, out string) error {
 		quiet = settleQUIC
 	}
 	before := meter.Settle(quiet, settleLimit) // opening the connections is nobody's
-	err := atomicfile.Write(out, func(w io.Writer) error {
+	err := atomicfile.WriteRows(out, func(add func(any) error) error {
 		for i, entry := range s.tape.Entries {
 			row, canonical := s.runner.Run(cmd.Context(), entry, time.Now(), false)
 			if cmd.Context().Err() != nil {
@@ -120,12 +106,8 @@ func runSample(cmd *cobra.Command, stderr *os.File, s setup, out string) error {
 			after := meter.Settle(quiet, settleLimit)
 			wire := after.Since(before)
 			before = after
-			if err := printJSON(w, sampleLine{
-				Seq: row.Seq, Journey: row.Journey, Channel: row.Channel, Params: entry.Params,
-				Outcome: row.Outcome, Error: row.Error, Answer: canonical, OrderID: row.OrderID,
-				Requests: row.Requests, Waves: row.Waves, Parallel: row.Parallel, WireIn: wire.In, WireOut: wire.Out,
-				BytesIn: row.BytesIn, BytesInRaw: row.BytesInRaw, BytesOut: row.BytesOut,
-			}); err != nil {
+			row.Mode = record.Alone
+			if err := add(sampleLine{row, entry.Params, canonical, wire.In, wire.Out}); err != nil {
 				return err
 			}
 			summary.Journeys++

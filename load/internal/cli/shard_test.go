@@ -218,7 +218,6 @@ func TestShardsThatDoNotFit(t *testing.T) {
 		return strings.Replace(text, `"incomplete": false`, `"incomplete": true`, 1)
 	})
 	old := bent("old", "generator.json", func(text string) string { return strings.Replace(text, `"shard": "2/3"`, `"x": 1`, 1) })
-	noHits := bent("no-hits", "vegeta.gob", func(string) string { return "" })
 	cases := []struct {
 		name  string
 		parts []string
@@ -234,7 +233,6 @@ func TestShardsThatDoNotFit(t *testing.T) {
 		{"stopped early", []string{first, second, stopped}, "shard 2/3 (" + stopped + ") is incomplete"},
 		{"no shard named", []string{first, second, old}, "generator.json of " + old + " names no shard"},
 		{"a folder that is not there", []string{first, second, filepath.Join(dir, "none")}, "none/generator.json"},
-		{"hits missing", []string{first, second, noHits}, "vegeta.gob of " + noHits + " has 0 journeys"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

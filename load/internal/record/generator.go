@@ -1,14 +1,11 @@
 package record
 
 import (
-	"encoding/json"
-	"io"
 	"runtime"
 	"slices"
 	"syscall"
 	"time"
 
-	"hopwise/load/internal/atomicfile"
 	"hopwise/load/internal/link"
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/tape"
@@ -163,13 +160,4 @@ func (g *Generator) count(rows []Row) {
 // quantile returns the smallest value that at least so many percent of the sorted values do not exceed.
 func quantile(sorted []int64, percent int) float64 {
 	return float64(sorted[(len(sorted)*percent+99)/100-1])
-}
-
-// Write writes the figures as JSON.
-func (g Generator) Write(path string) error {
-	return atomicfile.Write(path, func(w io.Writer) error {
-		encoder := json.NewEncoder(w)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(g)
-	})
 }

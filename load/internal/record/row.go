@@ -4,7 +4,6 @@ package record
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -24,6 +23,7 @@ type Mode string
 const (
 	Open   Mode = "open"   // the tape: at its arrival time, however slow the answers are
 	Closed Mode = "closed" // virtual users: each sends its next journey once it has its answer
+	Alone  Mode = "alone"  // one journey after another
 )
 
 // Row is one journey as it went; times are Unix nanoseconds.
@@ -50,7 +50,7 @@ type Row struct {
 	TraceID           string         `json:"trace_id"`
 	AnswerSHA256      string         `json:"answer_sha256"` // of the canonical answer; empty for a failure
 	OrderID           int64          `json:"order_id,omitempty"`
-	Status            int            `json:"-"` // latest HTTP status
+	Status            int            `json:"status"` // latest HTTP status
 }
 
 // AnswersDigest returns the SHA-256 over the number and the answer's digest of every row, in order.
@@ -60,20 +60,6 @@ func AnswersDigest(rows []Row) string {
 		fmt.Fprintf(sum, "%d %s\n", row.Seq, row.AnswerSHA256)
 	}
 	return hex.EncodeToString(sum.Sum(nil))
-}
-
-// WriteRows writes the rows, one JSON object a line.
-func WriteRows(path string, rows []Row) error {
-	return atomicfile.Write(path, func(w io.Writer) error {
-		encoder := json.NewEncoder(w)
-		encoder.SetEscapeHTML(false)
-		for _, row := range rows {
-			if err := encoder.Encode(row); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }
 
 // WriteVegeta writes the rows in vegeta's own encoding, in which a hit is a journey and begins at its intended arrival.

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 
+	"hopwise/load/internal/atomicfile"
 	"hopwise/load/internal/exchange"
 	"hopwise/load/internal/record"
 	"hopwise/load/internal/target"
@@ -155,8 +156,8 @@ func (c *Crowd) Run(ctx context.Context, opened func(seconds float64) error) (Fi
 	unwritten := finish()
 	f := c.figures // nobody counts any more
 	f.measure(atOpen, atEnd)
-	f.Dialed, f.Incomplete, f.Digest = c.client.Meter().Dialed(), cause != nil, c.journal.sha256
-	return f, cmp.Or(unwritten, f.write(filepath.Join(c.options.Out, "watchers.json")), cause)
+	f.Dialed, f.Incomplete = c.client.Meter().Dialed(), cause != nil
+	return f, cmp.Or(unwritten, atomicfile.WriteJSON(filepath.Join(c.options.Out, "watchers.json"), f), cause)
 }
 
 // open opens all within the limit, and has those who get news pushed begin at once. The first failure ends the context.

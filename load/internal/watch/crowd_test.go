@@ -3,8 +3,6 @@ package watch
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -93,9 +91,6 @@ func run(t *testing.T, at target.Target, o Options, expected int64, heard func(U
 	text, err := os.ReadFile(filepath.Join(o.Out, "updates.jsonl"))
 	if err != nil {
 		t.Fatal(err)
-	}
-	if sum := sha256.Sum256(text); figures.Digest != hex.EncodeToString(sum[:]) {
-		t.Errorf("digest %s is not that of updates.jsonl", figures.Digest)
 	}
 	var updates []Update
 	for line := range bytes.Lines(text) {

@@ -1,10 +1,6 @@
 package watch
 
 import (
-	"encoding/json"
-	"io"
-
-	"hopwise/load/internal/atomicfile"
 	"hopwise/load/internal/record"
 	"hopwise/load/internal/target"
 )
@@ -34,7 +30,6 @@ type Figures struct {
 	OpeningOut        int64           `json:"opening_bytes_out"`
 	CPUS              float64         `json:"cpu_s"`         // user and system time of this process
 	MaxRSSBytes       int64           `json:"max_rss_bytes"` // since the process began
-	Digest            string          `json:"digest"`        // SHA-256 of updates.jsonl
 }
 
 func total(byCause map[string]int) (sum int) {
@@ -52,12 +47,4 @@ func (f *Figures) measure(open, end record.Usage) {
 	f.OpeningIn, f.OpeningOut = open.Wire.In, open.Wire.Out
 	f.CPUS = used.CPU.Seconds()
 	f.MaxRSSBytes = used.MaxRSS
-}
-
-func (f *Figures) write(path string) error {
-	return atomicfile.Write(path, func(w io.Writer) error {
-		encoder := json.NewEncoder(w)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(f)
-	})
 }

@@ -1,13 +1,6 @@
 package watch
 
-import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"io"
-
-	"hopwise/load/internal/atomicfile"
-)
+import "hopwise/load/internal/atomicfile"
 
 // Update is a line of updates.jsonl: an item of news as it reached a customer; times are Unix nanoseconds.
 type Update struct {
@@ -29,7 +22,6 @@ const unwritten = 1 << 14
 type journal struct {
 	updates chan Update
 	done    chan error
-	sha256  string // of the file, hexadecimal, once it is closed
 }
 
 func newJournal(path string) *journal {
@@ -39,11 +31,9 @@ func newJournal(path string) *journal {
 }
 
 func (j *journal) write(path string) error {
-	sum := sha256.New()
-	err := atomicfile.Write(path, func(w io.Writer) error {
-		encoder := json.NewEncoder(io.MultiWriter(w, sum))
+	err := atomicfile.WriteRows(path, func(add func(any) error) error {
 		for update := range j.updates {
-			if err := encoder.Encode(update); err != nil {
+			if err := add(update); err != nil {
 				return err
 			}
 		}
@@ -51,7 +41,6 @@ func (j *journal) write(path string) error {
 	})
 	for range j.updates { // watchers need not wait for a file that cannot be written
 	}
-	j.sha256 = hex.EncodeToString(sum.Sum(nil))
 	return err
 }
 

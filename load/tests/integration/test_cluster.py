@@ -16,7 +16,7 @@ from experiment.generator.shopload import BINARY, Load, Shopload, Tape
 from experiment.trial.audit import auditing
 from experiment.trial.cluster_sender import ClusterSender
 from experiment.trial.outcome import JOURNEYS
-from hops.run.rows import read_journeys
+from hops.run.rows import read_rows
 from mesh.components.postgres import POSTGRES
 from mesh.components.shop_processes import TRIAL_DATABASE
 from mesh.errors import ComponentDiedError
@@ -120,7 +120,7 @@ def test_an_update_of_everything_under_load_loses_no_journey(
         updates.join(timeout=300)
         assert failures == []
         assert not updates.is_alive()
-    journeys = read_journeys(out / JOURNEYS)
+    journeys = read_rows(out / JOURNEYS)
     failed = journeys.filter(journeys["outcome"] != "ok").select("journey", "outcome", "error").to_dicts()
     assert failed == []
     assert journeys.height == tape.journeys
@@ -135,7 +135,7 @@ def test_without_a_mesh_both_pods_of_a_service_get_half_of_the_calls(
     out.mkdir()
     with make(topology=topology, replicas={"product": 2}, trace=1.0) as system:
         ClusterSender(system, shopload).replay(Load(tape_of(shopload, tmp_path, 20), 20.0), out)
-        journeys = read_journeys(out / JOURNEYS)
+        journeys = read_rows(out / JOURNEYS)
         served = calls_by_instance(system, journeys["trace_id"], "product")
     assert set(journeys["outcome"]) == {"ok"}
     assert len(served) == 2
@@ -152,7 +152,7 @@ def test_a_database_outside_of_the_namespace_is_filled_used_and_audited(
         with auditing(database_elsewhere, TRIAL_DATABASE, out / JOURNEYS) as findings:
             printed = findings()
         kinds = system.kubectl.run("get", "pods,statefulsets,services", "--output=name")
-    assert set(read_journeys(out / JOURNEYS)["outcome"]) == {"ok"}
+    assert set(read_rows(out / JOURNEYS)["outcome"]) == {"ok"}
     assert [each for each in json.loads(printed)["invariants"] if not each["ok"]] == []
     assert POSTGRES not in kinds
 

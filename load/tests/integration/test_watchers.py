@@ -7,7 +7,6 @@ does the same with so many updates over each way to wait.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections import defaultdict
@@ -23,7 +22,8 @@ from experiment.generator.shopload import BINARY, Load, Shopload
 from experiment.kinds.watch import positions, told_to
 from experiment.plan.workload import workload_file
 from experiment.trial.outcome import JOURNEYS
-from hops.run.rows import read_journeys
+from hops.run.rows import UPDATES as UPDATE_COLUMNS
+from hops.run.rows import read_rows
 from mesh.components.postgres import POSTGRES
 from mesh.components.shop_processes import TRIAL_DATABASE, Data
 from mesh.description.ports import Ports
@@ -105,7 +105,7 @@ def test_kills_make_nobody_miss_an_update(
     assert kills >= len(killed)
     assert strays == []
     # On a busy machine some purchases fail while what they need is away; others succeed and are not seen to.
-    journeys = read_journeys(tmp_path / "replay" / JOURNEYS)
+    journeys = read_rows(tmp_path / "replay" / JOURNEYS)
     bought = journeys.filter(journey="checkout", outcome="ok").height
     for told in of_channel:
         print({"kills": kills, **{name: told[name] for name in TOLD}})
@@ -122,8 +122,7 @@ def not_own_or_not_in_turn(system: System, folder: Path) -> list[dict[str, Any]]
         buyers = dict(connection.execute("SELECT id, user_id FROM shop_order.orders").fetchall())
     seen: defaultdict[int, list[str]] = defaultdict(list)
     wrong = []
-    for line in (folder / "updates.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
+    for row in read_rows(folder / "updates.jsonl", UPDATE_COLUMNS).to_dicts():
         if row["again"]:
             continue
         seen[row["order_id"]].append(row["status"])

@@ -18,7 +18,7 @@ from hops.run.documents.manifest import Manifest
 from hops.run.documents.summary import Summary
 from hops.run.documents.trial import ResourcesFrom, TrialRecord
 from hops.run.loads import tape_of
-from hops.run.rows import AT_EDGE, CALLS, HOPS, JOURNEYS, OPTIONAL, QUEUED, RESOURCES, SAMPLE, read_sample, write_whole
+from hops.run.rows import AT_EDGE, CALLS, HOPS, JOURNEYS, OPTIONAL, QUEUED, RESOURCES, SAMPLE, read_rows, write_whole
 
 MANIFEST = "manifest.json"
 TRIALS = "trials.json"
@@ -146,7 +146,7 @@ class RunFiles:
         for row in self.used:
             file = self.trial_path(row["block"], topology) / SAMPLE_FILE
             if row["topology"] == topology and file.is_file():
-                return read_sample(file)
+                return read_rows(file, SAMPLE)
         return SAMPLE.to_frame()
 
 

@@ -47,6 +47,19 @@ AT_EDGE = pl.Schema({"edge_ns": pl.Int64, "behind_edge_ns": pl.Int64})
 """What the edge's log adds to a journey's row: the time of its requests there, and of it the time behind the edge."""
 SAMPLE = pl.Schema({"journey": pl.String, "channel": pl.String, "wire_in": pl.Int64, "wire_out": pl.Int64})
 """A row per journey that was sent alone, as the generator's sample writes it: every byte on the wire is its own."""
+UPDATES = pl.Schema(
+    {
+        "user_id": pl.Int64,
+        "position": pl.Int64,
+        "order_id": pl.Int64,
+        "status": pl.String,
+        "created_ns": pl.Int64,
+        "arrived_ns": pl.Int64,
+        "again": pl.Boolean,
+        "traceparent": pl.String,
+    }
+)
+"""A row per update as it reached a customer, as the generator's watch writes it."""
 OPTIONAL = frozenset({"error", "trace_id", "answer_sha256", "order_id"})
 
 HOPS = pl.Schema(
@@ -93,62 +106,36 @@ RESOURCES = pl.Schema(
 """A row per component and look, while a trial's load ran."""
 
 
-def read_journeys(path: Path, **labels: str | int) -> pl.DataFrame:
-    """Reads the generator's `journeys.jsonl`.
+def read_rows(path: Path, schema: pl.Schema = JOURNEYS) -> pl.DataFrame:
+    """Reads rows that the generator wrote.
 
     Args:
         path: Path of the file, a JSON object a line.
-        labels: Constant columns to put in front, as `block=0, topology="hybrid"`.
+        schema: The columns to read: those of `JOURNEYS`, `SAMPLE` or `UPDATES`.
 
     Returns:
-        The columns of `JOURNEYS`, in the order of `seq`.
+        These columns, in the order of `seq` if that is among them.
 
     Raises:
-        MalformedJourneysError: A line is no JSON object of the journeys' columns; the message names the file and the
-            column or value.
+        MalformedJourneysError: A line is no JSON object of these columns; the message names the file and the column or
+            value.
         OSError: The file cannot be read.
     """
     if not path.stat().st_size:
-        return _labelled(JOURNEYS.to_frame(), labels)
+        return schema.to_frame()
     try:
-        frame = pl.read_ndjson(path, schema=JOURNEYS)
+        frame = pl.read_ndjson(path, schema=schema)
     except pl.exceptions.PolarsError as error:
-        raise MalformedJourneysError(f"{path}: not a journeys file: {error}") from error
-    nulls = [name for name in JOURNEYS if name not in OPTIONAL and frame[name].null_count()]
+        raise MalformedJourneysError(f"{path}: not rows of the generator: {error}") from error
+    nulls = [name for name in schema if name not in OPTIONAL and frame[name].null_count()]
     if nulls:
         raise MalformedJourneysError(f"{path}: rows lack {', '.join(nulls)}")
-    unknown = sorted(set(frame["outcome"].unique()) - set(OUTCOMES))
+    unknown = sorted(set(frame["outcome"].unique()) - set(OUTCOMES)) if "outcome" in schema else ()
     if unknown:
         raise MalformedJourneysError(
             f"{path}: unknown outcome {', '.join(unknown)}; valid ones are {', '.join(OUTCOMES)}"
         )
-    return _labelled(frame.sort("seq"), labels)
-
-
-def read_sample(path: Path) -> pl.DataFrame:
-    """Reads the bytes on the wire from the generator's file of answers.
-
-    Args:
-        path: Path of the file, a JSON object a line.
-
-    Returns:
-        The columns of `SAMPLE`.
-
-    Raises:
-        MalformedJourneysError: A line is no JSON object of the sample's columns; the message names the file and the
-            column or value.
-        OSError: The file cannot be read.
-    """
-    if not path.stat().st_size:
-        return SAMPLE.to_frame()
-    try:
-        frame = pl.read_ndjson(path, schema=SAMPLE)
-    except pl.exceptions.PolarsError as error:
-        raise MalformedJourneysError(f"{path}: not a file of parity answers: {error}") from error
-    nulls = [name for name in SAMPLE if frame[name].null_count()]
-    if nulls:
-        raise MalformedJourneysError(f"{path}: answers lack {', '.join(nulls)}")
-    return frame
+    return frame.sort("seq") if "seq" in schema else frame
 
 
 def hops_frame(budgets: Iterable[Budget], **labels: str | int) -> pl.DataFrame:

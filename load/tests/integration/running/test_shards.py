@@ -17,7 +17,7 @@ import pytest
 from experiment.errors import GeneratorError
 from experiment.generator.nodes import ShardedReplay, node_arguments
 from experiment.generator.shopload import BINARY, Load, Shopload, Tape, stop
-from hops.run.rows import read_journeys
+from hops.run.rows import read_rows
 from mesh.errors import ComponentDiedError
 from mesh.native.system import System
 from mesh.paths import ROOT
@@ -93,7 +93,7 @@ def nodes_of(load: Load, shop: System, folder: Path, count: int) -> Iterator[lis
 
 def left_in(folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The generator's figures and the rows of a replay, without what differs from one to the next."""
-    rows = read_journeys(folder / "journeys.jsonl").drop(OF_THE_RUN, strict=False)
+    rows = read_rows(folder / "journeys.jsonl").drop(OF_THE_RUN, strict=False)
     return json.loads((folder / "generator.json").read_text()), rows.to_dicts()
 
 

@@ -16,7 +16,7 @@ from hops.errors import MalformedJourneysError, MalformedRunError, NotEnoughData
 from hops.kinds import analyse
 from hops.run.documents.summary import Summary
 from hops.run.files import read_document, read_run, write_summary
-from hops.run.rows import JOURNEYS, SAMPLE, hops_frame, read_journeys, read_sample, write_parquet
+from hops.run.rows import JOURNEYS, SAMPLE, UPDATES, hops_frame, read_rows, write_parquet
 from synthetic.run import write_generated_run
 from synthetic.traces import BASE_NS, shop_trace
 
@@ -69,7 +69,7 @@ def journeys_file(tmp_path, hops):
 
 
 def journeys_of(path):
-    return read_journeys(path, block=1, topology="hybrid")
+    return read_rows(path).with_columns(block=1, topology=pl.lit("hybrid"))
 
 
 def summarise(journeys, hops, *, sample=None, cpu_s=None, rss_mb=None):
@@ -80,33 +80,34 @@ def summarise(journeys, hops, *, sample=None, cpu_s=None, rss_mb=None):
     )  # fmt: skip
 
 
-def test_journeys_are_read_in_order_with_labels_in_front(journeys_file):
-    frame = read_journeys(journeys_file, block=2, topology="hybrid")
-    assert frame.columns == ["block", "topology", *JOURNEYS]
+def test_journeys_are_read_in_order(journeys_file):
+    frame = read_rows(journeys_file)
+    assert frame.columns == list(JOURNEYS)
     assert frame["seq"].to_list() == list(range(COUNT))
     assert frame["order_id"].null_count() == COUNT // 2
-    assert frame["topology"].unique().to_list() == ["hybrid"]
 
 
 BROKEN = {
-    "not JSON": ("{oops\n", "not a journeys file"),
-    "wrong type": ('{"seq": "first"}\n', "not a journeys file"),
-    "columns missing": ('{"seq": 1, "journey": "browse"}\n', "rows lack channel, mode, intended_ns"),
+    "not JSON": (JOURNEYS, "{oops\n", "not rows of the generator"),
+    "wrong type": (JOURNEYS, '{"seq": "first"}\n', "not rows of the generator"),
+    "columns missing": (JOURNEYS, '{"seq": 1, "journey": "browse"}\n', "rows lack channel, mode, intended_ns"),
+    "a sample without wire": (SAMPLE, '{"journey": "browse", "channel": "web"}\n', "rows lack wire_in, wire_out"),
+    "updates": (UPDATES, '{"user_id": 1, "position": 1}\n', "rows lack status, created_ns"),
 }
 
 
-@pytest.mark.parametrize(("text", "message"), BROKEN.values(), ids=BROKEN)
-def test_broken_rows_are_named(tmp_path, text, message):
-    path = tmp_path / "journeys.jsonl"
+@pytest.mark.parametrize(("schema", "text", "message"), BROKEN.values(), ids=BROKEN)
+def test_broken_rows_are_named(tmp_path, schema, text, message):
+    path = tmp_path / "rows.jsonl"
     path.write_text(text)
     with pytest.raises(MalformedJourneysError, match=message):
-        read_journeys(path)
+        read_rows(path, schema)
 
 
 def test_an_unknown_outcome_is_named_with_the_valid_ones(journeys_file):
     journeys_file.write_text(journeys_file.read_text().replace('"timeout"', '"lost"'))
     with pytest.raises(MalformedJourneysError, match=r"unknown outcome lost; valid ones are ok, client"):
-        read_journeys(journeys_file)
+        read_rows(journeys_file)
 
 
 def test_an_empty_replay_has_no_rows_and_no_summary(tmp_path, hops):
@@ -155,7 +156,7 @@ def test_bytes_on_the_wire_weigh_as_the_replay_does(journeys_file, hops, tmp_pat
     frame = journeys_of(journeys_file).with_columns(
         journey=pl.when(pl.col("journey") == "browse").then(pl.lit("browse")).otherwise(pl.lit("checkout"))
     )
-    cells = summarise(frame, hops, sample=read_sample(path))["journeys"]
+    cells = summarise(frame, hops, sample=read_rows(path, SAMPLE))["journeys"]
     assert (cells["browse"]["wire_in_mean"], cells["browse"]["wire_out_mean"]) == (200.0, 20.0)
     assert (cells["checkout"]["wire_in_mean"], cells["checkout"]["wire_out_mean"]) == (1000.0, 500.0)
     expected = (200 * cells["browse"]["count"] + 1000 * cells["checkout"]["count"]) / COUNT
@@ -166,13 +167,6 @@ def test_bytes_on_the_wire_weigh_as_the_replay_does(journeys_file, hops, tmp_pat
 def test_a_journey_without_a_sample_has_no_bytes_on_the_wire(journeys_file, hops):
     cells = summarise(journeys_of(journeys_file), hops)["journeys"]
     assert {cell["wire_in_mean"] for cell in cells.values()} == {None}
-
-
-def test_a_sample_without_bytes_on_the_wire_is_named(tmp_path):
-    path = tmp_path / "answers.jsonl"
-    path.write_text('{"journey": "browse", "channel": "web"}\n')
-    with pytest.raises(MalformedJourneysError, match="answers lack wire_in, wire_out"):
-        read_sample(path)
 
 
 def test_traces_of_failed_journeys_are_left_out(journeys_file, hops):
