@@ -14,7 +14,7 @@ import msgspec
 import orjson
 
 from shop.clients.graphql_documents import CallDocument
-from shop.clients.http_channel import HttpChannel
+from shop.clients.http_channel import HttpChannel, HttpRequest
 from shop.clients.pages import pages
 from shop.contract.calls import Call, Service
 from shop.contract.graphql import ROWS_A_PAGE, camel
@@ -145,8 +145,8 @@ class _GraphQLCaller:
         arguments = call.method.bind(*given, **named)
         document = call.document
         body = _encode(call, arguments, query=document.text)
-        sent = self._channel.lines(STREAM_PATH, body, _STREAM_HEADERS, document.name, document.attributes)
-        async with aclosing(sent) as lines:
+        request = HttpRequest("POST", STREAM_PATH, document.name, document.attributes, body, _STREAM_HEADERS)
+        async with aclosing(self._channel.lines(request)) as lines:
             async for line in lines:
                 # Nothing is in two lines; the event behind the last one has no data.
                 if line.startswith(_DATA) and (data := line[len(_DATA) :].strip()):
@@ -162,15 +162,8 @@ class _GraphQLCaller:
 
     async def _send(self, call: _CallFormat[Q, R], body: bytes) -> _Answer[object]:
         document = call.document
-        received = await self._channel.send(
-            "POST",
-            PATH,
-            body=body,
-            headers=_HEADERS,
-            name=document.name,
-            attributes=document.attributes,
-            again=call.method.contract.reads,
-        )
+        request = HttpRequest("POST", PATH, document.name, document.attributes, body, _HEADERS)
+        received = await self._channel.send(request, again=call.method.contract.reads)
         answer = call.decode(received.body)
         if answer is None:
             raise self._channel.unreadable(received, document.name, "GraphQL")

@@ -8,6 +8,7 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import aiohttp
@@ -54,13 +55,24 @@ class _NotSent(Unavailable):
     """There was no connection to send a request on."""
 
 
-class _HttpRequest(NamedTuple):
+class HttpRequest(NamedTuple):
+    """A request.
+
+    Attributes:
+        method: The HTTP method.
+        path: Path, with the query string if there is one.
+        name: Name of its span, one of a small number of names.
+        attributes: Further attributes of the span; never personal or payment data.
+        body: Its body.
+        headers: More headers; of a request whose answer lasts, `accept` is what the answer must be.
+    """
+
     method: str
     path: str
     name: str
-    attributes: Mapping[str, AttributeValue] | None
-    body: bytes | None
-    headers: Mapping[str, str]
+    attributes: Mapping[str, AttributeValue] | None = None
+    body: bytes | None = None
+    headers: Mapping[str, str] = MappingProxyType({})
 
 
 class _HttpCall(OutgoingCall):
@@ -68,7 +80,7 @@ class _HttpCall(OutgoingCall):
 
     __slots__ = ("_peer", "_request", "_status")
 
-    def __init__(self, runtime: Runtime, peer: str, place: Mapping[str, AttributeValue], request: _HttpRequest) -> None:
+    def __init__(self, runtime: Runtime, peer: str, place: Mapping[str, AttributeValue], request: HttpRequest) -> None:
         super().__init__(runtime, request.name, request.attributes)
         self._peer = peer
         self._request = request
@@ -133,68 +145,35 @@ class HttpChannel:
         # Whatever address a request goes to, a sidecar finds out the callee from its host.
         self._host = {"Host": self._replicas.name} if self._replicas.name else {}
 
-    async def send(
-        self,
-        method: str,
-        path: str,
-        *,
-        body: bytes | None = None,
-        headers: Mapping[str, str] | None = None,
-        name: str,
-        attributes: Mapping[str, AttributeValue] | None = None,
-        again: bool = False,
-    ) -> HttpAnswer:
-        """Sends a request and reads the answer.
+    async def send(self, request: HttpRequest, *, again: bool = False) -> HttpAnswer:
+        """Sends a request and reads the answer, whatever its status.
 
         Args:
-            method: The HTTP method.
-            path: Path, with the query string if there is one.
-            body: Body of the request.
-            headers: More headers.
-            name: Name of the span, one of a small number of names.
-            attributes: Further attributes of the span; never personal or payment data.
-            again: Whether the request may be sent again if there is no answer, since it changes nothing.
-
-        Returns:
-            The answer, whatever its status.
+            request: The request.
+            again: Whether it may be sent again if there is no answer, since it changes nothing.
 
         Raises:
             DeadlineExceeded: The caller's time is over.
             Unavailable: There is no answer.
         """
-        request = _HttpRequest(method, path, name, attributes, body, headers or {})
         return await self._retries.tried(lambda: self._once(request), again=again)
 
-    async def lines(
-        self,
-        path: str,
-        body: bytes,
-        headers: Mapping[str, str],
-        name: str,
-        attributes: Mapping[str, AttributeValue] | None = None,
-    ) -> AsyncGenerator[bytes]:
-        """Sends a request whose answer lasts, and yields its lines as they come; its span ends with the answer.
-
-        Args:
-            path: Path of the request, a POST.
-            body: Its body.
-            headers: More headers; `accept` is what the answer must be.
-            name: Name of the span, one of a small number of names.
-            attributes: Further attributes of the span; never personal or payment data.
+    async def lines(self, request: HttpRequest) -> AsyncGenerator[bytes]:
+        """Sends a POST whose answer lasts, and yields its lines as they come; its span ends with the answer.
 
         Raises:
             Unavailable: There is no such answer, or it breaks off.
             DeadlineExceeded: Nothing has come for `SILENT_S`.
         """
         address = self._replicas.next()
-        with self._call(address, _HttpRequest("POST", path, name, attributes, body, headers)) as call:
-            sent = {**self._host, **call.headers(), **headers}
+        with self._call(address, request) as call:
+            sent, url = {**self._host, **call.headers(), **request.headers}, f"http://{address}{request.path}"
             try:
-                async with self._session.post(f"http://{address}{path}", data=body, headers=sent) as response:
+                async with self._session.post(url, data=request.body, headers=sent) as response:
                     call.answered(response.status)
-                    if response.content_type != headers["accept"]:
+                    if response.content_type != request.headers["accept"]:
                         refusal = HttpAnswer(response.status, response.headers, await response.read())
-                        raise self.unreadable(refusal, path, headers["accept"])
+                        raise self.unreadable(refusal, request.path, request.headers["accept"])
                     while line := await _next_line(response.content):
                         yield line
             except TimeoutError:
@@ -222,14 +201,14 @@ class HttpChannel:
         """Ends the health checks that are under way."""
         await self._replicas.close()
 
-    async def _once(self, request: _HttpRequest) -> HttpAnswer:
+    async def _once(self, request: HttpRequest) -> HttpAnswer:
         # What could not be sent to one replica is sent to the next, whatever it changes.
         for _ in range(self._replicas.size - 1):
             with contextlib.suppress(_NotSent):
                 return await self._to(self._replicas.next(), request)
         return await self._to(self._replicas.next(), request)
 
-    async def _to(self, address: str, request: _HttpRequest) -> HttpAnswer:
+    async def _to(self, address: str, request: HttpRequest) -> HttpAnswer:
         limit = remaining() or DEFAULT_S
         url = f"http://{address}{request.path}"
         with self._call(address, request) as call:
@@ -250,7 +229,7 @@ class HttpChannel:
             call.answered(answer.status)
             return answer
 
-    def _call(self, address: str, request: _HttpRequest) -> _HttpCall:
+    def _call(self, address: str, request: HttpRequest) -> _HttpCall:
         return _HttpCall(self._runtime, self.peer, self._attributes[self._replicas.name or address], request)
 
 

@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from shop.clients.http_channel import HttpAnswer, HttpChannel
+from shop.clients.http_channel import HttpAnswer, HttpChannel, HttpRequest
 from shop.clients.pages import pages
 from shop.contract.calls import Call, Service
 from shop.contract.methods import EXPECTED, UNREADABLE, PortMethod, bare, is_struct, methods_of
@@ -194,15 +194,9 @@ class _RestCaller:
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> HttpAnswer:
-        received = await self._channel.send(
-            call.verb,
-            target,
-            body=body,
-            headers={**(JSON if body is not None else {}), **(headers or {})},
-            name=call.name,
-            attributes={"url.template": call.template},
-            again=call.method.contract.reads,
-        )
+        sent = {**(JSON if body is not None else {}), **(headers or {})}
+        request = HttpRequest(call.verb, target, call.name, {"url.template": call.template}, body, sent)
+        received = await self._channel.send(request, again=call.method.contract.reads)
         if not 200 <= received.status < 300:
             raise self._error(received, call)
         return received

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
 
 import msgspec
 
-from shop.clients.http_channel import KEEP_ALIVE_S, HttpChannel
+from shop.clients.http_channel import KEEP_ALIVE_S, HttpChannel, HttpRequest
 from shop.clients.pages import pages
 from shop.contract.calls import Call, Service
 from shop.contract.methods import PortMethod
@@ -200,15 +200,15 @@ class HttpPeer(ThriftPeer[P]):
         self._path = path_of(service.name)
 
     async def call(self, method: str, request: object) -> object:
-        received = await self._channel.send(
+        call = HttpRequest(
             "POST",
             self._path,
-            body=self.message(JSON, method, {}, request),
-            headers={"content-type": MEDIA_TYPE},
-            name=f"{self._name}/{method}",
-            attributes=attributes_of(self._name, method),
-            again=method in self.service.reads,
+            f"{self._name}/{method}",
+            attributes_of(self._name, method),
+            self.message(JSON, method, {}, request),
+            {"content-type": MEDIA_TYPE},
         )
+        received = await self._channel.send(call, again=method in self.service.reads)
         if received.status == 200:
             return self.answer(JSON, method, received.body)
         try:

@@ -12,7 +12,7 @@ import grpc.aio
 import pytest
 from aiohttp import web
 
-from shop.clients.http_channel import HttpChannel, http_session
+from shop.clients.http_channel import HttpChannel, HttpRequest, http_session
 from shop.platform.grpc.client import grpc_channel
 from shop.platform.grpc.server import GRACE_S, options
 
@@ -156,7 +156,7 @@ async def test_http_requests_name_the_service_whatever_address_they_go_to() -> N
         channel = HttpChannel(session, "product", [f"localhost:{port}"])
         try:
             for _ in range(3):
-                await channel.send("GET", "/", name="GET")
+                await channel.send(HttpRequest("GET", "/", "GET"))
                 await asyncio.sleep(0.05)
         finally:
             await channel.close()
