@@ -21,7 +21,7 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from .components import Contracted, Rows
-from .conftest import PROGRAM, START_S, Running, Start
+from .conftest import START_S, Running, Start
 from .doors import LIMIT_S, Answer, Door, GrpcDoor, Headers
 
 pytestmark = pytest.mark.integration
@@ -37,8 +37,6 @@ WRONG = [
     ("SHOP_PEER_ORDER", ""),
     ("SHOP_PEER_ORDER", "nowhere"),
 ]
-SAME_CODE = ("SHOP_LISTEN_*", "SHOP_COMPONENT", "SHOP_DATABASE_POOL", "SHOP_EDGE_IDENTITY")
-"""What all of our programs read by the same code, which two of them stand for."""
 OF_SERVICES, OF_GATEWAYS = ("SHOP_DATABASE_URL", "SHOP_DATABASE_POOL"), ("SHOP_PEER_ORDER",)
 
 
@@ -82,10 +80,15 @@ def test_listens_on_a_socket_and_takes_the_place_of_a_stale_one(
 
 @pytest.mark.parametrize(("variable", "value"), WRONG)
 def test_a_wrong_setting_is_named(
-    start: Start, settings: dict[str, str], contracted: Contracted, variable: str, value: str
+    start: Start,
+    settings: dict[str, str],
+    contracted: Contracted,
+    variable: str,
+    value: str,
+    request: pytest.FixtureRequest,
 ) -> None:
-    if PROGRAM is None and variable in SAME_CODE and contracted.component not in ("product", "rest-gateway"):
-        pytest.skip(f"product and rest-gateway read {variable} by the same code")
+    if variable != "SHOP_JWT_PRIVATE_KEY_FILE":
+        request.getfixturevalue("same_code")
     variable = contracted.listens if variable == "SHOP_LISTEN_*" else variable
     if variable in (OF_SERVICES if contracted.is_gateway else OF_GATEWAYS):
         pytest.skip(f"{contracted.component} is not told {variable}")
