@@ -337,7 +337,8 @@ class Blocks:
 def expected_s(plan: Plan) -> float:
     """A first guess at how long a plan takes, in seconds."""
     loads = [plan.sending(arm) for arm in plan.arms]
-    return plan.blocks * sum(load.warmup_s + load.duration_s + TRIAL_OVERHEAD_S for load in loads)
+    probed_s = sum(arm.probe.takes_s for arm in plan.arms if arm.probe)
+    return plan.blocks * (probed_s + sum(load.warmup_s + load.duration_s + TRIAL_OVERHEAD_S for load in loads))
 
 
 def _import_conclusions() -> None:

@@ -54,7 +54,7 @@ class SharedTrials:
         parity = tapes.parity if parity_in_full else tapes.spot_check
         shas = load.warmup.sha256, load.load.sha256, parity.sha256
         block = system.trial.rpartition("/")[2].partition("-")[0]
-        same = (arm.topology, arm.switches, shas, plan.sending(arm), arm.fault, arm.keeps_traces, block)
+        same = (arm.topology, arm.switches, shas, plan.sending(arm), arm.fault, arm.keeps_traces, arm.probe, block)
         kept = self.folder / hashlib.sha256(repr(same).encode()).hexdigest()
         outcome = kept / "outcome.pickle"
         kept.mkdir(parents=True, exist_ok=True)

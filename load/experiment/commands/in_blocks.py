@@ -50,9 +50,9 @@ class Common:
     """
 
     kind: str
-    profile: str
     seed: str
-    workload: str
+    workload: str = "default"
+    profile: str = "smoke"
     blocks: str = "1"
     rate: str | None = None
     precision: str | None = None

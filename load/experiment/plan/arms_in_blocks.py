@@ -14,6 +14,7 @@ from experiment.arguments import refuse_twice
 from experiment.errors import UsageError
 from experiment.plan.closed_loop import ClosedLoop
 from experiment.plan.own_load import OwnLoad, Sending
+from experiment.plan.probes import Probe
 from experiment.plan.profiles import Profile
 from experiment.results.folder import require_folder_name
 from hops.run.documents import SCHEMA
@@ -45,6 +46,7 @@ class Arm:
         load: A load of its own; None for the plan's.
         fault: What is done to it during the load; empty for nothing.
         keeps_traces: Whether its trials keep the traces of all sampled journeys.
+        probe: What its trials observe besides the journeys; None for nothing.
     """
 
     label: str
@@ -55,6 +57,7 @@ class Arm:
     load: OwnLoad | None = None
     fault: str = ""
     keeps_traces: bool = False
+    probe: Probe | None = None
 
     @property
     def tape(self) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from experiment.plan.arms_in_blocks import Planned
 from experiment.results.folder import read_json, write_json
-from experiment.trial.outcome import FRAMES, Trial
+from experiment.trial.outcome import Trial
 from hops.run.documents import SCHEMA
 from hops.run.documents.trial import TrialRecord
 
@@ -95,14 +95,16 @@ class TrialFiles:
 
     def frames(self, trials: Sequence[Planned]) -> Iterator[tuple[str, pl.DataFrame]]:
         """The rows of all trials together, by the name of their file."""
-        for name in FRAMES:
+        names = {file.stem for one in trials for file in (self._root / one.name).glob("*.parquet")}
+        for name in sorted(names):
             yield name, self.frame(name, trials)
 
     def frame(self, name: str, trials: Sequence[Planned]) -> pl.DataFrame:
-        """The rows of all trials together in one of `FRAMES`."""
+        """The rows of all trials together in the files of one name."""
         import polars as pl
 
         files = [self._root / one.name / f"{name}.parquet" for one in trials]
+        files = [file for file in files if file.is_file()]
         # Only trials behind an edge that keeps a log have the columns of `hops.run.rows.AT_EDGE`.
         return pl.concat(map(pl.read_parquet, files), how="diagonal")
 

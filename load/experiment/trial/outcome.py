@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hops.run.documents.trial import Fault, Program
 
 FRAMES = ("journeys", "hops", "resources", "calls")
-"""Tables of a trial, each a parquet file in its folder."""
+"""Tables of every trial, each a parquet file in its folder."""
 PARITY = "parity_answers.jsonl"
 EXEMPLARS = "exemplars.jsonl"
 TRACES = "traces.jsonl"
@@ -48,6 +48,7 @@ class Trial:
         origin: Where CPU seconds and memory come from; None for this machine's kernel.
         cache: What was asked of the cache during the load, by component; empty without one.
         programs: The busiest programs that were no part of the run.
+        observed: The rows of its probe (`hops.run.rows.OBSERVED`), by the name of their file.
         tracing: What the spans were, and what each cost; None if nothing was traced.
         fault: What was done to the system during the load; None if nothing was.
     """
@@ -69,6 +70,7 @@ class Trial:
     tracing: TracingRecord | None = None
     programs: Sequence[Program] = ()
     fault: Fault | None = None
+    observed: Mapping[str, pl.DataFrame] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

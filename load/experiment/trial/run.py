@@ -7,6 +7,7 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from experiment.generator.shopload import Load, Shopload, Tape
@@ -23,7 +24,7 @@ from mesh.resting import wait_for_rest
 from mesh.runtime import Runtime
 
 MAX_COMPARED = 10_000
-"""Journeys of an overload up to which each answer is compared with the data's, which takes as long as to send them."""
+"""Journeys of an overload or with a probe up to which each answer is compared with the data, which takes a while."""
 REST_CORES, MAX_REST_S = 0.25, 12.0
 """A shop has come to rest when it uses less than so many cores; after so many seconds, nobody waits any more."""
 MAX_LOG_BYTES = 16 << 20
@@ -72,15 +73,17 @@ def run_trial(
     of_arm, sending = tapes.loads[arm.tape], plan.sending(arm)
     warmup = Load(of_arm.warmup, sending.warmup_s, sending.closed if sending.warm_rate is None else None)
     load = Load(of_arm.load, sending.duration_s, sending.closed, sending.connections, sending.steps)
-    compared = not sending.overload or load.tape.journeys <= MAX_COMPARED
+    compared = not (sending.overload or arm.probe) or load.tape.journeys <= MAX_COMPARED
     speed_before = machine_speed()
     with ready(system, shopload, sample, warmup, folder, clock, say, prepare):
         # Not at the top: the system's start need not wait for the import of what reads rows and traces.
+        from experiment.trial.probes import observing
         from experiment.trial.replay import Replay
 
         reference = reference_digests(system, load.tape) if compared else None
-        say(f"replaying {load}")
-        replay = Replay(system, shopload, load, folder, clock, reference)
+        with observing(arm.probe, system, shopload, load, clock, say) as observed:
+            say(f"replaying {load}")
+            replay = Replay(system, shopload, load, folder, clock, reference, observed.sender)
         if sending.overload:  # the shop may still work on journeys that were given up
             wait_for_rest(system, REST_CORES, MAX_REST_S)
             clock.lap("rest")
@@ -89,7 +92,8 @@ def run_trial(
         say(f"audit: {replay.audit_in_words}")
     speed = (speed_before + machine_speed()) / 2
     clock.lap("stop")
-    return replay.trial(overload=sending.overload, edge_log=system.edge_log, machine_speed=speed)
+    trial = replay.trial(overload=sending.overload, edge_log=system.edge_log, machine_speed=speed)
+    return replace(trial, observed=observed.rows)
 
 
 @contextmanager

@@ -11,11 +11,12 @@ from typing import Any
 import polars as pl
 
 from experiment.plan.arms_in_blocks import Arm, Plan
+from experiment.plan.probes import Holding, Probe
 from experiment.trial.outcome import Trial
 from experiment.trial.resources import Origin
 from hops.gates.trial import Evidence
 from hops.run.documents.trial import Fault, Program
-from hops.run.rows import CALLS, HOPS, JOURNEYS, RESOURCES
+from hops.run.rows import CALLS, HOPS, JOURNEYS, LOOKS, RESOURCES
 from hops.units import NS_PER_MS
 
 
@@ -159,4 +160,12 @@ def whole_trial(arm: Arm, plan: Plan) -> Trial:
     if arm.fault:
         audit = {"checkouts": 240, "repeated": 0, "unanswered": 0, "settle_s": 0.0, "unsettled": 0, "broken": []}
         fault = Fault(fault=arm.fault, began_ns=4 * 10**9, ended_ns=5 * 10**9, **audit)  # type: ignore[typeddict-item]
-    return replace(fake_trial(rows=count), journeys=journeys, resources=resources, generator=generator, fault=fault)
+    trial = replace(fake_trial(rows=count), journeys=journeys, resources=resources, generator=generator, fault=fault)
+    return trial if arm.probe is None else replace(trial, observed=observed_by(arm.probe))
+
+
+def observed_by(probe: Probe) -> dict[str, pl.DataFrame]:
+    """What a probe observes of one component that is steady for an hour."""
+    counts = probe.counts if isinstance(probe, Holding) else (0,)
+    looks = [(60.0 * look, held, "order", 50.0, 9, 4, held, 40.0) for held in counts for look in range(60)]
+    return {"looks": pl.DataFrame(looks, schema=LOOKS, orient="row")}

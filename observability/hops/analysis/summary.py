@@ -77,7 +77,7 @@ def every_pair(_run: RunFiles) -> None:
 
 
 def no_pairs(_run: RunFiles) -> list[tuple[str, str]]:
-    """Compares no two arms: their loads or faults differ by design."""
+    """Compares no two arms: their loads or faults differ by design, or the question is about each alone."""
     return []
 
 

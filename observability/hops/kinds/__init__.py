@@ -25,9 +25,7 @@ PROOF, BENCH = "proof", "bench"
 #: A line for each kind whose runs are one document, `<kind>.json`: its name, and its folder, which has a `report.py`.
 DOCUMENTS = {
     "verdicts": "studies",
-    "connections": "connections",
     "watch": "watch",
-    "soak": "soak",
 }
 
 

@@ -18,7 +18,19 @@ from hops.run.documents.manifest import Manifest
 from hops.run.documents.summary import Summary
 from hops.run.documents.trial import ResourcesFrom, TrialRecord
 from hops.run.loads import tape_of
-from hops.run.rows import AT_EDGE, CALLS, HOPS, JOURNEYS, OPTIONAL, QUEUED, RESOURCES, SAMPLE, read_rows, write_whole
+from hops.run.rows import (
+    AT_EDGE,
+    CALLS,
+    HOPS,
+    JOURNEYS,
+    OBSERVED,
+    OPTIONAL,
+    QUEUED,
+    RESOURCES,
+    SAMPLE,
+    read_rows,
+    write_whole,
+)
 
 MANIFEST = "manifest.json"
 TRIALS = "trials.json"
@@ -43,6 +55,7 @@ class RunFiles:
         hops: Rows of `run.rows.HOPS`, likewise.
         resources: Rows of `run.rows.RESOURCES`, likewise.
         calls: Rows of `run.rows.CALLS` and `run.rows.QUEUED`, likewise; none if the run kept none.
+        observed: Rows of `run.rows.OBSERVED`, likewise, by the name of their file; none if no trial had a probe.
         labels: What its trials' folders call a topology, where that is not its name.
     """
 
@@ -53,6 +66,7 @@ class RunFiles:
     hops: pl.DataFrame
     resources: pl.DataFrame
     calls: pl.DataFrame
+    observed: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -138,6 +152,7 @@ class RunFiles:
             hops=renamed(self.hops),
             resources=renamed(self.resources),
             calls=renamed(self.calls),
+            observed={name: renamed(frame) for name, frame in self.observed.items()},
             labels={name: label for label, name in names.items()},
         )
 
@@ -174,10 +189,15 @@ def read_run(path: Path) -> RunFiles:
     if unknown := sorted({row["topology"] for row in trials} - set(manifest["topologies"])):
         raise MalformedRunError(f"{path / TRIALS}: {', '.join(unknown)} is not among the topologies of {MANIFEST}")
     frames = {name: _read_frame(path / f"{name}.parquet", schema) for name, schema in FRAMES.items()}
-    file = path / CALLS_FILE
-    of_call = pl.Schema([*CALLS.items(), *QUEUED.items()])
-    calls = _read_frame(file, of_call) if file.exists() else pl.Schema([*LABELS.items(), *of_call.items()]).to_frame()
-    return RunFiles(path, manifest, trials, frames["journeys"], frames["hops"], frames["resources"], calls)
+    calls, *probed = (
+        _read_frame(file, schema) if file.exists() else pl.Schema([*LABELS.items(), *schema.items()]).to_frame()
+        for file, schema in (
+            (path / CALLS_FILE, pl.Schema([*CALLS.items(), *QUEUED.items()])),
+            *((path / f"{name}.parquet", schema) for name, schema in OBSERVED.items()),
+        )
+    )
+    observed = dict(zip(OBSERVED, probed, strict=True))
+    return RunFiles(path, manifest, trials, frames["journeys"], frames["hops"], frames["resources"], calls, observed)
 
 
 def read_document(path: Path, readable: int = SCHEMA, *, form: type = dict) -> dict[str, Any]:

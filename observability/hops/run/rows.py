@@ -104,6 +104,22 @@ RESOURCES = pl.Schema(
     }
 )
 """A row per component and look, while a trial's load ran."""
+LOOKS = pl.Schema(
+    {
+        "at_s": pl.Float64,
+        "held": pl.Int64,
+        "component": pl.String,
+        "memory_mb": pl.Float64,
+        "descriptors": pl.Int64,
+        "threads": pl.Int64,
+        "connections": pl.Int64,
+        "database_mb": pl.Float64,
+    }
+)
+"""A row per component and look of a probe. `at_s` counts from its begin; `held` is how many connections
+clients hold open. Memory is without what processes were given to share. `database_mb` is the size of the database."""
+OBSERVED = {"looks": LOOKS}
+"""Rows of probes, by the name of their file."""
 
 
 def read_rows(path: Path, schema: pl.Schema = JOURNEYS) -> pl.DataFrame:

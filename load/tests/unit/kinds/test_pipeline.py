@@ -34,10 +34,12 @@ COMMANDS = {
     "capacity": "--topologies rest --profile smoke",
     "capacity --load stress": "--topologies rest --profile smoke --users 5,10,20",
     "capacity --load overload": "--topologies rest --profile smoke --factors 1,5",
+    "soak": "--topologies rest,grpc,hybrid --minutes 1",
+    "connections": "--topologies rest,grpc --connections 0,10 --blocks 2",
 }
 """Each kind that can be resumed, with a small experiment of it."""
 INTERRUPTED = 130
-ELSEWHERE = {"bench", "studies", "connections", "watch", "soak", "two_runs", "decide", "load"}
+ELSEWHERE = {"bench", "studies", "watch", "two_runs", "decide", "load"}
 """One trial has nothing to resume; the others have their own way."""
 
 

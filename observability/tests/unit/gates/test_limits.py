@@ -17,13 +17,14 @@ from .test_trial import IN_A_CLUSTER, MESHED, OVER_A_NETWORK, SOUND
 DOCS = Path(__file__).resolve().parents[4] / "docs" / "experiments" / "method.md"
 OVER_TRIALS = {"answers_differ", "code_changed", "block_spread_share", "block_worst_share"}
 OF_A_SEARCH, OF_A_FAULT = {"stopped", "without_rate"}, {"unanswered", "unanswered_on_busy", "unsettled"}
+OF_PROBES = {"growing", "too_short", "unsteady"}
 
 
 def test_the_table_has_every_gate_and_no_other():
     closed = dataclasses.replace(SOUND, closed=True, late_customers=0)
     seen = (SOUND, closed, MESHED, IN_A_CLUSTER, OVER_A_NETWORK)
     names = {gate["name"] for evidence in seen for gate in evaluate(evidence)}
-    assert {kind.name for kind in GATES} == names | OVER_TRIALS | OF_A_SEARCH | OF_A_FAULT
+    assert {kind.name for kind in GATES} == names | OVER_TRIALS | OF_A_SEARCH | OF_A_FAULT | OF_PROBES
 
 
 def test_the_documentation_lists_the_gates_as_they_are():

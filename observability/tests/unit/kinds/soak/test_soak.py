@@ -1,112 +1,123 @@
-"""What a run says of growth, on looks whose truth is known."""
+"""What a run says of growth, on rows whose truth is known."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
-from hops.gates.limits import kind_of
-from hops.kinds import make_report
-from hops.kinds.soak.document import Document, Held, Soaked
-from hops.kinds.soak.report import SOUND, doubts, held_table, shop_table
+from hops.kinds import analyse, make_report
+from hops.kinds.soak.analysis import KIND, Change, Soak, changes_of, growing
+from hops.kinds.soak.tables import held_table, sentences, shop_table
 from hops.kinds.soak.trends import trend
-from hops.run.documents import SCHEMA
-from hops.run.documents.gate import VALID
-from synthetic.run import plain_manifest
+from hops.run.documents.gate import VALID, WRONG
+from hops.run.files import RunFiles, read_run
+from hops.run.rows import LOOKS, write_parquet
+from synthetic.run import Arm, write_generated_run
 
 HOUR_S = 3_600.0
-LOOKS = np.linspace(0.0, HOUR_S, 120)
+AT_S = np.linspace(0.0, HOUR_S, 120)
 SEED = 1
+COMPONENTS = ("edge", "order", "user")
 
 
-def held(growth_mb: float = 0.0, descriptors: float = 0.0) -> Held:
+def memory(growth_mb: float = 0.0) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Noise of 0.3 MiB around 50, filled up in the first tenth, and growth in an hour."""
-    filling = 20.0 * np.minimum(LOOKS / (0.1 * HOUR_S), 1.0)
-    memory = 30.0 + filling + np.random.default_rng(SEED).normal(0.0, 0.3, LOOKS.size) + growth_mb * LOOKS / HOUR_S
-    counts = np.floor(20 + descriptors * LOOKS / HOUR_S).astype(int)
-    still = [12] * LOOKS.size
-    return Held(memory_mb=memory.tolist(), descriptors=counts.tolist(), threads=still, connections=still)
+    filling = 20.0 * np.minimum(AT_S / (0.1 * HOUR_S), 1.0)
+    return 30.0 + filling + np.random.default_rng(SEED).normal(0.0, 0.3, AT_S.size) + growth_mb * AT_S / HOUR_S
 
 
-def soaked(latency_growth_ms: float = 0.0, **more: Any) -> Soaked:
-    minutes = (np.arange(60) + 0.5) * 60.0
-    p50 = 10.0 + np.random.default_rng(SEED).normal(0.0, 0.2, 60) + latency_growth_ms * minutes / HOUR_S
-    given: dict[str, Any] = {
-        "topology": "rest",
-        "journeys": 72_000,
-        "failed": 0,
-        "broken": [],
-        "gates": [kind_of("other_cores").held(0.1), kind_of("failure_share").held(0.0)],
-        "at_s": LOOKS.tolist(),
-        "held": {"order": held(), "edge": held()},
-        "database_mb": (40.0 + LOOKS / 360.0).tolist(),
-        "minutes_s": minutes.tolist(),
-        "latency_ms": {"p50": p50.tolist()},
-    }
-    return Soaked(**{**given, **more})  # type: ignore[typeddict-item]
+def looks(growth_mb: float = 0.0, descriptors: float = 0.0, hours: float = 1.0) -> pl.DataFrame:
+    """Looks at three components: `order` grows in memory, `user` in descriptors."""
+    of_each = [
+        pl.DataFrame(
+            {
+                "at_s": AT_S * hours,
+                "held": 0,
+                "component": name,
+                "memory_mb": memory(growth_mb if name == "order" else 0.0),
+                "descriptors": np.floor(20 + (descriptors if name == "user" else 0.0) * AT_S / HOUR_S).astype(int),
+                "threads": 12,
+                "connections": 12,
+                "database_mb": 40.0 + AT_S / 360.0,
+            },
+            schema=LOOKS,
+        )
+        for name in COMPONENTS
+    ]
+    return pl.concat(of_each).select(pl.lit(1, pl.Int32).alias("block"), pl.lit("rest").alias("topology"), pl.all())
 
 
-def document(*rows: Soaked) -> Document:
-    return Document(
-        schema=SCHEMA, name="night", manifest=plain_manifest("rest"), minutes=60.0, rate=20.0, soaked=list(rows)
-    )
+def journeys(growth_ms: float = 0.0) -> pl.DataFrame:
+    """A journey every 2 s of an hour."""
+    at_s = np.arange(0.0, HOUR_S, 2.0)
+    latency_ms = 10.0 + np.random.default_rng(SEED).normal(0.0, 0.2, at_s.size) + growth_ms * at_s / HOUR_S
+    of_each = {"intended_ns": (at_s * 1e9).astype(int), "latency_ns": (latency_ms * 1e6).astype(int)}
+    return pl.DataFrame({"topology": "rest", "outcome": "ok", **of_each})
 
 
-def test_what_fills_once_is_no_growth(tmp_path: Path) -> None:
-    (tmp_path / "soak.json").write_text(json.dumps(document(soaked())))
-    page, verdict = make_report(tmp_path)
-    assert verdict == VALID
-    assert SOUND in page.read_text()
-    assert {row[-1].text for row in held_table(document(soaked())).rows} == {"steady"}
+def soak(rows: pl.DataFrame | None = None, sent: pl.DataFrame | None = None) -> Soak:
+    none = pl.DataFrame()
+    observed = {"looks": looks() if rows is None else rows}
+    run = RunFiles(Path(), {}, [], journeys() if sent is None else sent, none, none, none, observed)
+    return Soak(minutes=60.0, rate=20.0, changes=list(changes_of(run, "rest")))
+
+
+def what(changes: list[Change]) -> list[tuple[str, str]]:
+    return [(change["component"], change["measure"]) for change in changes]
+
+
+def test_what_fills_once_is_no_growth() -> None:
+    assert list(sentences(soak())) == ["rest: nothing was shown to grow that should not."]
+    assert {row[-1].text for row in held_table(soak()).rows} == {"steady"}
 
 
 def test_a_leak_is_named_by_component_and_by_what_it_leaks() -> None:
-    leaking = document(soaked(held={"order": held(growth_mb=6.0), "user": held(descriptors=5.0), "edge": held()}))
-    memory, descriptors = (doubt.text for doubt in doubts(leaking))
-    assert memory.startswith("rest: order grows by ")
-    assert memory.endswith(" MiB of memory an hour")
-    assert descriptors.startswith("rest: user grows by ")
-    assert descriptors.endswith(" descriptors an hour")
+    leaking = soak(looks(growth_mb=6.0, descriptors=5.0))
+    assert what(growing(leaking["changes"])) == [("order", "memory_mb"), ("user", "descriptors")]
+    of_memory, of_descriptors = sentences(leaking)
+    assert of_memory.startswith("rest: order grows by ")
+    assert of_memory.endswith(" MiB of memory an hour.")
+    assert of_descriptors.endswith(" descriptors an hour.")
     verdicts = {row[1].text: row[-1].text for row in held_table(leaking).rows}
     assert verdicts == {"edge": "steady", "order": "GROWS: MiB of memory", "user": "GROWS: descriptors"}
 
 
-def test_a_page_says_how_many_journeys_failed_and_leaves_figures_that_there_are_not_empty(tmp_path: Path) -> None:
-    short = document(soaked(failed=3, minutes_s=[30.0], latency_ms={"p50": [10.0]}))
-    (tmp_path / "soak.json").write_text(json.dumps(short))
-    page, _ = make_report(tmp_path)
-    assert "In rest, 3 of 72,000 journeys failed." in page.read_text()
-    assert (tmp_path / "csv" / "shop.csv").read_text().splitlines()[-1] == 'rest,"p50, ms",,,,'
+def test_latencies_that_rise_are_growth() -> None:
+    assert what(growing(soak(sent=journeys(growth_ms=3.0))["changes"])) == [("journeys", "p50"), ("journeys", "p99")]
 
 
-@pytest.mark.parametrize(
-    ("changed", "said"),
-    [
-        ({"failed": 3}, "WRONG: rest: 3 of 72,000 journeys failed"),
-        ({"gates": [kind_of("other_cores").held(0.9)]}, "NOISY: rest: CPU of other programs: 0.900 cores"),
-        ({"broken": ["money adds up"]}, "WRONG: rest: money adds up: BROKEN"),
-        ({"latency_growth_ms": 3.0}, "WRONG: rest: p50 of all journeys grows by "),
-        (
-            {"at_s": (LOOKS / 60).tolist()},
-            "WRONG: rest: too short to tell growth from what fills once; give minutes=60",
-        ),
-    ],
-)
-def test_other_reasons_to_doubt(changed: dict[str, Any], said: str) -> None:
-    (doubt,) = doubts(document(soaked(**changed)))
-    assert str(doubt).startswith(said)
+def test_a_short_load_tells_no_growth_and_leaves_slopes_out() -> None:
+    short = soak(looks(growth_mb=6.0, hours=1 / 60), journeys().head(3))
+    assert growing(short["changes"]) == []
+    assert list(sentences(short)) == [
+        "rest: the load was too short to tell growth from what fills once; give minutes=60 or more."
+    ]
+    assert [row[3].text for row in shop_table(short).rows[1:]] == ["too short", "too short"]
 
 
 def test_slopes_are_found_and_their_intervals_hold_them() -> None:
-    grows = trend(LOOKS.tolist(), held(growth_mb=6.0)["memory_mb"])
+    grows = trend(AT_S.tolist(), memory(growth_mb=6.0).tolist())
     assert grows is not None
     assert grows.ci95[0] < 6.0 < grows.ci95[1]
     assert grows.per_hour == pytest.approx(6.0, abs=0.7)
-    assert trend(LOOKS[:5].tolist(), [1.0] * 5) is None
+    assert trend(AT_S[:5].tolist(), [1.0] * 5) is None
     assert trend([], []) is None
-    database = shop_table(document(soaked())).rows[0]
-    assert database[3].value == pytest.approx(10.0, rel=0.01)
+    assert shop_table(soak()).rows[0][3].value == pytest.approx(10.0, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("rows", "verdict", "failing"),
+    [(looks(), VALID, []), (looks(growth_mb=6.0), WRONG, ["growing"]), (looks(hours=1 / 60), WRONG, ["too_short"])],
+)
+def test_growth_decides_on_the_run(rows: pl.DataFrame, verdict: str, failing: list[str], tmp_path: Path) -> None:
+    write_generated_run(tmp_path, blocks=1, journeys_per_trial=420, kind=KIND, arms=[Arm("rest", "rest")])
+    write_parquet(rows, tmp_path / "looks.parquet")
+    page, found = make_report(tmp_path)
+    assert found == verdict
+    assert "What grows" in page.read_text(encoding="utf-8")
+    gates = analyse(read_run(tmp_path), name="night")["gates"]
+    assert [gate["name"] for gate in gates if not gate["ok"]] == failing

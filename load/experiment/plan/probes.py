@@ -1,0 +1,43 @@
+"""Probes: what a trial observes besides the journeys of its load."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+HOLD_S = 7.0
+"""Seconds until memory is steady at a number of connections; for estimates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """Looks at what components hold while the load lasts.
+
+    Attributes:
+        every_s: Seconds between two looks.
+    """
+
+    every_s: float
+
+    @property
+    def takes_s(self) -> float:
+        """How much longer a trial takes with it, in seconds; a first guess."""
+        return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """Holds connections open before the load, and looks at what components hold until their memory is steady.
+
+    Attributes:
+        counts: Numbers of connections, which it holds one after the other.
+    """
+
+    counts: tuple[int, ...]
+
+    @property
+    def takes_s(self) -> float:
+        """How much longer a trial takes with it, in seconds; a first guess."""
+        return HOLD_S * len(self.counts)
+
+
+Probe = Looking | Holding

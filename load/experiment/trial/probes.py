@@ -1,0 +1,141 @@
+"""Runs the probe of an arm in its trial, and makes rows of what it observes."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+
+import polars as pl
+import psutil
+import psycopg
+
+from experiment.generator.shopload import Load, Shopload
+from experiment.plan.probes import Holding, Looking, Probe
+from experiment.trial.outcome import Clock
+from experiment.trial.resources import memory_mb
+from experiment.trial.sender import LocalSender, Sender
+from hops.kinds.connections.memory import STEADY_LOOKS, is_steady
+from hops.run.rows import LOOKS
+from mesh.components.shop_processes import TRIAL_DATABASE
+from mesh.runtime import Runtime
+
+LOOK_S, MAX_HOLD_S = 1.0, 20.0
+"""Seconds between two looks at a number of connections, and how long it is held at most."""
+DATABASE_SIZE = "SELECT pg_database_size(current_database())"
+
+
+@dataclass(slots=True)
+class Observation:
+    """What a probe adds to a trial.
+
+    Attributes:
+        sender: Sends the load; None for the usual sender.
+        rows: Its rows, by the name of their file.
+    """
+
+    sender: Sender | None = None
+    rows: dict[str, pl.DataFrame] = field(default_factory=dict)
+
+
+@contextmanager
+def observing(
+    probe: Probe | None, system: Runtime, shopload: Shopload, load: Load, clock: Clock, say: Callable[[str], None]
+) -> Iterator[Observation]:
+    """Runs a probe around the load that is sent inside the block; its rows are complete after the block.
+
+    Raises:
+        ComponentDiedError: A component ended.
+        GeneratorError: The connections could not be opened.
+    """
+    observed = Observation()
+    match probe:
+        case None:
+            yield observed
+        case Looking(every_s):
+            with _looks(system) as looks:
+                observed.sender = LocalSender(system, shopload, lambda: looks.take_during(load.duration_s, every_s))
+                yield observed
+            observed.rows["looks"] = looks.rows
+        case Holding(counts):
+            with _looks(system) as looks:
+                for count in counts:
+                    with shopload.held(load.tape, system.target, count) if count else nullcontext():
+                        held_mb = looks.take_until_steady(count)
+                    say(f"{count} connections: {held_mb:.0f} MiB in all components")
+            observed.rows["looks"] = looks.rows
+            clock.lap("holding")
+            yield observed
+
+
+class Looks:
+    """Looks at what the components of a system hold.
+
+    Args:
+        system: The system.
+        database: A connection to its database.
+    """
+
+    def __init__(self, system: Runtime, database: psycopg.Connection) -> None:
+        self._system, self._database = system, database
+        self._began = time.monotonic()
+        self._rows: list[tuple[object, ...]] = []
+
+    @property
+    def rows(self) -> pl.DataFrame:
+        """A row for each component and look (`hops.run.rows.LOOKS`)."""
+        return pl.DataFrame(self._rows, schema=LOOKS, orient="row")
+
+    def take_during(self, duration_s: float, every_s: float) -> None:
+        """Looks at equal intervals while a load lasts that has just begun."""
+        self._began, looks = time.monotonic(), 0
+        while time.monotonic() - self._began < duration_s:
+            self.take(0)
+            looks += 1
+            time.sleep(max(0.0, looks * every_s - (time.monotonic() - self._began)))
+
+    def take_until_steady(self, held: int) -> float:
+        """Looks until the memory of all components is steady, or for `MAX_HOLD_S`.
+
+        Args:
+            held: Connections that are held open meanwhile.
+
+        Returns:
+            Memory of all components at the last look, MiB.
+        """
+        totals_mb, until = [self.take(held)], time.monotonic() + MAX_HOLD_S
+        while not is_steady(totals_mb) and time.monotonic() < until:
+            time.sleep(LOOK_S)
+            totals_mb = [*totals_mb[-STEADY_LOOKS:], self.take(held)]
+        return totals_mb[-1]
+
+    def take(self, held: int) -> float:
+        """Takes one look; returns the memory of all components, MiB."""
+        self._system.check()
+        at_s, heads = time.monotonic() - self._began, self._system.pids()
+        size = self._database.execute(DATABASE_SIZE).fetchone()
+        size_mb = int(size[0]) / 2**20 if size else 0.0
+        memory = memory_mb(heads, shared=False)
+        connections = Counter(one.pid for one in psutil.net_connections("inet"))
+        for component, pids in heads.items():
+            counts = [sum(of) for of in zip(*(counts_of(pid, connections[pid]) for pid in pids), strict=True)]
+            self._rows.append((at_s, held, component, memory[component], *counts, size_mb))
+        return sum(memory.values())
+
+
+@contextmanager
+def _looks(system: Runtime) -> Iterator[Looks]:
+    url = system.database.admin_url_of(TRIAL_DATABASE)
+    with psycopg.connect(url, autocommit=True, connect_timeout=10) as database:
+        yield Looks(system, database)
+
+
+def counts_of(pid: int, connections: int) -> tuple[int, int, int]:
+    """How many descriptors, threads and IP connections a process has; 0 for a process that has just ended."""
+    try:
+        process = psutil.Process(pid)
+        return process.num_fds(), process.num_threads(), connections
+    except psutil.NoSuchProcess:
+        return 0, 0, 0

@@ -1,0 +1,16 @@
+"""A run over open connections among the kinds of experiments."""
+
+from __future__ import annotations
+
+from hops.analysis.summary import no_pairs
+from hops.kinds.connections.memory import connections_figures, gates_of
+from hops.kinds.connections.tables import section
+from hops.report.view import Kind
+
+KIND = Kind(
+    "How much memory does each component have with so many open connections?",
+    pairs_of=no_pairs,
+    figures_of=connections_figures,
+    gates_of=gates_of,
+    conclusions=section,
+)
