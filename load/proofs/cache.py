@@ -33,7 +33,7 @@ from proofs.crowd import Crowd
 from proofs.struck_shop import Shop
 from shop.clients.connect import connect
 from shop.contract.ports import ProductClient
-from shop.errors import ShopError
+from shop.errors import DeadlineExceeded, ShopError, Unavailable
 from shop.money import Money
 from shop.platform.deadline import deadline
 
@@ -47,6 +47,7 @@ LONGEST_LEAD_S = 0.004
 """A reader begins up to so long before or after the writer, in seconds: about as long as either takes."""
 FROZEN_S = 0.5
 CALL_LIMIT_S = 5.0
+NO_ANSWER = (DeadlineExceeded, Unavailable)
 LOOK_S = 0.002
 RACE_LIMIT_S = 60.0
 """Longest wait for the races between two kills, for each hundred, in seconds."""
@@ -66,6 +67,7 @@ class Outcome:
         longest_stale_s: How stale the worst of these reads was, in seconds.
         unexplained: How many of them there is no reason for: the services had got all answers of the cache in time.
         failed: Requests that failed, by what they said.
+        unanswered: How many of them had no answer in time.
         asked: Rows that the services looked for in the cache.
         hits: How many of them it had.
         wall_s: Duration, in seconds.
@@ -81,6 +83,7 @@ class Outcome:
     longest_stale_s: float = 0.0
     unexplained: int = 0
     failed: list[str] = field(default_factory=list)
+    unanswered: int = 0
     asked: int = 0
     hits: int = 0
     wall_s: float = 0.0
@@ -89,8 +92,14 @@ class Outcome:
     @property
     def verdict(self) -> Verdict:
         """The verdict, as `audit_verdict` has it: no read may be too old, with a cache that was in use."""
-        broken = self.unexplained + (self.longest_stale_s > self.bound_s) + (self.hits == 0)
-        return audit_verdict(broken, len(self.failed), 0, self.other_cores)
+        refused = len(self.failed) - self.unanswered
+        broken = refused + self.unexplained + (self.longest_stale_s > self.bound_s) + (self.hits == 0)
+        return audit_verdict(broken, self.unanswered, 0, self.other_cores)
+
+    def note_failure(self, what: str, error: ShopError) -> None:
+        """Notes a request that failed."""
+        self.failed.append(f"{what}: {error}")
+        self.unanswered += isinstance(error, NO_ANSWER)
 
     def as_dict(self) -> dict[str, Any]:
         """The outcome for programs."""
@@ -129,6 +138,7 @@ def run_races(
         progress(number)
     if not crowd.wait(RACE_LIMIT_S * (1 + races / 100)):
         outcome.failed.append(f"the races did not end: {outcome.races} of {races}")
+        outcome.unanswered += 1
     outcome.other_cores = others.cores
     outcome.wall_s = time.monotonic() - began
     return outcome
@@ -169,7 +179,7 @@ class _Races:
             with deadline(CALL_LIMIT_S):
                 await product.update_product(id_, price=Money(1 + len(self._acknowledged[id_]), "EUR"))
         except ShopError as error:
-            self._outcome.failed.append(f"a change: {error}")
+            self._outcome.note_failure("a change", error)
         # A change that failed may have been made: what did not see it is not stale.
         self._acknowledged[id_].append(time.time())
 
@@ -180,7 +190,7 @@ class _Races:
             with deadline(CALL_LIMIT_S):
                 (read,) = await product.batch_get_products([id_])
         except ShopError as error:
-            self._outcome.failed.append(f"a read: {error}")
+            self._outcome.note_failure("a read", error)
             return
         self._outcome.reads += 1
         following = self._acknowledged[id_][read.price.amount_minor : read.price.amount_minor + 1]
@@ -236,13 +246,22 @@ def proof(
     """Runs the proof on a shop of its own with two replicas of the product service; arguments as of `run_races`."""
     with Shop(replace(ports, replicas={PRODUCT: 2}), folder, cached=CACHED) as shop:
         outcome = run_races(shop, races=races, kills=kills, seed=seed, bound_s=BOUND_MS / 1_000, progress=progress)
-    # The services have said what they asked the cache as they stopped.
+    count_questions(outcome, folder)
+    return outcome
+
+
+def count_questions(outcome: Outcome, folder: RunFolder) -> None:
+    """Adds what the services asked the cache, which they have said as they stopped.
+
+    Args:
+        outcome: The outcome of the races.
+        folder: Folder of the run.
+    """
     counts = cache_counts(folder, 0.0, float("inf"))[PRODUCT]
     outcome.asked, outcome.hits = counts.asked, counts.hits
     outcome.unexplained = sum(
         not cache_counts(folder, changed - EXPLAINED_S, changed + 1)[PRODUCT].unanswered for changed in outcome.missed
     )
-    return outcome
 
 
 def in_words(outcome: Outcome) -> str:

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from mesh.description.ports import Ports
 from mesh.description.topology import SERVICES
 from mesh.paths import RunFolder
-from proofs.cache import proof
-from proofs.sagas import run_kills
+from proofs import cache, sagas
 from proofs.struck_shop import Shop
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 KILLS = 12
 
 
-def test_kills_lose_and_double_nothing(tmp_path: Path, shop_ports: Ports) -> None:
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory, shop_ports: Ports) -> tuple[sagas.Outcome, cache.Outcome]:
+    """Both proofs, small, on one shop with a cache and two replicas of each service."""
     # With one of each, the crashes of the saga among the tests of `make chaos` show the same.
-    ports = replace(shop_ports, replicas=dict.fromkeys(SERVICES, 2))
-    with Shop(ports, RunFolder.of(shop_ports.base), {}) as shop:
-        outcome = run_kills(shop, tmp_path / "journal.jsonl", kills=KILLS, customers=8, seed=1, progress=print)
+    ports, folder = replace(shop_ports, replicas=dict.fromkeys(SERVICES, 2)), RunFolder.of(shop_ports.base)
+    journal = tmp_path_factory.mktemp("kills") / "journal.jsonl"
+    with Shop(ports, folder, {}, cached=cache.CACHED) as shop:
+        killed = sagas.run_kills(shop, journal, kills=KILLS, customers=8, seed=1, progress=print)
+        raced = cache.run_races(shop, races=200, kills=1, seed=1, bound_s=cache.BOUND_MS / 1_000, progress=print)
+    cache.count_questions(raced, folder)
+    return killed, raced
+
+
+def test_kills_lose_and_double_nothing(outcomes: tuple[sagas.Outcome, cache.Outcome]) -> None:
+    outcome, _ = outcomes
     assert outcome.kills == KILLS
     assert outcome.customers["checkout acknowledged"] > KILLS
     assert outcome.kills_in_saga > 0
@@ -34,8 +42,10 @@ def test_kills_lose_and_double_nothing(tmp_path: Path, shop_ports: Ports) -> Non
     assert checked <= {finding.name for finding in outcome.findings if finding.checked}
 
 
-def test_changes_that_race_readers_behind_a_cache_that_is_killed(tmp_path: Path, shop_ports: Ports) -> None:
-    outcome = proof(shop_ports, RunFolder.of(shop_ports.base), races=200, kills=1, seed=1, progress=print)
+def test_changes_that_race_readers_behind_a_cache_that_is_killed(
+    outcomes: tuple[sagas.Outcome, cache.Outcome],
+) -> None:
+    _, outcome = outcomes
     assert outcome.failed == []
     assert (outcome.races, outcome.reads, outcome.kills, outcome.freezes) == (200, 1_200, 1, 1)
     assert outcome.hits > 0
