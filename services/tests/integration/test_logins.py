@@ -105,8 +105,9 @@ async def test_many_tries_at_once_do_not_slip_past_the_count(user: UserClient, m
 
 
 @pytest.mark.parametrize("spoken", ["grpc", "rest", "graphql", "thrift"])
-async def test_passwords_that_would_wait_for_long_are_refused_at_once(served: Any, keys: Any, spoken: str) -> None:
-    signer = TokenSigner(keys.private_file.read_bytes())
+async def test_passwords_that_would_wait_for_long_are_refused_at_once(
+    served: Any, signer: TokenSigner, spoken: str
+) -> None:
     with contextlib.closing(Argon2Passwords(max_wait_s=0.0)) as passwords:
         service = UserService(MemoryUserStore(), passwords, signer)
         async with served("user", spoken, service) as address, connect({"user": address}, "test") as clients:
@@ -179,7 +180,7 @@ class Meeting:
 
 @pytest.mark.parametrize("second", [PASSWORD, WRONG])
 async def test_two_replicas_at_once_do_not_slip_past_the_count(
-    role_url: Callable[[str], str], keys: Any, second: str
+    role_url: Callable[[str], str], signer: TokenSigner, second: str
 ) -> None:
     database = await connect_database(role_url("user"), 4)
     try:
@@ -188,7 +189,7 @@ async def test_two_replicas_at_once_do_not_slip_past_the_count(
         assert await store.add(NewUser(address, "Ada", ADDRESS), "hash") is not None
         for _ in range(MOST_FAILURES - 1):
             await store.note_failure(address, 60)
-        passwords, signer = Meeting(store, address), TokenSigner(keys.private_file.read_bytes())
+        passwords = Meeting(store, address)
         replicas = [UserService(store, passwords, signer) for _ in range(2)]
         logins = [replica.login(address, tried) for replica, tried in zip(replicas, (WRONG, second), strict=True)]
         outcomes = {type(outcome) for outcome in await asyncio.gather(*logins, return_exceptions=True)}

@@ -93,7 +93,7 @@ def graphql_gateway_answers(client: httpx.Client, _partner: str) -> None:
 
 @pytest.mark.parametrize("answers", [rest_gateway_answers, graphql_gateway_answers])
 def test_a_gateway_serves_without_its_services_until_it_is_told_to_stop(
-    answers: Callable[[httpx.Client, str], None], keys: Any, free_address: str
+    answers: Callable[[httpx.Client, str], None], keys: Any, signer: TokenSigner, free_address: str
 ) -> None:
     module = answers.__name__.removesuffix("_answers")
     env = gateway_env(module.replace("_", "-"), keys, free_address)
@@ -104,7 +104,7 @@ def test_a_gateway_serves_without_its_services_until_it_is_told_to_stop(
                 assert client.get("/healthz").status_code == 200
                 break
             time.sleep(0.05)
-        answers(client, TokenSigner(keys.private_pem).sign(Principal("partner", 1)))
+        answers(client, signer.sign(Principal("partner", 1)))
         assert client.get("/healthz").status_code == 200
         running.send_signal(signal.SIGTERM)
         _, said = running.communicate(timeout=LIMIT_S)

@@ -244,9 +244,8 @@ def rows(admin: psycopg.Connection) -> Rows:
 
 
 @pytest.fixture
-def bearer(keys: Any) -> Callable[..., Headers]:
+def bearer(signer: TokenSigner) -> Callable[..., Headers]:
     """Gives the header of a token of a kind and number."""
-    signer = TokenSigner(keys.private_pem)
     return lambda kind, number=1, **how: {"authorization": f"Bearer {signer.sign(Principal(kind, number), **how)}"}
 
 

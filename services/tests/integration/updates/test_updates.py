@@ -91,9 +91,8 @@ def door(request: pytest.FixtureRequest, doors: dict[str, Any]) -> Any:
 
 
 @pytest.fixture
-def by(keys: Any) -> By:
+def by(signer: TokenSigner) -> By:
     """Gives the header of a customer's token, a partner's, or nobody's."""
-    signer = TokenSigner(keys.private_pem)
 
     def header(number: int | None, kind: Any = "customer", **how: Any) -> Headers:
         return {} if number is None else {"authorization": f"Bearer {signer.sign(Principal(kind, number), **how)}"}
