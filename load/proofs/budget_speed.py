@@ -20,9 +20,10 @@ from hops.budget.parts import budgets_of
 from hops.commands.sources import AsJson
 from hops.run.files import CALLS_FILE, HOPS_FILE, JOURNEYS_FILE, LABELS
 from hops.traces import otlp
+from hops.traces.write_otlp import otlp_document
 from synthetic.formats import WRITERS, write_traces
 from synthetic.run import write_generated_run
-from synthetic.traces import otlp_document, shop_trace, write_lines
+from synthetic.traces import shop_trace, write_lines
 
 TARGET_TRACES_PER_S = 5000
 TARGET_RUN_S = 600.0

@@ -11,7 +11,8 @@ from typing import Any
 
 from hops.traces.otlp import KINDS
 from hops.traces.span import Span
-from synthetic.traces import otlp_document, shop_trace
+from hops.traces.write_otlp import otlp_document
+from synthetic.traces import shop_trace
 
 _NS_PER_US = 1000
 Trace = Sequence[Span]

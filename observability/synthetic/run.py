@@ -24,9 +24,10 @@ from hops.run.documents import SCHEMA
 from hops.run.documents.gate import Gate
 from hops.run.files import MANIFEST, SAMPLE_FILE, TRIALS, trial_folder
 from hops.run.rows import CALLS, HOPS, JOURNEYS, RESOURCES, write_parquet
+from hops.traces.write_otlp import otlp_document
 from synthetic.experiment import Noise
 from synthetic.shop import JOURNEY_SHAPES, TopologyShape, cpu_ms, parts_ms, shape_of, topology_document, waves
-from synthetic.traces import BASE_NS, otlp_document, shop_trace
+from synthetic.traces import BASE_NS, shop_trace
 
 NS_PER_S = 1_000_000_000
 _GAP_S = 30

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import random
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from hops.budget.parts import EDGE, GENERATOR, INBOUND, OUTBOUND, POOL_SPAN, START_LAG_SPAN
-from hops.traces.otlp import KINDS
 from hops.traces.span import CLIENT, INTERNAL, SERVER, Kind, Span
+from hops.traces.write_otlp import otlp_document
 from hops.units import SERVICES
 from synthetic.shop import GATEWAY
 
@@ -93,22 +91,6 @@ def shop_trace(
     return trace
 
 
-def otlp_document(spans: Sequence[Span]) -> dict[str, Any]:
-    """Spans as an OTLP document in Jaeger's dialect: one resource for each component."""
-    by_service: dict[str, list[Span]] = defaultdict(list)
-    for span in spans:
-        by_service[span.service].append(span)
-    return {
-        "resourceSpans": [
-            {
-                "resource": {"attributes": [_attribute("service.name", service)]},
-                "scopeSpans": [{"scope": {"name": "generated"}, "spans": [_span(span) for span in own]}],
-            }
-            for service, own in by_service.items()
-        ]
-    }
-
-
 def write_lines(path: Path, journeys: Iterable[tuple[str, str]], *, spans: int = 30, shapes: int = 50) -> int:
     """Writes many traces as OTLP JSON lines, one after the other, in the memory of a few.
 
@@ -132,20 +114,3 @@ def write_lines(path: Path, journeys: Iterable[tuple[str, str]], *, spans: int =
             lines.write(line.replace(recurring, trace_id.encode()) + b"\n")
             written += spans
     return written
-
-
-def _span(span: Span) -> dict[str, Any]:
-    return {
-        "traceId": span.trace_id,
-        "spanId": span.span_id,
-        "parentSpanId": span.parent_id,
-        "name": span.name,
-        "kind": KINDS.index(span.kind),
-        "startTimeUnixNano": str(span.start_ns),
-        "endTimeUnixNano": str(span.end_ns),
-        "attributes": [_attribute(key, value) for key, value in span.attributes.items()],
-    }
-
-
-def _attribute(key: str, value: Any) -> dict[str, Any]:
-    return {"key": key, "value": {"stringValue": str(value)}}

@@ -19,6 +19,7 @@ from experiment.trial import exemplars
 from experiment.trial.exemplars import Exemplars
 from experiment.trial.for_jaeger import for_jaeger
 from experiment.trial.outcome import EXEMPLARS
+from hops.budget.any_system import tree_of
 from hops.budget.parts import budget_of_tree
 from hops.conclusions.wording import plural
 from hops.elements.table import Cell, Column, Table, number, words
@@ -30,7 +31,7 @@ from hops.terminal.render import rendered
 from hops.terminal.trace import Uncut, trace_tree
 from hops.traces.otlp import read_file
 from hops.traces.span import by_trace
-from hops.traces.tree import Tree, grow
+from hops.traces.tree import Tree
 from mesh.description.options import takes_settings
 from mesh.description.ports import Ports, load_ports
 from mesh.native.trace_store import open_trace_store
@@ -77,7 +78,7 @@ def read_exemplars(file: Path, chosen: Exemplars, traced: int = 0) -> Loaded:
     for journey, of in sorted(chosen.items()):
         for percentile, trace_id in sorted(of.items()):
             stands_for.setdefault(trace_id, []).append(f"{journey} {percentile}")
-    trees = {trace_id: grow(spans[trace_id]) for trace_id in stands_for}
+    trees = {trace_id: tree_of(spans[trace_id]) for trace_id in stands_for}
     return Loaded(trees, stands_for, chosen, file, traced)
 
 

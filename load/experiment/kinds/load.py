@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import ssl
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +16,7 @@ from experiment.commands import in_blocks, options
 from experiment.commands.preflight import Preflight
 from experiment.errors import UsageError
 from experiment.own_target.addresses import require_mine
-from experiment.own_target.file import TargetFile, read_target
+from experiment.own_target.file import HERE, Target, TargetFile, read_target
 from experiment.own_target.steps import steps_of
 from experiment.plan.arms_in_blocks import MOST_BLOCKS, PLAN, Arm, Plan
 from experiment.plan.networks import channel_networks
@@ -24,14 +25,17 @@ from experiment.plan.resume import take_up
 from experiment.results.folder import RESULTS, ResultsFolder, write_json
 from experiment.results.manifest import now
 from mesh.description.options import Json, takes_settings
-from mesh.description.ports import load_ports
+from mesh.description.ports import HOST, Ports, load_ports
 from mesh.description.switches import Switches
 from mesh.description.topology import Topology
+from mesh.native.trace_store import open_trace_store
 from mesh.supervisor.signals import Interrupts
 
 KIND = "load"
 HIGHEST_RATE = 10_000.0
 SHORTEST, LONGEST = "1s", "60m"
+USUAL_SHARE = "0.1"
+"""Of the journeys that are traced where the target file says where traces are."""
 
 
 @takes_settings(KIND)
@@ -85,9 +89,13 @@ def command(
                 length,
                 whole_number("blocks", blocks, 1, MOST_BLOCKS),
                 checked_seed(seed),
-                _share(trace, target),
+                _share(trace, target.target),
                 sorted(target_is_mine or []),
             )
+            if target.target.traces not in ("", HERE):
+                from experiment.own_target.traces import require_store
+
+                require_store(target.target.traces)
             steps = steps_of(target)
             require_steps(steps, target.path)
             look.end(in_blocks.announcement(plan))
@@ -119,12 +127,15 @@ def _rate(given: str) -> float:
     return rate
 
 
-def _share(given: str, file: TargetFile) -> float:
-    share = number("trace", given)
+def _share(given: str, target: Target) -> float:
+    share = number("trace", given or (USUAL_SHARE if target.traces else "0"))
     if share is None or not 0 <= share <= 1:
         raise UsageError(f"trace={given} is not a share from 0 to 1")
-    if share and not file.target.otlp:
-        raise UsageError(f"trace={given} needs otlp: host:port in {file.path}, a receiver of OTLP over gRPC")
+    if share and not (target.otlp or target.traces):
+        raise UsageError(
+            f"trace={given}: the target file must say where the traces are: give traces: {HERE}, or the address of a "
+            "Jaeger, Tempo or Zipkin"
+        )
     return share
 
 
@@ -165,6 +176,7 @@ def plan_of(file: TargetFile, profile: Profile, blocks: int, seed: int, trace: f
                 "journeys": list(target.journeys),
                 "timeout_s": target.timeout,
                 "otlp": target.otlp,
+                "traces": target.traces if trace else "",
                 "ca_certificate": certificate or (ssl.get_default_verify_paths().cafile or "" if encrypted else ""),
             },
         },
@@ -192,15 +204,24 @@ def _carry_out(plan: Plan, folder: ResultsFolder, *, retry: int, strict: bool, a
     steps, targets = folder.path / STEPS, folder.path / "targets"
     by_label = {arm.label: arm for arm in plan.arms}
 
-    def system(topology: Topology, _switches: Switches, _ports: object, trial: str, **_: object) -> OwnTarget:
-        return make_target(plan, steps, targets, by_label[topology.name], trial)
+    def system(topology: Topology, _switches: Switches, ports: Ports, trial: str, **_: object) -> OwnTarget:
+        return make_target(plan, steps, targets, by_label[topology.name], trial, ports)
 
     makers = Makers(tapes=leaving_nothing(folder)(make_tapes), system=system)
     run = leaving_nothing(folder)(run_own_trial)
     interrupts.install()
+    ports, sent = load_ports(os.environ), plan.about["sent"]
+    keeps = sent["traces"] and (sent["traces"] == HERE or not sent["otlp"])
     try:
         interrupts.release()
-        summary, path = run_plan(plan, folder, load_ports(os.environ), retry=retry, run=run, makers=makers)
+        with open_trace_store(ports) if keeps else nullcontext():
+            if sent["traces"] == HERE:
+                typer.echo(
+                    f"Open for the target's spans: {ports.url('jaeger-otlp-http')} (OTLP over HTTP) and "
+                    f"{HOST}:{ports['jaeger-otlp-grpc']} (gRPC).",
+                    err=True,
+                )
+            summary, path = run_plan(plan, folder, ports, retry=retry, run=run, makers=makers)
     finally:
         interrupts.restore()
     in_blocks.show(summary, path, strict=strict, as_json=as_json)

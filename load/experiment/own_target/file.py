@@ -25,6 +25,8 @@ NAME = r"^[A-Za-z0-9]+([-_][A-Za-z0-9]+)*$"
 Name = Annotated[str, Field(pattern=NAME, max_length=LONGEST_NAME)]
 VARIABLE, POINTER, HEADER = r"^[A-Za-z_][A-Za-z0-9_]*$", r"^(/.*)?$", r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
 HTTP = rf"^({METHODS.replace(', ', '|')}) (/[^\s#]*|\$\{{\w+\}})$"
+HERE, STORE = "here", r"^(|here|https?://[^\s?#]+)$"
+"""Stands for an OTLP endpoint that is open during the run; and what may stand there."""
 PATH, RPC = r"^/[^\s#]*$", r"^[\w.]+/\w+$"
 Variable = Annotated[str, Field(pattern=VARIABLE)]
 Header = Annotated[str, Field(pattern=HEADER)]
@@ -224,6 +226,8 @@ class Target(_Part):
         timeout: Seconds that a journey may take, all its steps together; in the file a duration, such as `5s`.
         ca_certificate: PEM file of what is trusted, for `https` and `grpcs`; the system's if empty.
         otlp: `host:port` of an OTLP receiver over gRPC, which gets the roots of traced journeys.
+        traces: Where the target's spans can be read: address of a Jaeger, Tempo or Zipkin, or `here` for an OTLP
+            endpoint that is open during the run; empty if the target is not traced.
     """
 
     name: Name
@@ -239,6 +243,7 @@ class Target(_Part):
     timeout: Annotated[float, BeforeValidator(_seconds)] = 5.0
     ca_certificate: str = ""
     otlp: str = ""
+    traces: Annotated[str, Field(pattern=STORE)] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,6 +292,7 @@ _EXAMPLES = {
     NAME: "use letters and digits, with single hyphens or underscores between them",
     HTTP: f"give a method ({METHODS}) and a path, such as GET /products/1",
     RPC: "give package.Service/Method",
+    STORE: f"give {HERE}, or the address of a Jaeger, Tempo or Zipkin, such as http://127.0.0.1:16686",
     PATH: "give a path, such as /graphql",
     POINTER: "a pointer begins with /, such as /items/0/id",
     VARIABLE: "give letters, digits and underscores",

@@ -21,17 +21,21 @@ from experiment.generator.shopload import BINARY, Load, Shopload
 from experiment.generator.tapes import LOAD, WARMUP, Tapes
 from experiment.generator.tapes import Load as Tape
 from experiment.own_target.addresses import SCHEMES
+from experiment.own_target.traces import budgets_of_target, read_target_traces, stores_of, write_traces
 from experiment.plan.arms_in_blocks import Arm, Plan
 from experiment.results.folder import ResultsFolder, write_json
 from experiment.trial.edge_log import at_edge
 from experiment.trial.machine_speed import machine_speed
-from experiment.trial.outcome import GENERATOR, JOURNEYS, Clock, Trial
+from experiment.trial.outcome import EXEMPLARS, GENERATOR, JOURNEYS, Clock, Trial
 from experiment.trial.resources import CLIENT
 from experiment.trial.sender import LocalSender
+from hops.budget.bands import exemplars
+from hops.budget.parts import Budget
 from hops.conclusions.wording import listed, plural
 from hops.gates.evidence import evidence_of
 from hops.run.rows import RESOURCES, calls_frame, hops_frame, read_rows
 from hops.traces.tree import Quality
+from mesh.description.ports import HOST, Ports
 from mesh.description.switches import Switches
 from mesh.errors import MeshError
 
@@ -65,12 +69,14 @@ class OwnTarget:
         switches: How the load is sent.
         ports: Ports of its processes on this machine.
         journeys: The kinds of journeys that its file has.
+        sources: Addresses of the stores that have the spans of target and generator; none if nothing is traced.
     """
 
     target: Path
     switches: Switches
     ports: Sequence[int]
     journeys: Sequence[str]
+    sources: Sequence[str] = ()
 
     def pids(self) -> Mapping[str, list[int]]:
         """The processes that listen at the target's ports, as far as this user may see whose they are."""
@@ -117,7 +123,7 @@ def make_tapes(shopload: Shopload, plan: Plan, steps: Path, folder: Path) -> Tap
     return Tapes(parity=load, spot_check=load, loads={LOAD: Tape(warmup, load)})
 
 
-def make_target(plan: Plan, steps: Path, folder: Path, arm: Arm, trial: str) -> OwnTarget:
+def make_target(plan: Plan, steps: Path, folder: Path, arm: Arm, trial: str, ports: Ports) -> OwnTarget:
     """Writes the generator's target file of a trial, and says where the target's processes listen."""
     place, sent = plan.about["targets"][arm.label], plan.about["sent"]
     endpoints = {name: urlsplit(url) for name, url in place["endpoints"].items()}
@@ -134,15 +140,15 @@ def make_target(plan: Plan, steps: Path, folder: Path, arm: Arm, trial: str) -> 
             for name, url in endpoints.items()
         },
         "mine": sent["mine"],
-        "otlp": sent["otlp"],
+        "otlp": sent["otlp"] or (f"{HOST}:{ports['jaeger-otlp-grpc']}" if sent["traces"] else ""),
         **({"ca_certificate": sent["ca_certificate"]} if sent["ca_certificate"] else {}),
         **({"networks": networks, "visit": arm.switches.visit} if networks else {}),
     }
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{arm.label}.json"
     write_json(file, document)
-    ports = [*(url.port or 0 for url in endpoints.values()), *place["ports"]]
-    return OwnTarget(file, arm.switches, ports, sent["journeys"])
+    listening = [*(url.port or 0 for url in endpoints.values()), *place["ports"]]
+    return OwnTarget(file, arm.switches, listening, sent["journeys"], stores_of(sent["traces"], sent["otlp"], ports))
 
 
 def run_own_trial(
@@ -186,10 +192,22 @@ def run_own_trial(
     journeys = read_rows(folder / JOURNEYS)
     generator = json.loads((folder / GENERATOR).read_text(encoding="utf-8"))
     cpu_s = {**resources.cpu_seconds(), CLIENT: float(generator["cpu_s"])}
+    budgets: list[Budget] = []
+    quality, lacking, chosen = Quality(), None, {}
+    if system.sources:
+        ids = journeys.filter(pl.col("sampled"))["trace_id"].to_list()
+        say(f"reading {plural(len(ids), 'trace')} until no more spans come")
+        traces = read_target_traces(system.sources, ids)
+        budgets, quality, lacking = budgets_of_target(traces)
+        chosen = exemplars(hops_frame(budgets))
+        write_traces((traces[trace_id] for of in chosen.values() for trace_id in of.values()), folder / EXEMPLARS)
+        clock.lap("collect")
+    else:
+        journeys = journeys.with_columns(sampled=pl.lit(value=False))  # nobody reads the target's traces
     evidence = evidence_of(
-        journeys.with_columns(sampled=pl.lit(False)),  # the traces are the target's, and nobody reads them here
-        [],
-        Quality(),
+        journeys,
+        budgets,
+        quality,
         journeys_planned=load.tape.journeys,
         parity_mismatches=None,
         invariants_broken=None,
@@ -201,17 +219,18 @@ def run_own_trial(
         late_customers=late_customers(generator),
         audited=False,
         of_the_shop=False,
+        target=lacking,
     )
     speed = (speed_before + machine_speed()) / 2
     clock.lap("analysis")
     return Trial(
         journeys=at_edge(journeys, None),
-        hops=hops_frame([]),
-        calls=calls_frame([]),
+        hops=hops_frame(budgets),
+        calls=calls_frame(budgets),
         resources=pl.DataFrame([asdict(sample) for sample in resources.samples], schema=RESOURCES),
         evidence=evidence,
         generator=generator,
-        exemplars={},
+        exemplars=chosen,
         cpu_s=cpu_s,
         rss_mb=resources.peak_memory_mb(),
         memory_mb=resources.peak_memory_of_all_mb(),

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from hops.budget.any_system import tree_of
 from hops.budget.parts import POOL_SPAN, part_of
 from hops.traces.critical_path import walk
 from hops.traces.otlp import read_spans
 from hops.traces.span import Span
-from hops.traces.tree import grow
 from hops.units import NS_PER_MS
 
 PART, ON_PATH, POOL = "hop.part", "hop.on_path_ms", "hop.pool_acquire_ms"
@@ -55,7 +55,7 @@ def for_jaeger(line: bytes, everywhere: Mapping[str, str], of_root: Callable[[st
         MalformedTraceError: The line is no OTLP JSON.
     """
     spans = read_spans(line)
-    root = grow(spans).root
+    root = tree_of(spans).root
     parts: dict[str, str] = {}
     on_path: dict[str, int] = defaultdict(int)
     for node, start_ns, end_ns in walk(root) if root else ():
@@ -81,7 +81,7 @@ def for_jaeger(line: bytes, everywhere: Mapping[str, str], of_root: Callable[[st
                     values |= _texts({PART: parts[span.span_id]}) | _ms(ON_PATH, on_path[span.span_id])
                 if span.span_id in in_pools:
                     values |= _ms(POOL, in_pools[span.span_id])
-                if root and span is root.span:
+                if root and span.span_id == root.span.span_id:
                     values |= _texts(of_root(span.trace_id))
                 written["attributes"] = _listed(values)
                 kept.append(written)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"hopwise/load/internal/journey"
 	"hopwise/load/internal/record"
 	"hopwise/load/internal/target"
 	"hopwise/load/tests/shoptest"
@@ -67,6 +68,26 @@ func makeTape(t testing.TB, extra ...string) (path string, summary map[string]an
 		t.Fatal(err)
 	}
 	return path, summary
+}
+
+// What a check sends of each kind has a key that the load will not send again.
+func TestTheFirstOfEachKindHasAnotherKey(t *testing.T) {
+	entries := []journey.Entry{
+		{Journey: "look", Params: journey.Params{IdempotencyKey: "one"}},
+		{Journey: "look", Params: journey.Params{IdempotencyKey: "two"}},
+		{Journey: "read", Params: journey.Params{IdempotencyKey: "three"}},
+	}
+	first := firstOfEach(entries)
+	if len(first) != 2 || first[0].Journey != "look" || first[1].Journey != "read" {
+		t.Fatalf("chosen: %+v", first)
+	}
+	for _, chosen := range first {
+		for _, entry := range entries {
+			if chosen.Params.IdempotencyKey == entry.Params.IdempotencyKey {
+				t.Errorf("%s is sent twice", entry.Params.IdempotencyKey)
+			}
+		}
+	}
 }
 
 // The whole way: tape, sample, warm-up, replay; the figures agree with each other and with the files.

@@ -97,13 +97,14 @@ func (s *span) fail(description string) { s.failed, s.failure = true, descriptio
 
 // ofJourney describes the root of a journey: channel and outcome, and the journey's number on the tape.
 func ofJourney(s *span) []attribute.KeyValue {
+	of := s.of.namespace
 	return []attribute.KeyValue{
-		attribute.String("shop.journey", s.name),
-		attribute.String("shop.channel", s.texts[0]),
-		attribute.String("shop.topology", s.of.target.Topology),
-		attribute.String("shop.trial", s.of.target.Trial),
-		attribute.Int64("shop.seq", s.number),
-		attribute.String("shop.outcome", s.texts[1]),
+		attribute.String(of+"journey", s.name),
+		attribute.String(of+"channel", s.texts[0]),
+		attribute.String(of+"topology", s.of.target.Topology),
+		attribute.String(of+"trial", s.of.target.Trial),
+		attribute.Int64(of+"seq", s.number),
+		attribute.String(of+"outcome", s.texts[1]),
 	}
 }
 

@@ -33,9 +33,10 @@ var scope = instrumentation.Scope{Name: "hopwise/load"}
 //
 // The zero value and nil trace nothing: journeys then carry an unsampled trace context.
 type Tracing struct {
-	recorder *recorder
-	resource *resource.Resource
-	target   target.Target
+	recorder  *recorder
+	resource  *resource.Resource
+	target    target.Target
+	namespace string // begins the attributes' names
 }
 
 // Open prepares to send spans to the target's receiver.
@@ -49,14 +50,19 @@ func Open(ctx context.Context, t target.Target) (*Tracing, error) {
 }
 
 func openWith(exporter sdktrace.SpanExporter, t target.Target) *Tracing {
+	namespace := "shop."
+	if t.Steps != "" {
+		namespace = "load." // traces with shop.journey follow the shop's conventions
+	}
 	return &Tracing{
 		recorder: newRecorder(exporter),
 		resource: resource.NewSchemaless(
 			attribute.String("service.name", serviceName),
-			attribute.String("shop.topology", t.Topology),
-			attribute.String("shop.trial", t.Trial),
+			attribute.String(namespace+"topology", t.Topology),
+			attribute.String(namespace+"trial", t.Trial),
 		),
-		target: t,
+		target:    t,
+		namespace: namespace,
 	}
 }
 

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"maps"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
@@ -83,6 +85,25 @@ func TestTree(t *testing.T) {
 	}
 	if tracing.Exported() != 5 || tracing.Dropped() != 0 {
 		t.Errorf("%d exported, %d dropped", tracing.Exported(), tracing.Dropped())
+	}
+}
+
+// The root of a journey against a target that is not the shop does not claim the shop's conventions.
+func TestTheRootOfAnotherTarget(t *testing.T) {
+	memory := tracetest.NewInMemoryExporter()
+	tracing := openWith(keepOnShutdown{memory}, target.Target{Topology: "library", Steps: "steps.json"})
+	tracing.Start(entry, intended, intended, true).End(intended.Add(time.Second), outcome.OK)
+	if err := tracing.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	root := memory.GetSpans()[0]
+	for _, kv := range append(root.Attributes, root.Resource.Attributes()...) {
+		if strings.HasPrefix(string(kv.Key), "shop.") {
+			t.Errorf("%s names the shop", kv.Key)
+		}
+	}
+	if !slices.Contains(root.Attributes, attribute.String("load.journey", entry.Journey)) {
+		t.Errorf("no journey in %v", root.Attributes)
 	}
 }
 

@@ -2,7 +2,8 @@
 
 A trace follows the shop's conventions if one of its spans has the attribute `shop.journey`, which the shop's generator
 puts on every root. Only then do names such as `client`, `edge` or `order-inbound` mean generator, proxy and sidecar.
-In all other traces a name is just a name:
+In all other traces a name is just a name. Where the root has the attribute `load.journey`, `hopwise load` began the
+trace, and the generator's spans have the parts of `hops.budget.parts`, such as `client:waiting`. All other spans:
 
 | part | time |
 |---|---|
@@ -25,20 +26,20 @@ from sys import intern
 from msgspec.structs import replace
 
 from hops.budget.mapping import NameMap
-from hops.budget.parts import Budget, budget_of_tree, part_of
+from hops.budget.parts import GENERATOR, Budget, budget_of_tree, part_of
 from hops.budget.unanswered import name_unanswered, store_part
 from hops.traces.end_to_end import after_root_ns, to_the_end
 from hops.traces.foreign import grow_any
 from hops.traces.shared import lend_answers
-from hops.traces.span import PRODUCER, SERVER, Span
-from hops.traces.tree import ADJUSTERS, Node, Tree, grow
+from hops.traces.span import CLIENT, PRODUCER, SERVER, Span
+from hops.traces.tree import ADJUSTERS, LOAD_CHANNEL, LOAD_JOURNEY, SHOP_JOURNEY, Node, Tree, grow
 
 _TO_THE_END = to_the_end(ADJUSTERS)
 
 
 def is_shops(spans: Iterable[Span]) -> bool:
     """Whether a trace follows the shop's conventions; the one place that decides it."""
-    return any("shop.journey" in span.attributes for span in spans)
+    return any(SHOP_JOURNEY in span.attributes for span in spans)
 
 
 def tree_of(spans: Sequence[Span], names: NameMap | None = None, *, end_to_end: bool = False) -> Tree:
@@ -57,8 +58,10 @@ def tree_of(spans: Sequence[Span], names: NameMap | None = None, *, end_to_end: 
     else:
         tree = grow_any(spans, end_to_end=end_to_end)
         name_unanswered(tree)
+        of_load = tree.root is not None and LOAD_JOURNEY in tree.root.span.attributes
         for node in tree.nodes:
-            node.part = node.part or _part(node)
+            if not (of_load and node.span.service == GENERATOR and node.span.kind is not CLIENT):
+                node.part = node.part or _part(node)
     if names is not None and names.parts:
         for node in tree.nodes:
             node.part = names.parts.of(part_of(node))
@@ -75,8 +78,17 @@ def budget_of_any(tree: Tree) -> Budget | None:
     if budget is None or tree.root is None:
         return budget
     root = tree.root.span
-    journey = budget.journey if "shop.journey" in root.attributes else f"{root.service}: {root.name}"
-    return replace(budget, journey=intern(journey), edge_requests=(), after_ns=after_root_ns(tree))
+    if LOAD_JOURNEY in root.attributes:
+        journey = str(root.attributes[LOAD_JOURNEY])
+    else:
+        journey = budget.journey if SHOP_JOURNEY in root.attributes else f"{root.service}: {root.name}"
+    return replace(
+        budget,
+        journey=intern(journey),
+        channel=intern(budget.channel or str(root.attributes.get(LOAD_CHANNEL, ""))),
+        edge_requests=(),
+        after_ns=after_root_ns(tree),
+    )
 
 
 def _part(node: Node) -> str:

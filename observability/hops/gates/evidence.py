@@ -12,6 +12,7 @@ from hops.budget.bands import banded_budgets
 from hops.budget.parts import EDGE, GENERATOR, NETWORK_PART, UNATTRIBUTED, Budget, bypasses_sidecars
 from hops.gates.complete import lacking, outside
 from hops.gates.edge_agreement import LoggedRequest, compare_with_edge
+from hops.gates.target_traces import TargetTraces
 from hops.gates.trial import Evidence, Sidecars
 from hops.run.rows import hops_frame
 from hops.traces.tree import Quality
@@ -44,6 +45,7 @@ def evidence_of(
     late_customers: int | None = None,
     keepers: Container[str] = (),
     of_the_shop: bool = True,
+    target: TargetTraces | None = None,
 ) -> Evidence:
     """Gathers the evidence of one replay.
 
@@ -71,6 +73,7 @@ def evidence_of(
             emulated network, or on a first visit.
         keepers: Components that keep their data in the database: each request to them leaves a statement.
         of_the_shop: Whether the shop was loaded.
+        target: What the traces of another target lack; None if none were read.
     """
     ok = journeys.filter(pl.col("outcome") == "ok")
     ok_ms = ok["latency_ns"].to_numpy() / NS_PER_MS
@@ -105,6 +108,7 @@ def evidence_of(
         spans_dropped=spans_dropped,
         audited=audited,
         of_the_shop=of_the_shop,
+        target=target,
         traced=sampled > 0,
         traces_expected=sampled,
         traces_found=quality.traces,

@@ -17,6 +17,8 @@ EDGE_LAGS = 3
 _OF_MEDIAN = f", or {LAG_SHARE:.0%} of the median latency if that is more".replace("%", " %")
 EDGE_SHARE = 0.02
 EDGE_MS_PER_REQUEST = 0.2
+LOST_BY_OTHERS, UNATTRIBUTED_BY_OTHERS = 0.01, 0.05
+"""Limits on spans without a parent and on unattributed time in traces of other systems; the shop's have none."""
 OTHER_CORES_OF_A_NODE = 0.5
 """Kubelet, container runtime and, on a single node, the control plane keep a node going and are no part of the run."""
 
@@ -151,6 +153,37 @@ GATES = (
     Kind("failure_share", "failed journeys", WRONG, "below", 0.001, "fast failures flatter the latencies", unit="%"),
     Kind("spans_lost", "lost spans", WRONG, "at most", 0, _WHOLE),
     Kind("orphan_share", "orphaned spans", WRONG, "at most", 0, _WHOLE, unit="%"),
+    Kind(
+        "traces_missing",
+        "requested traces that were not found",
+        WRONG,
+        "at most",
+        0.01,
+        _WHOLE,
+        unit="%",
+        remedy="The target's sampler must follow the caller's decision (parentbased_always_on), its exporter must keep "
+        "up, and its spans must be where the target file's traces says.",
+    ),
+    Kind(
+        "calls_unanswered",
+        "unanswered calls that are usually answered",
+        WRONG,
+        "at most",
+        0.01,
+        _WHOLE,
+        unit="%",
+        remedy="Spans of the callee were lost, or come later than a minute after the load.",
+    ),
+    Kind(
+        "answers_longer",
+        "requests shorter than the spans that answer them",
+        NOISY,
+        "at most",
+        0.01,
+        _WITNESSES,
+        unit="%",
+        remedy="Spans end late on a busy machine, or go on after the answer: give work in the background another span.",
+    ),
     Kind("spans_missing", "traces that lack a span of their kind", WRONG, "at most", 0, _WHOLE),
     Kind("spans_outside", "spans outside of their callers'", WRONG, "at most", 0, "a machine has one clock"),
     Kind("budget_gap_ns", "largest budget imbalance", WRONG, "at most", 0, _WHOLE, unit="ns"),

@@ -6,7 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from hops.gates.edge_agreement import Agreement
-from hops.gates.limits import EDGE_LAGS, LAG_SHARE, OTHER_CORES_OF_A_NODE, kind_of
+from hops.gates.limits import (
+    EDGE_LAGS,
+    LAG_SHARE,
+    LOST_BY_OTHERS,
+    OTHER_CORES_OF_A_NODE,
+    UNATTRIBUTED_BY_OTHERS,
+    kind_of,
+)
+from hops.gates.target_traces import TargetTraces
 from hops.gates.verdict import failing_gates, verdict_of
 from hops.run.documents.gate import Gate, LeftOut, Verdict
 from hops.traces.tree import Quality
@@ -79,6 +87,7 @@ class Evidence:
         late_customers: Journeys of a warm visit that opened their customer's connections themselves; None without an
             emulated network, or on a first visit, where all do.
         of_the_shop: Whether the shop was loaded, whose data say what is right; of another target, its steps say that.
+        target: What the traces of another target lack; None of the shop's, and if no traces were read.
     """
 
     parity_mismatches: int | None
@@ -118,6 +127,7 @@ class Evidence:
     spans_missing: int | None = None
     spans_outside: int | None = None
     of_the_shop: bool = True
+    target: TargetTraces | None = None
 
 
 NOT_AUDITED = "with store=memory, what a run changes is in the services' memory only, which no audit sees"
@@ -212,6 +222,12 @@ def left_out(evidence: Evidence) -> list[LeftOut]:
     if not evidence.traced:
         names = TRACE_GATES if evidence.sidecars is None else (*TRACE_GATES, "bypassed_calls")
         gates += [LeftOut(name=name, reason="no journey was traced") for name in names]
+    elif evidence.target is not None:
+        gates += [
+            LeftOut(name="spans_missing", reason="which spans another system's traces must have is unknown"),
+            LeftOut(name="spans_outside", reason="clocks of other systems are not compared"),
+            *(LeftOut(name=name, reason="another target has no log to compare with") for name in EDGE_GATES),
+        ]
     elif not evidence.edge_logged:
         reason = "without an edge, or while it still runs, there is no whole log of the requests"
         gates += [LeftOut(name=name, reason=reason) for name in EDGE_GATES]
@@ -238,7 +254,13 @@ def _gates(evidence: Evidence) -> Iterator[Gate]:
         yield kind_of("late_customers").held(_share(evidence.late_customers, evidence.journeys_sent))
     yield kind_of("failure_share").held(_share(evidence.failures, evidence.journeys_sent))
     yield kind_of("spans_lost").held(_spans_lost(evidence))
-    yield kind_of("orphan_share").held(_share(quality.orphans, quality.spans))
+    orphans, target = kind_of("orphan_share"), evidence.target
+    yield orphans.held(_share(quality.orphans, quality.spans), orphans.limit if target is None else LOST_BY_OTHERS)
+    if target is not None:
+        yield kind_of("traces_missing").held(_share(evidence.traces_expected - target.found, evidence.traces_expected))
+        # Where no call is usually answered, nothing says that one should be.
+        yield kind_of("calls_unanswered").held(_share(target.unanswered, target.calls) or 0.0)
+        yield kind_of("answers_longer").held(_share(target.longer, target.requests))
     yield kind_of("spans_missing").held(evidence.spans_missing)
     if not evidence.clock_offset_ms:  # one machine, or one node whose clock all of them have
         yield kind_of("spans_outside").held(evidence.spans_outside)
@@ -247,7 +269,9 @@ def _gates(evidence: Evidence) -> Iterator[Gate]:
         yield kind_of("network_off_ns").held(evidence.network_off_ns)
     yield kind_of("edge_unmatched").held(evidence.edge_unmatched)
     yield _edge_agrees(evidence)
-    yield kind_of("unattributed_share").held(evidence.unattributed_share)
+    unattributed = kind_of("unattributed_share")
+    of_others = UNATTRIBUTED_BY_OTHERS if target is not None else unattributed.limit
+    yield unattributed.held(evidence.unattributed_share, of_others)
     if evidence.clock_offset_ms is not None:
         yield kind_of("clock_offset_ms").held(evidence.clock_offset_ms)
     sidecars = evidence.sidecars
@@ -267,6 +291,8 @@ def _gates(evidence: Evidence) -> Iterator[Gate]:
 
 def _spans_lost(evidence: Evidence) -> int:
     """Spans dropped by an exporter, of a trace that was not found or has no root, or of a callee."""
+    if evidence.target is not None:  # other systems keep no account; `TargetTraces` has what their traces lack
+        return evidence.spans_dropped
     traces = evidence.traces_expected - evidence.traces_found
     return evidence.spans_dropped + traces + evidence.quality.empty + evidence.quality.missing_servers
 

@@ -30,7 +30,7 @@ def all_sections(view: View) -> list[Section]:
     manifest = view.run.manifest
     tape = ("tape", str(view.summary["tape"].get("sha256", "")))
     modelled = view.kind.modelled(view) if view.kind.modelled else view
-    traced, in_detail = view.kind.traced, view.kind.in_detail
+    traced, in_detail = view.traced, view.kind.in_detail
     sections = [
         pictured(view.kind.conclusions(view), view),
         *([budget.section(view)] if traced else []),

@@ -45,7 +45,7 @@ class Kind:
         in_detail: whether the report has the sections that show each arm; without, only what the kind shows of them.
         network: the emulated network in words, where arms differ in it.
         modelled: the view that the model of distance is of, where topologies have several arms.
-        traced: whether its runs read traces; without, there is nothing on hop budgets in the report.
+        traced: whether all its runs read traces; the others' reports have hop budgets only if there are any.
         picture: the one picture of the first section; latencies of each journey and topology if not given.
     """
 
@@ -84,6 +84,11 @@ class View(SummaryView):
         if not self.kind.arms:
             return self.topologies
         return list(dict.fromkeys(str(one["name"]) for one in self.run.manifest["topologies"].values()))
+
+    @property
+    def traced(self) -> bool:
+        """Whether there are hop budgets to show."""
+        return self.kind.traced or not self.run.hops.is_empty()
 
     @property
     def looks(self) -> list[Look]:

@@ -136,11 +136,19 @@ def answers(source: str, forced: str, query: Query) -> Iterator[Answer]:
         answer.seek(0)
         yield Answer(source, _read(answer, source, forced), jaeger["base"] if jaeger else "")
         return
-    yield from _api_at(source, query)(source, query)
+    yield from api_at(source, query)(source, query)
 
 
-def _api_at(base: str, query: Query) -> Callable[[str, Query], Iterator[Answer]]:
-    """Which API answers at an address, by a question that only it understands."""
+def api_at(base: str, query: Query) -> Callable[[str, Query], Iterator[Answer]]:
+    """What asks the API at an address, which a question tells that only this API understands.
+
+    Args:
+        base: Its base address.
+        query: Which traces to ask for, and with which headers.
+
+    Raises:
+        SourceError: No such API answers; says what was tried.
+    """
     told = []
     for path, is_it, ask in _APIS:
         try:
@@ -158,8 +166,7 @@ def _api_at(base: str, query: Query) -> Callable[[str, Query], Iterator[Answer]]
 
 def _jaeger(base: str, query: Query) -> Iterator[Answer]:
     if query.trace_ids:
-        for trace_id in query.trace_ids:
-            yield _jaeger_answer(base, f"traces/{quote(trace_id)}", f"traces/{quote(trace_id)}", query)
+        yield from _each(query.trace_ids, "traces/", lambda path: _jaeger_answer(base, path, path, query))
         return
     services = get_json(f"{base}/api/services", query.headers).get("data") or []
     if query.service not in services:
@@ -211,7 +218,11 @@ def _jaeger_answer(base: str, newer: str, older: str, query: Query) -> Answer:
 
 def _zipkin(base: str, query: Query) -> Iterator[Answer]:
     if query.trace_ids:
-        yield from _each(query.trace_ids, lambda trace_id: f"{base}/api/v2/trace/{quote(trace_id)}", query)
+        yield from _each(
+            query.trace_ids,
+            f"{base}/api/v2/trace/",
+            lambda url: Answer(url, _read(get(url, query.headers), url)),
+        )
         return
     if query.service:
         services = get_json(f"{base}/api/v2/services", query.headers)
@@ -244,26 +255,27 @@ def _tempo(base: str, query: Query) -> Iterator[Answer]:
         }
         found = get_json(f"{base}/api/search?{_encoded(asked)}", query.headers)
         trace_ids = [str(one["traceID"]) for one in found.get("traces") or []]
-    yield from _each(trace_ids, lambda trace_id: f"{base}/api/traces/{quote(trace_id)}", query, accept=_PROTOBUF)
+
+    def ask(url: str) -> Answer:
+        answer = get(url, query.headers, accept=_PROTOBUF)
+        return Answer(url, _read(answer, url), is_search=not query.trace_ids)
+
+    yield from _each(trace_ids, f"{base}/api/traces/", ask)
 
 
-def _each(
-    trace_ids: Iterable[str], url_of: Callable[[str], str], query: Query, accept: str = "application/json"
-) -> Iterator[Answer]:
+def _each(trace_ids: Iterable[str], path: str, ask: Callable[[str], Answer]) -> Iterator[Answer]:
     """Traces by id, a few at once; one that cannot be had is an answer that says so."""
 
-    def ask(url: str) -> IO[bytes] | SourceError:
+    def answer(url: str) -> Answer:
         try:
-            return get(url, query.headers, accept=accept)
+            return ask(url)
         except SourceError as error:
-            return error
+            return Answer(url, _raised(error))
 
-    urls = iter([url_of(one) for one in trace_ids])
+    urls = iter([f"{path}{quote(trace_id)}" for trace_id in trace_ids])
     with ThreadPoolExecutor(AT_ONCE) as pool:
         while some := list(islice(urls, AT_ONCE)):
-            for url, answer in zip(some, pool.map(ask, some), strict=True):
-                batches = _raised(answer) if isinstance(answer, SourceError) else _read(answer, url)
-                yield Answer(url, batches, is_search=not query.trace_ids)
+            yield from pool.map(answer, some)
 
 
 def _raised(error: SourceError) -> Iterator[tuple[str, list[Span]]]:

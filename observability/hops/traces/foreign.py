@@ -37,6 +37,7 @@ from hops.traces.span import (
     follows,
 )
 from hops.traces.tree import (
+    LOAD_JOURNEY,
     Node,
     Tree,
     clip_children,
@@ -44,6 +45,7 @@ from hops.traces.tree import (
     grow,
     is_database,
     is_missing,
+    leave_time_to_links,
     link_parents,
     order_intervals,
     precedence,
@@ -391,6 +393,12 @@ def hand_messages_over(tree: Tree) -> None:
         parent.children = [*parent.children, *more]
 
 
+def cross_the_link(tree: Tree) -> None:
+    """Does for the generator's spans what the shop's traces have done, where `hopwise load` began the trace."""
+    if tree.root is not None and LOAD_JOURNEY in tree.root.span.attributes:
+        leave_time_to_links(tree)
+
+
 def _is_receipt(sender: Span, receipt: Span) -> bool:
     """Whether a span receives a message: one of another component below a sending, or a CONSUMER span."""
     if sender.kind is PRODUCER:
@@ -454,6 +462,7 @@ FOREIGN_ADJUSTERS: tuple[Adjuster, ...] = (
     find_shared,
     hand_messages_over,
     leave_out,
+    cross_the_link,
     clip_children,
     sort_children,
 )

@@ -45,6 +45,8 @@ NEEDED = frozenset(
         "db.system",
         "db.system.name",
         "db.type",
+        "load.channel",
+        "load.journey",
         "messaging.system",
         "opentracing.ref_type",
         "response_flags",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
+from operator import attrgetter
 from sys import intern
 
 import msgspec
@@ -89,9 +90,18 @@ def shown_name(name: str) -> str:
     return intern(printable(name))
 
 
+def by_service(spans: Iterable[Span]) -> dict[str, list[Span]]:
+    """Spans by the component that ran them, in the order in which they come."""
+    return _grouped(spans, attrgetter("service"))
+
+
 def by_trace(spans: Iterable[Span]) -> dict[str, list[Span]]:
     """Spans by their trace's id, in the order in which they come."""
-    traces: dict[str, list[Span]] = defaultdict(list)
+    return _grouped(spans, attrgetter("trace_id"))
+
+
+def _grouped(spans: Iterable[Span], key: Callable[[Span], str]) -> dict[str, list[Span]]:
+    groups: dict[str, list[Span]] = defaultdict(list)
     for span in spans:
-        traces[span.trace_id].append(span)
-    return dict(traces)
+        groups[key(span)].append(span)
+    return dict(groups)

@@ -13,6 +13,9 @@ import msgspec
 
 from hops.traces.span import CLIENT, CONSUMER, SERVER, Span
 
+SHOP_JOURNEY, LOAD_JOURNEY, LOAD_CHANNEL = "shop.journey", "load.journey", "load.channel"
+"""Attributes of the generator's roots: of a journey through the shop, and through any other system."""
+
 LINK_UP_SPAN, LINK_DOWN_SPAN = "link_up", "link_down"
 """Spans below a CLIENT span that say what an emulated network took of the call: from the request's first byte to its
 last at the far end, and the answer's last byte on its way back."""
@@ -243,7 +246,7 @@ def _choose_root(tree: Tree, roots: list[Node]) -> None:
     if len(roots) > 1:
         roots.sort(
             key=lambda node: (
-                "shop.journey" not in node.span.attributes,
+                node.span.attributes.keys().isdisjoint((SHOP_JOURNEY, LOAD_JOURNEY)),
                 node.start_ns - node.end_ns,
                 node.start_ns,
                 node.span.span_id,

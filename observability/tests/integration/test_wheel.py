@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from hops.traces.write_otlp import otlp_document
 from mesh.paths import ROOT
 from provision.environment import LIMITS, uv
-from synthetic.traces import otlp_document, shop_trace
+from synthetic.traces import shop_trace
 
 pytestmark = pytest.mark.integration
 

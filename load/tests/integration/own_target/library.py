@@ -1,13 +1,18 @@
 """A target that was not made for the load: books over HTTP, GraphQL, and gRPC with reflection.
 
 Usage: python library.py HTTP_PORT GRAPHQL_PORT GRPC_PORT
+
+Its spans go to OTEL_EXPORTER_OTLP_ENDPOINT, if that is set.
 """
 
 from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import sys
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import Annotated, Any
 
 import strawberry
@@ -20,6 +25,10 @@ from google.protobuf.message_factory import GetMessageClass
 from grpc import StatusCode, aio, unary_unary_rpc_method_handler
 from grpc import method_handlers_generic_handler as handlers
 from grpc_reflection.v1alpha import reflection
+from opentelemetry import propagate, trace
+from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.trace import Span, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from strawberry.asgi import GraphQL
 
 HOST = "127.0.0.1"
@@ -27,6 +36,7 @@ BOOKS = 100
 SERVICE = "library.v1.Library"
 
 http = FastAPI()
+tracer = trace.get_tracer("library")
 loans: dict[int, int] = {}
 numbers = itertools.count(1)
 
@@ -78,6 +88,24 @@ class Query:
         return Book(number=number, title=title_of(number)) if 1 <= number <= BOOKS else None
 
 
+def answering(name: str, headers: Mapping[str, str]) -> AbstractContextManager[Span]:
+    """The SERVER span of a request, in the trace that its headers name."""
+    return tracer.start_as_current_span(name, propagate.extract(headers), trace.SpanKind.SERVER)
+
+
+def traced(app: Any) -> Any:
+    """An ASGI application with a span for each request, which FastAPI has already."""
+
+    async def call(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            return await app(scope, receive, send)
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        with answering(scope["method"], headers):
+            return await app(scope, receive, send)
+
+    return call
+
+
 def described() -> FileDescriptorProto:
     """The gRPC service, which nothing but this describes."""
     file = FileDescriptorProto(name="library.proto", package="library.v1", syntax="proto3")
@@ -105,7 +133,8 @@ async def serve(http_port: int, graphql_port: int, grpc_port: int) -> None:
     async def get(asked: Any, context: Any) -> Any:
         if not 1 <= asked.id <= BOOKS:
             await context.abort(StatusCode.NOT_FOUND, "no such book")
-        return book(id=asked.id, title=title_of(asked.id))
+        with answering("GetBook", dict(context.invocation_metadata())):
+            return book(id=asked.id, title=title_of(asked.id))
 
     server = aio.server()
     method = unary_unary_rpc_method_handler(get, request.FromString, book.SerializeToString)
@@ -113,7 +142,7 @@ async def serve(http_port: int, graphql_port: int, grpc_port: int) -> None:
     reflection.enable_server_reflection((SERVICE, reflection.SERVICE_NAME), server, pool=pool)
     server.add_insecure_port(f"{HOST}:{grpc_port}")
     await server.start()
-    apps = {http_port: http, graphql_port: GraphQL(strawberry.Schema(Query))}
+    apps = {http_port: http, graphql_port: traced(GraphQL(strawberry.Schema(Query)))}
     servers = [
         uvicorn.Server(uvicorn.Config(app, HOST, port, log_level="warning", timeout_keep_alive=60))
         for port, app in apps.items()
@@ -123,4 +152,8 @@ async def serve(http_port: int, graphql_port: int, grpc_port: int) -> None:
 
 
 if __name__ == "__main__":
+    if "OTEL_EXPORTER_OTLP_ENDPOINT" in os.environ:
+        provider = TracerProvider()
+        provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(insecure=True), schedule_delay_millis=500))
+        trace.set_tracer_provider(provider)
     asyncio.run(serve(*map(int, sys.argv[1:4])))

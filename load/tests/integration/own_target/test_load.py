@@ -21,10 +21,15 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from typer.testing import CliRunner
 
 from experiment.cli import app
+from experiment.commands.trace import read_exemplars
 from experiment.kinds import load
+from experiment.own_target import traces
 from experiment.trial import programs
+from experiment.trial.outcome import EXEMPLARS
 from hops.analysis import summary
-from hops.run.files import read_run
+from hops.run.files import read_run, trial_folder
+from mesh.description.ports import HOST, Ports
+from mesh.native.trace_store import open_trace_store
 from mesh.paths import ROOT
 from mesh.supervisor.processes import guarded
 
@@ -37,14 +42,21 @@ Loaded = Callable[..., Result]
 
 
 @pytest.fixture(scope="module")
-def ports() -> Iterator[list[int]]:
-    """Ports of a library that runs."""
+def ports(shop_ports: Ports) -> Iterator[list[int]]:
+    """Ports of a library that runs, whose spans go to where a run's Jaeger listens."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
     chosen = [one.getsockname()[1] for one in sockets]
     for one in sockets:
         one.close()
     program = Path(__file__).with_name("library.py")
-    process = subprocess.Popen(guarded([sys.executable, str(program), *map(str, chosen)], signal.SIGKILL))
+    process = subprocess.Popen(
+        guarded([sys.executable, str(program), *map(str, chosen)], signal.SIGKILL),
+        env={
+            **os.environ,
+            "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://{HOST}:{shop_ports['jaeger-otlp-grpc']}",
+            "OTEL_SERVICE_NAME": "library",
+        },
+    )
     try:
         until = time.monotonic() + LIMIT_S
         for port in chosen:
@@ -73,9 +85,10 @@ def text(ports: list[int], tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Loaded:
+def loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shop_ports: Ports) -> Loaded:
     """Loads what a target file says; nothing is left running."""
     monkeypatch.setattr(load, "RESULTS", tmp_path / "results")
+    monkeypatch.setenv("SHOP_PORT_BASE", str(shop_ports.base))
 
     def run(text: str, *options: str) -> Result:
         file = tmp_path / "library.yaml"
@@ -113,6 +126,52 @@ def test_two_targets_get_the_same_journeys_and_give_the_same_answers(loaded: Loa
     page = (folder / "report.md").read_text(encoding="utf-8")
     assert "Latency by journey and target" in page
     assert not re.search("topolog|shop|edge", page.partition("Charts and details")[0])
+
+
+def test_spans_of_the_target_become_hop_budgets(loaded: Loaded, text: str, tmp_path: Path) -> None:
+    done = loaded(text + "traces: here\n", "--json")
+    assert done.exit_code == 0, done.stderr
+    assert "Open for the target's spans: http://127.0.0.1:" in done.stderr
+    summary = json.loads(done.stdout)
+    held = {gate["name"]: gate["ok"] for gate in summary["gates"]}
+    of_traces = ("traces_missing", "calls_unanswered", "answers_longer", "orphan_share", "budget_gap_ns", "spans_lost")
+    assert all(held[name] for name in (*of_traces, "unattributed_share")), summary["gates"]
+    assert {"spans_missing", "spans_outside"} <= {row["name"] for row in summary["gates_left_out"]}
+    (folder,) = (tmp_path / "results").glob("2*-library")
+    run = read_run(folder)
+    assert {"wire:client→library", "work:library", "client"} <= set(run.hops["part"])
+    sampled = run.journeys.filter(run.journeys["sampled"])
+    assert 0 < sampled.height < run.journeys.height / 2
+    assert set(run.hops["trace_id"]) == set(sampled["trace_id"])
+    (trial,) = run.trials
+    saved = folder / trial_folder("here", 1) / EXEMPLARS
+    assert set(read_exemplars(saved, trial["exemplars"]).trees) == {
+        trace_id for of in trial["exemplars"].values() for trace_id in of.values()
+    }
+    assert "Where the wait goes" in (folder / "report.md").read_text(encoding="utf-8")
+
+
+def test_spans_are_read_from_the_store_that_the_file_names(
+    loaded: Loaded, text: str, free_ports: Callable[[], Ports], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here that store has the generator's spans alone, which is what a target's lost spans look like."""
+    monkeypatch.setattr(traces, "QUIET_S", 1.0)
+    store = free_ports()
+    with open_trace_store(store):
+        places = f"traces: {store.url('jaeger-query-http')}\notlp: {store.address('jaeger-otlp-grpc')}\n"
+        done = loaded(text + places, "--trace", "0.05", "--json")
+    assert done.exit_code == 3
+    summary = json.loads(done.stdout)
+    (missing,) = (gate for gate in summary["gates"] if gate["name"] == "traces_missing")
+    assert missing["value"] == 1
+    assert not missing["ok"]
+    assert summary["verdict"] == "WRONG"
+
+
+def test_a_store_that_does_not_answer_is_named_before_anything_is_sent(loaded: Loaded, text: str) -> None:
+    done = loaded(text + "traces: http://127.0.0.1:9\n")
+    assert done.exit_code == 2
+    assert "traces: http://127.0.0.1:9/api/services did not answer" in done.stderr
 
 
 def test_a_network_lies_between_customers_and_target(loaded: Loaded, text: str) -> None:

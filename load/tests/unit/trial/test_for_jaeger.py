@@ -120,11 +120,3 @@ def test_every_component_says_the_topology_and_the_root_what_it_stands_for() -> 
     spans = shown(trace())
     assert {attributes["shop.topology"] for attributes in spans.values()} == {"hybrid"}
     assert [name for name, attributes in spans.items() if "hop.exemplar" in attributes] == ["checkout"]
-
-
-def test_a_trace_without_a_root_is_shown_without_parts() -> None:
-    document = json.loads(trace())
-    del document["resourceSpans"][0]
-    spans = shown(json.dumps(document).encode())
-    assert spans
-    assert not any("hop.part" in attributes for attributes in spans.values())

@@ -41,11 +41,7 @@ def section(view: View) -> Section:
     elements: list[Element] = [
         Text(
             "Cost counts the CPU time of everything except the load generator, which is not part of a shop."
-            + (
-                " Database and telemetry are listed separately, because every topology has them."
-                if view.kind.traced
-                else ""
-            )
+            + (" Database and telemetry are listed separately, because every topology has them." if view.traced else "")
             + (f" A component's figures are those of all its replicas together ({replicas})." if replicas else "")
         ),
         Heading("Core-hours for a million journeys"),

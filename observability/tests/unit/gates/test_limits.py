@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from hops.gates.limits import GATES, Kind, gate_name, kind_of
+from hops.gates.target_traces import TargetTraces
 from hops.gates.trial import evaluate
 from hops.gates.verdict import verdict_of, with_verdicts
 from hops.run.documents.gate import NOISY, VALID, WRONG
@@ -22,7 +23,8 @@ OF_PROBES = {"growing", "too_short", "unsteady"}
 
 def test_the_table_has_every_gate_and_no_other():
     closed = dataclasses.replace(SOUND, closed=True, late_customers=0)
-    seen = (SOUND, closed, MESHED, IN_A_CLUSTER, OVER_A_NETWORK)
+    of_target = dataclasses.replace(SOUND, of_the_shop=False, target=TargetTraces(1, 1, 0, 1, 0))
+    seen = (SOUND, closed, of_target, MESHED, IN_A_CLUSTER, OVER_A_NETWORK)
     names = {gate["name"] for evidence in seen for gate in evaluate(evidence)}
     assert {kind.name for kind in GATES} == names | OVER_TRIALS | OF_A_SEARCH | OF_A_FAULT | OF_PROBES
 
@@ -44,6 +46,7 @@ def test_a_gate_must_say_what_a_run_is_that_fails_it():
         "start_lag_p99_ms",
         "start_lag_mean_ms",
         "answer_lag_ms",
+        "answers_longer",
         "generator_cores",
         "unanswered_on_busy",
         "steal_share",

@@ -30,6 +30,32 @@ shop get       SERVER 0..100
     assert budget_of_any(tree_of(spans)).quality.complete
 
 
+def test_the_generators_spans_have_the_shops_parts_and_the_targets_have_not(draw):
+    """A load's trace: the link crosses before and after the server, whose names mean nothing."""
+    spans = draw("""
+client look          INTERNAL 0..100 load.journey=look load.channel=web
+|- client start_lag  INTERNAL 0..5
+`- client GET        CLIENT 5..95
+   |- client waiting INTERNAL 5..10
+   |- client link_up INTERNAL 10..30
+   |- edge waiting   SERVER 20..85
+   `- client link_down INTERNAL 80..95
+""")
+    budget = budget_of_any(tree_of(spans))
+    assert (budget.journey, budget.channel) == ("look", "web")
+    assert dict(budget.parts) == {
+        "client": 5, "start_lag": 5, "client:waiting": 5, "network": 35, "work:edge": 50,
+    }  # fmt: skip
+
+
+def test_a_root_of_the_generator_is_chosen_before_one_that_is_longer(draw):
+    spans = draw("""
+client look   INTERNAL 0..100 load.journey=look
+stray later   SERVER 0..900
+""")
+    assert budget_of_any(tree_of(spans)).total_ns == 100
+
+
 def test_names_of_the_shop_mean_nothing_in_other_traces(draw):
     """A service may be called client, edge or order-inbound, and a span handshake or pool.acquire."""
     spans = draw("""

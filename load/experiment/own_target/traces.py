@@ -1,0 +1,102 @@
+"""The traces of a loaded target: what its tracers left, joined with the generator's spans by trace id."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from experiment.errors import UsageError
+from experiment.own_target.file import HERE
+from hops.budget.any_system import budget_of_any, tree_of
+from hops.budget.parts import Budget
+from hops.errors import SourceError
+from hops.gates.target_traces import TargetTraces, look_at
+from hops.sources.http import NotFoundError
+from hops.sources.query import Query, answers, api_at
+from hops.traces.span import Span, by_trace
+from hops.traces.tree import Quality
+from hops.traces.write_otlp import otlp_document
+from mesh.description.ports import Ports
+
+LIMIT_S, LOOK_S = 60.0, 1.0
+QUIET_S = 7.0
+"""Traces have settled once no span has come for so long: OpenTelemetry's SDKs send a batch every 5 s."""
+
+
+Traces = Mapping[str, Sequence[Span]]
+"""Spans by trace id, the generator's among them."""
+
+
+def require_store(where: str) -> None:
+    """Checks that a Jaeger, Tempo or Zipkin answers where a target's traces are to be read.
+
+    Raises:
+        UsageError: None does; says what was tried.
+    """
+    try:
+        api_at(where, Query())
+    except SourceError as error:
+        raise UsageError(f"traces: {error}") from error
+
+
+def read_target_traces(sources: Sequence[str], trace_ids: Collection[str], *, limit_s: float = LIMIT_S) -> Traces:
+    """Reads traces by id until no more spans come.
+
+    Args:
+        sources: Addresses of query APIs: of the store of the target's spans, and of the generator's.
+        trace_ids: The traces of the sampled journeys.
+        limit_s: No wait is longer, s.
+
+    Raises:
+        HopsError: A store did not answer.
+    """
+    spans: dict[str, dict[str, list[Span]]] = {trace_id: {} for trace_id in trace_ids}
+    began = changed = time.monotonic()
+    before = 0
+    while True:
+        for source in sources:
+            for answer in answers(source, "", Query(trace_ids=tuple(trace_ids))):
+                with suppress(NotFoundError):
+                    for trace_id, found in by_trace(span for _, batch in answer.batches for span in batch).items():
+                        spans[trace_id][source] = found
+        count, now = sum(len(found) for own in spans.values() for found in own.values()), time.monotonic()
+        if count != before:
+            before, changed = count, now
+        if now - changed >= QUIET_S or now - began >= limit_s:
+            break
+        time.sleep(LOOK_S)
+    return {trace_id: [span for found in own.values() for span in found] for trace_id, own in spans.items() if own}
+
+
+def stores_of(traces: str, otlp: str, ports: Ports) -> tuple[str, ...]:
+    """Addresses of the stores that have the spans of a run: the target's, and the generator's.
+
+    Args:
+        traces: `here` or an address, as the target file has it; empty if nothing is read.
+        otlp: Receiver of the generator's spans, if that is not the run's own Jaeger.
+        ports: Of the run's own Jaeger.
+    """
+    own = ports.url("jaeger-query-http")
+    if not traces:
+        return ()
+    if traces == HERE:
+        return (own,)
+    return (traces,) if otlp else (own, traces)
+
+
+def write_traces(traces: Iterable[Sequence[Span]], path: Path) -> None:
+    """Keeps traces in a file, one OTLP document a line, each trace once."""
+    documents = {spans[0].trace_id: json.dumps(otlp_document(spans)) for spans in traces}
+    path.write_text("".join(f"{document}\n" for document in documents.values()), encoding="utf-8")
+
+
+def budgets_of_target(traces: Traces) -> tuple[list[Budget], Quality, TargetTraces]:
+    """The budgets of a target's traces, how sound these were all together, and what they lack."""
+    trees = [tree_of(spans) for spans in traces.values()]
+    quality = Quality()
+    for tree in trees:
+        quality.add(tree.quality)
+    return [budget for tree in trees if (budget := budget_of_any(tree))], quality, look_at(trees)

@@ -1,0 +1,71 @@
+"""What the gates look at in the traces of a target that is not the shop, whose tracers count no lost spans."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hops.budget.parts import GENERATOR
+from hops.traces.span import CLIENT
+from hops.traces.tree import Node, Tree, is_database
+from hops.units import NS_PER_MS
+
+USUALLY = 0.5
+"""A call is usually answered if at least this share of its kind is."""
+LONGER_NS = NS_PER_MS
+"""So much longer than its request, a SERVER span is: it goes on after the answer, or is another request's."""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetTraces:
+    """Counts over the traces that a load requested. Clocks are never compared.
+
+    Attributes:
+        found: Traces with a span of the target.
+        calls: Calls of a kind that is usually answered.
+        unanswered: Of these, calls that no span answers.
+        requests: Requests of the generator that a SERVER span answers.
+        longer: Of these, requests whose SERVER span lasted longer.
+    """
+
+    found: int
+    calls: int
+    unanswered: int
+    requests: int
+    longer: int
+
+
+def look_at(trees: Iterable[Tree]) -> TargetTraces:
+    """Counts what traces of a target lack, from trees of `hops.budget.any_system.tree_of`."""
+    answered: Counter[tuple[str, str]] = Counter()
+    asked: Counter[tuple[str, str]] = Counter()
+    found = requests = longer = 0
+    for tree in trees:
+        found += any(node.span.service != GENERATOR for node in tree.nodes)
+        for node in tree.nodes:
+            if node.span.kind is not CLIENT or is_database(node.span):
+                continue
+            kind = node.span.service, node.span.name
+            asked[kind] += 1
+            answered[kind] += node.callee is not None
+            if node.span.service == GENERATOR and (server := _answer(node)) is not None:
+                requests += 1
+                longer += _length_ns(server) > _length_ns(node) + LONGER_NS
+    usual = [kind for kind, count in asked.items() if answered[kind] >= USUALLY * count]
+    return TargetTraces(
+        found=found,
+        calls=sum(asked[kind] for kind in usual),
+        unanswered=sum(asked[kind] - answered[kind] for kind in usual),
+        requests=requests,
+        longer=longer,
+    )
+
+
+def _answer(call: Node) -> Node | None:
+    return next((child for child in call.children if child.span.service == call.callee), None)
+
+
+def _length_ns(node: Node) -> int:
+    """By the span's own clock, not cut to the span above."""
+    return node.span.end_ns - node.span.start_ns

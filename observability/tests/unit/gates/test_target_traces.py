@@ -1,0 +1,50 @@
+"""What the traces of a target that is not the shop may lack."""
+
+from __future__ import annotations
+
+import pytest
+
+from hops.budget.any_system import tree_of
+from hops.gates.target_traces import TargetTraces, look_at
+
+WHOLE = """
+client look        INTERNAL 0..100 load.journey=look
+`- client GET      CLIENT 0..100
+   `- books GET    SERVER 10..90
+      `- books ask CLIENT 20..80
+         `- stock get SERVER 30..70
+"""
+MS = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("lost", "expected"),
+    [
+        ("", TargetTraces(found=4, calls=8, unanswered=0, requests=4, longer=0)),
+        ("stock", TargetTraces(found=4, calls=8, unanswered=1, requests=4, longer=0)),
+        ("books", TargetTraces(found=3, calls=7, unanswered=1, requests=3, longer=0)),
+    ],
+)
+def test_counts_traces_that_are_missing_and_calls_that_are_usually_answered(draw, lost, expected):
+    whole = list(draw(WHOLE))
+    cut = {
+        "": whole,
+        "stock": [span for span in whole if span.service != "stock"],
+        "books": [span for span in whole if span.service == "client"],
+    }[lost]
+    assert look_at(map(tree_of, [whole, whole, whole, cut])) == expected
+
+
+def test_a_peer_that_never_leaves_spans_is_not_expected_to(draw):
+    untraced = [span for span in draw(WHOLE) if span.service != "stock"]
+    assert look_at([tree_of(untraced)]) == TargetTraces(found=1, calls=1, unanswered=0, requests=1, longer=0)
+
+
+@pytest.mark.parametrize(("longer_ns", "counted"), [(MS, 0), (MS + 1, 1)])
+def test_a_span_that_goes_on_after_the_answer_is_longer_than_its_request_on_whatever_clock(draw, longer_ns, counted):
+    spans = draw(f"""
+client look     INTERNAL 0..100 load.journey=look
+`- client GET   CLIENT 0..100
+   `- books GET SERVER 5000000..{5000000 + 100 + longer_ns}
+""")
+    assert look_at([tree_of(spans)]).longer == counted
