@@ -226,8 +226,8 @@ class Target(_Part):
         timeout: Seconds that a journey may take, all its steps together; in the file a duration, such as `5s`.
         ca_certificate: PEM file of what is trusted, for `https` and `grpcs`; the system's if empty.
         otlp: `host:port` of an OTLP receiver over gRPC, which gets the roots of traced journeys.
-        traces: Where the target's spans can be read: address of a Jaeger, Tempo or Zipkin, or `here` for an OTLP
-            endpoint that is open during the run; empty if the target is not traced.
+        traces: Address of the Jaeger, Tempo or Zipkin that has the target's spans, or `here` for an OTLP endpoint that
+            is open during the run. It is empty if the target is not traced.
     """
 
     name: Name

@@ -75,8 +75,8 @@ journey has the connections to itself, every byte that crosses them until they a
 	return cmd
 }
 
-// firstOfEach returns the first journey of each kind, with another key than the tape's: the load that follows sends the tape to the
-// same target, which may refuse a key that it has seen.
+// firstOfEach returns the first journey of each kind with another key than the tape's. The same target gets the whole tape afterwards,
+// and may refuse a key that it has seen.
 func firstOfEach(entries []journey.Entry) (first []journey.Entry) {
 	for _, entry := range entries {
 		if !slices.ContainsFunc(first, func(e journey.Entry) bool { return e.Journey == entry.Journey && e.Channel == entry.Channel }) {

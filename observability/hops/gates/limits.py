@@ -18,7 +18,7 @@ _OF_MEDIAN = f", or {LAG_SHARE:.0%} of the median latency if that is more".repla
 EDGE_SHARE = 0.02
 EDGE_MS_PER_REQUEST = 0.2
 LOST_BY_OTHERS, UNATTRIBUTED_BY_OTHERS = 0.01, 0.05
-"""Limits on spans without a parent and on unattributed time in traces of other systems; the shop's have none."""
+"""Limits on spans without a parent and on unattributed time in traces of other systems."""
 OTHER_CORES_OF_A_NODE = 0.5
 """Kubelet, container runtime and, on a single node, the control plane keep a node going and are no part of the run."""
 
@@ -182,7 +182,7 @@ GATES = (
         0.01,
         _WITNESSES,
         unit="%",
-        remedy="Spans end late on a busy machine, or go on after the answer: give work in the background another span.",
+        remedy="Spans end late on a busy machine, or last beyond the answer: give work in the background another span.",
     ),
     Kind("spans_missing", "traces that lack a span of their kind", WRONG, "at most", 0, _WHOLE),
     Kind("spans_outside", "spans outside of their callers'", WRONG, "at most", 0, "a machine has one clock"),

@@ -14,7 +14,7 @@ from hops.units import NS_PER_MS
 USUALLY = 0.5
 """A call is usually answered if at least this share of its kind is."""
 LONGER_NS = NS_PER_MS
-"""So much longer than its request, a SERVER span is: it goes on after the answer, or is another request's."""
+"""A SERVER span that is so much longer than its request lasts beyond the answer, or is another request's."""
 
 
 @dataclass(frozen=True, slots=True)

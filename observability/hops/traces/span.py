@@ -92,15 +92,15 @@ def shown_name(name: str) -> str:
 
 def by_service(spans: Iterable[Span]) -> dict[str, list[Span]]:
     """Spans by the component that ran them, in the order in which they come."""
-    return _grouped(spans, attrgetter("service"))
+    return _group(spans, attrgetter("service"))
 
 
 def by_trace(spans: Iterable[Span]) -> dict[str, list[Span]]:
     """Spans by their trace's id, in the order in which they come."""
-    return _grouped(spans, attrgetter("trace_id"))
+    return _group(spans, attrgetter("trace_id"))
 
 
-def _grouped(spans: Iterable[Span], key: Callable[[Span], str]) -> dict[str, list[Span]]:
+def _group(spans: Iterable[Span], key: Callable[[Span], str]) -> dict[str, list[Span]]:
     groups: dict[str, list[Span]] = defaultdict(list)
     for span in spans:
         groups[key(span)].append(span)

@@ -93,7 +93,7 @@ def answering(name: str, headers: Mapping[str, str]) -> AbstractContextManager[S
     return tracer.start_as_current_span(name, propagate.extract(headers), trace.SpanKind.SERVER)
 
 
-def traced(app: Any) -> Any:
+def trace_requests(app: Any) -> Any:
     """An ASGI application with a span for each request, which FastAPI has already."""
 
     async def call(scope: Any, receive: Any, send: Any) -> None:
@@ -142,7 +142,7 @@ async def serve(http_port: int, graphql_port: int, grpc_port: int) -> None:
     reflection.enable_server_reflection((SERVICE, reflection.SERVICE_NAME), server, pool=pool)
     server.add_insecure_port(f"{HOST}:{grpc_port}")
     await server.start()
-    apps = {http_port: http, graphql_port: traced(GraphQL(strawberry.Schema(Query)))}
+    apps = {http_port: http, graphql_port: trace_requests(GraphQL(strawberry.Schema(Query)))}
     servers = [
         uvicorn.Server(uvicorn.Config(app, HOST, port, log_level="warning", timeout_keep_alive=60))
         for port, app in apps.items()
