@@ -4,31 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Protocol
 
 from experiment.faults.strike import LASTS_S, Wait
+from mesh.supervisor.run import Run
 
 
-class Struck(Protocol):
-    """Processes that can be struck."""
-
-    def kill(self, component: str) -> None:
-        """Kills one with SIGKILL."""
-
-    def restart(self, component: str) -> None:
-        """Starts it again, and waits until it is ready."""
-
-    def processes(self) -> Mapping[str, list[int]]:
-        """What runs, each replica by its name."""
-
-
-def kill(struck: Struck, target: str, meanwhile: Callable[[], None] = lambda: None) -> None:
+def kill(struck: Run, target: str, meanwhile: Callable[[], None] = lambda: None) -> None:
     """Kills a component, and starts it again.
 
     Args:
-        struck: The processes.
+        struck: Run whose component it is.
         target: Name of the component or replica.
         meanwhile: What to do before it starts again.
     """
@@ -37,11 +24,11 @@ def kill(struck: Struck, target: str, meanwhile: Callable[[], None] = lambda: No
     struck.restart(target)
 
 
-def freeze(struck: Struck, target: str, wait: Wait, seconds: float = LASTS_S) -> None:
+def freeze(struck: Run, target: str, wait: Wait, seconds: float = LASTS_S) -> None:
     """Stops a component (SIGSTOP) for a while.
 
     Args:
-        struck: The processes.
+        struck: Run whose component it is.
         target: Name of the component or replica.
         wait: Waits for some seconds.
         seconds: How long it is stopped, in seconds.

@@ -26,19 +26,16 @@ MESSAGES = 3
 def chaos_figures(measured: Measured) -> Mapping[str, list[Struck]]:
     """What a run with faults has, on top of the figures of every run."""
     topologies = measured.run.manifest["topologies"]
+    order = list(topologies)
     struck = []
-    for trial in measured.run.used:
+    for trial in sorted(measured.run.used, key=lambda trial: (order.index(trial["topology"]), trial["block"])):
         label, fault = trial["topology"], trial["fault"]
         journeys = measured.journeys[label].filter(pl.col("block") == trial["block"])
         customers = customer_figures(journeys, fault["began_ns"], fault["ended_ns"])
-        facts = {name: value for name, value in fault.items() if name not in ("began_ns", "ended_ns")}
-        facts |= {name: _worst_audit(measured.run, trial)[name] for name in ("broken", "unanswered", "unsettled")}
+        audit = {name: _worst_audit(measured.run, trial)[name] for name in ("broken", "unanswered", "unsettled")}
         named = {"block": trial["block"], "topology": topologies[label]["name"]}
-        struck.append(Struck(**named, **customers, **facts))  # type: ignore[typeddict-item] # by their names
-    order = {label: place for place, label in enumerate(topologies)}
-    labels = [trial["topology"] for trial in measured.run.used]
-    placed = sorted(zip(labels, struck, strict=True), key=lambda pair: (order[pair[0]], pair[1]["block"]))
-    return {KIND: [one for _, one in placed]}
+        struck.append(Struck(**named, **customers, **{**fault, **audit}))  # type: ignore[typeddict-item] # by their names
+    return {KIND: struck}
 
 
 def _worst_audit(run: RunFiles, trial: TrialRecord) -> Fault:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, TypedDict, cast
+from typing import Final, cast
+
+from hops.run.documents.trial import Fault
 
 KIND: Final = "chaos"
 
 
-class Struck(TypedDict):
+class Struck(Fault):
     """One fault of one topology, in one block.
 
     Attributes:
         block: From 1.
         topology: The topology that was struck.
-        fault: The fault and its target: `kill:order`.
         journeys: Journeys of the tape that were sent.
         failed: How many failed, by class.
         failed_journeys: The same, by kind of journey.
@@ -24,17 +25,10 @@ class Struck(TypedDict):
         over: Whether the fault had ended, and no journey failed, in the last second of the load.
         before_ms: Latency of the journeys that ended ok and arrived before the fault, by name of a percentile: `p50`.
         during_ms: The same of those that arrived during it and in the second after it; empty if none ended ok.
-        checkouts: Purchases that were confirmed to customers, repeated ones included.
-        repeated: Purchases that failed, and were repeated with the same key.
-        unanswered: How many of these failed again.
-        settle_s: How long after the load sagas were under way or updates waited to be delivered.
-        unsettled: How many still were at the end; 0 if all is well.
-        broken: Promises about the shop's data that do not hold.
     """
 
     block: int
     topology: str
-    fault: str
     journeys: int
     failed: dict[str, int]
     failed_journeys: dict[str, int]
@@ -44,12 +38,6 @@ class Struck(TypedDict):
     over: bool
     before_ms: dict[str, float]
     during_ms: dict[str, float]
-    checkouts: int
-    repeated: int
-    unanswered: int
-    settle_s: float
-    unsettled: int
-    broken: list[str]
 
 
 def struck_of(summary: Mapping[str, object]) -> list[Struck]:
