@@ -12,6 +12,8 @@ from hops.run.files import MANIFEST
 from synthetic.experiment import Noise
 from synthetic.run import Arm, write_generated_run
 
+STUDY = "made-up"
+
 
 def synthetic_claim(name: str, **fields: Any) -> Claim:
     """A claim that gRPC is faster than REST at p50 under the load `flat`, unless more is given."""
@@ -43,7 +45,7 @@ def write_synthetic_replay(
     Args:
         folder: Folder to write into.
         claims: Claims of the study.
-        factors: How long each arm takes, beside the others, by `TOPOLOGY-LOAD`.
+        factors: Relative duration of each arm, by `TOPOLOGY-LOAD`.
         blocks: How many blocks there are.
         journeys: How many journeys a trial has.
     """
@@ -51,7 +53,10 @@ def write_synthetic_replay(
     def arm(label: str, factor: float) -> Arm:
         rate = 50.0 + names.index(label.rpartition("-")[2])
         return Arm(
-            label, "rest", rate=rate, parts=lambda parts: {name: factor * amount for name, amount in parts.items()}
+            f"{STUDY}-{label}",
+            "rest",
+            rate=rate,
+            parts=lambda parts: {name: factor * amount for name, amount in parts.items()},
         )
 
     names = list(dict.fromkeys(label.rpartition("-")[2] for label in factors))
@@ -69,7 +74,7 @@ def write_synthetic_replay(
         topologies=["rest", "grpc"],
     )
     study = Study(
-        id="made-up",
+        id=STUDY,
         title="A study that nobody made",
         authors=["A. Nobody"],
         year=2026,
@@ -80,5 +85,5 @@ def write_synthetic_replay(
         claims=list(claims),
     )
     manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    (folder / MANIFEST).write_text(json.dumps({**manifest, "study": study}), encoding="utf-8")
+    (folder / MANIFEST).write_text(json.dumps({**manifest, "studies": [study]}), encoding="utf-8")
     return folder

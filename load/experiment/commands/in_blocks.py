@@ -15,7 +15,7 @@ from experiment.blocks import THE_SHOP, Choose, Makers, expected_s
 from experiment.commands import options
 from experiment.commands.preflight import Preflight
 from experiment.errors import UsageError
-from experiment.plan.arms_in_blocks import MOST_BLOCKS, Arm, Plan
+from experiment.plan.arms_in_blocks import MOST_ARMS, MOST_BLOCKS, Arm, Plan
 from experiment.plan.closed_loop import ClosedLoop
 from experiment.plan.precision import Foreseen, foresee, parse_precision, percent
 from experiment.plan.profiles import profile_named
@@ -30,26 +30,21 @@ from hops.run.documents.summary import Summary
 from hops.run.files import MANIFEST, SUMMARY, read_document
 from hops.run.switches import is_of_the_shop
 from hops.statistics.over_blocks import LEAST_BLOCKS
-from mesh.description.options import Given, Json, takes_settings
+from mesh.description.options import Json, takes_settings
 from mesh.description.ports import load_ports
+from mesh.description.topology import Topology
 
 MAX_RETRIES = 5
 #: Exit code of a run that ended well, without the precision that it was asked for.
 TOO_WIDE = 4
-_COMMON = ("blocks", "profile", "seed", "workload", "rate", "precision")
 #: What may stand beside `resume`: everything else is as the experiment began.
 _BESIDE_RESUME = ("resume", "retry", "strict", "verbose", "as_json")
 
 
 @dataclass(frozen=True, slots=True)
 class Common:
-    """What a user gave for the options that all these commands have, and for those that only some have.
+    """What a user gave for the options that all these commands have, and for those that only some have."""
 
-    Attributes:
-        kind: Kind of the experiment.
-    """
-
-    kind: str
     seed: str
     workload: str = "default"
     profile: str = "smoke"
@@ -66,15 +61,23 @@ class Common:
         """
         return workload_file(self.workload)
 
-    def plan(self, name: str, arms: tuple[Arm, ...], closed: ClosedLoop | None = None) -> Plan:
+    def plan(
+        self, kind: str, arms: tuple[Arm, ...], closed: ClosedLoop | None = None, topology: Topology | None = None
+    ) -> Plan:
         """The plan of these arms.
+
+        Args:
+            kind: Kind of the experiment.
+            arms: Its arms.
+            closed: The closed loop that takes the journeys, if one does.
+            topology: The topology that all arms run, if they run the same one.
 
         Raises:
             UsageError: An option has a value that it cannot have.
         """
         return Plan(
-            kind=self.kind,
-            name=name,
+            kind=kind,
+            name=kind if topology is None else f"{kind}-{topology.name}",
             arms=arms,
             blocks=whole_number("blocks", self.blocks, 1, MOST_BLOCKS),
             profile=profile_named(self.profile, rate=number("rate", self.rate)),
@@ -83,6 +86,16 @@ class Common:
             closed=closed,
             precision=parse_precision(self.precision),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What a user gave on how an experiment runs and ends."""
+
+    resume: str
+    retry: str
+    strict: str | None
+    verbose: str = "on"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +120,9 @@ def experiment(
 ) -> Callable[[Callable[..., Plan]], Callable[..., None]]:
     """Makes the command of a kind of experiment from the function that makes its plan.
 
-    The settings of its row go to the function's parameters of their names, those that most kinds have together to
-    `common`, and switches to `switches`. The command begins an experiment or resumes one, shows what it found, and ends
-    the program. A kind that has `verbose` shows the main figures only, unless that is on.
+    The settings of its row go to the function's parameters, those that most kinds have to `common`. The command begins
+    or resumes an experiment, shows the results, and ends the program. A kind with the setting `verbose` shows the main
+    figures alone, unless that is on.
 
     Args:
         kind: Kind of the experiment.
@@ -121,30 +134,22 @@ def experiment(
     makers = replace(makers, choose=choosing.choose) if choosing else makers
 
     def decorate(plan_of: Callable[..., Plan]) -> Callable[..., None]:
-        @takes_settings(kind)
-        def command(
-            *,
-            given: typer.Context,
-            resume: str,
-            retry: str,
-            strict: str | None,
-            switches: Given,
-            as_json: Json = False,
-            verbose: str = "on",
-            **chosen: Any,
-        ) -> None:
+        @takes_settings(kind, plan=plan_of)
+        def command(*, given: typer.Context, running: Running, as_json: Json = False, **chosen: Any) -> None:
             with options.reported_errors():
-                repeats, is_strict = whole_number("retry", retry, 0, MAX_RETRIES), options.is_strict(strict)
-                look, in_brief = Preflight(), not options.is_on("verbose", verbose)
-                if resume:
+                repeats, is_strict = (
+                    whole_number("retry", running.retry, 0, MAX_RETRIES),
+                    options.is_strict(running.strict),
+                )
+                look, in_brief = Preflight(), not options.is_on("verbose", running.verbose)
+                if running.resume:
                     refuse_beside_resume(given)
                     look.end()
-                    folder, plan = take_up(RESULTS, resume, kind)
+                    folder, plan = take_up(RESULTS, running.resume, kind)
                     for text in announce(plan):
                         typer.echo(text, err=True)
                 else:
-                    common = {name: chosen.pop(name) for name in _COMMON if name in chosen}
-                    plan = plan_of(common=Common(kind, **common), switches=switches, **chosen)
+                    plan = plan_of(**chosen)
                     look.end(announce(plan))
                     folder = begin(plan, RESULTS)
                 ports = load_ports(os.environ)
@@ -203,7 +208,8 @@ def foreseen(plan: Plan) -> Foreseen:
 
 def announcement(plan: Plan) -> Iterator[str]:
     """Says which trials there will be, and how long they take."""
-    names = ", ".join(arm.label for arm in plan.arms)
+    few = len(plan.arms) <= MOST_ARMS
+    names = ", ".join(arm.label for arm in plan.arms) if few else f"{len(plan.arms)} arms"
     of_first_stage = "" if plan.precision is None else " in a first stage"
     yield (
         f"{names}: {plural(plan.blocks, 'block')} of {plural(len(plan.arms), 'trial')} in random order"

@@ -180,8 +180,8 @@ def command(*, load: str, topologies: str, common: in_blocks.Common, switches: G
         given=dict(parse_capacity(given["capacity"] or "", [topology.name for topology in measured])),
     )
     profile = Profile(common.profile, lengths.warmup_s, ceil(lengths.shortest_s), first, PARITY_SAMPLES)
-    plan = replace(common, profile="smoke").plan(kind, arms_of(measured, parsed))
-    return replace(plan, profile=profile, about={KIND: asked}, chosen=True)
+    plan = replace(common, profile="smoke").plan(KIND, arms_of(measured, parsed))
+    return replace(plan, name=kind, profile=profile, about={KIND: asked}, chosen=True)
 
 
 def bounds_of(lengths: Lengths, start: float, highest: float) -> SearchBounds:

@@ -28,7 +28,7 @@ def command(
     isolated = load_topology(topology)
     refuse_networks(common.file, KIND)
     require_others(common.file, journey)
-    return common.plan(f"{KIND}-{isolated.name}", isolate_arms(isolated, journey, switches))
+    return common.plan(KIND, isolate_arms(isolated, journey, switches), topology=isolated)
 
 
 def isolate_arms(topology: Topology, journey: str, given: Mapping[str, str | None]) -> tuple[Arm, ...]:

@@ -43,7 +43,7 @@ def command(
     """The command `ladder`; `commands.toml` has its help."""
     climbed = load_topology(topology, updates="on" if ladder.UPDATES in steps else "off")
     refuse_networks(common.file, ladder.KIND)
-    return common.plan(f"{ladder.KIND}-{climbed.name}", ladder_arms(climbed, steps, **switches))
+    return common.plan(ladder.KIND, ladder_arms(climbed, steps, **switches), topology=climbed)
 
 
 def ladder_arms(

@@ -138,8 +138,8 @@ class Plan:
 
     @property
     def compares(self) -> bool:
-        """Whether its arms are compared: faults are not, nor are arms that follow from each other."""
-        return not self.chosen and not any(arm.fault for arm in self.arms)
+        """Whether all its arms are compared: not faults, arms that follow from each other, or arms with own loads."""
+        return not self.chosen and not any(arm.fault or arm.load for arm in self.arms)
 
     @property
     def staying_on_http2(self) -> list[str]:

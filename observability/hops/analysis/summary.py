@@ -29,7 +29,7 @@ from hops.run.documents.summary import Summary
 from hops.run.documents.topology import TopologySummary, WireSummary
 from hops.run.documents.trial import Program, TrialRecord
 from hops.run.files import RunFiles
-from hops.run.loads import overloads
+from hops.run.loads import is_closed, overloads
 from hops.run.network import network_summary
 from hops.run.rows import select_rows
 from hops.run.switches import compares_edges, is_of_the_shop
@@ -160,12 +160,13 @@ def summarise(
         summary["compared"] = "edge"
     if not is_of_the_shop(manifest):
         summary["compared"] = TARGET
-    if manifest["mode"] == "open":  # in a closed loop, who arrives when follows from what it waited for
+    # In a closed loop, arrivals follow from what was waited for; in an overload, everyone waits for everyone.
+    apart = [one for one in rows if not is_closed(manifest, one) and not overloads(manifest, one)]
+    if manifest["mode"] == "open" or apart:
         # Only of one tape, the same arrivals met other work elsewhere.
         by_tape: dict[str, dict[str, pl.DataFrame]] = {}
-        for topology, frame in rows.items():
-            if not overloads(manifest, topology):  # there, everyone waits for everyone
-                by_tape.setdefault(run.tape_of(topology), {})[topology] = frame
+        for topology in apart:
+            by_tape.setdefault(run.tape_of(topology), {})[topology] = rows[topology]
         summary["meetings"] = [meeting for sharing in by_tape.values() for meeting in meetings_of(sharing)]
         if queues := queues_of(rows, run.calls):
             summary["queues"] = queues

@@ -12,7 +12,7 @@ from hops.gates.verdict import failing_gates, verdict_of, verdict_of_failed
 from hops.run.documents.gate import Gate, Gated, LeftOut, TrialVerdict
 from hops.run.documents.trial import TrialRecord
 from hops.run.files import RunFiles
-from hops.run.loads import overloads
+from hops.run.loads import is_closed, overloads
 
 _OVER_BLOCKS = ("block_spread_share", "block_worst_share")
 _FARTHEST_BY_CHANCE = 2.5
@@ -80,11 +80,14 @@ def answers(run: RunFiles) -> Gate:
 
 
 def comparable_answers(run: RunFiles) -> list[TrialRecord]:
-    """The trials of an open loop in which no journey failed."""
-    if run.manifest["mode"] == "closed":
-        return []
+    """The trials of open loops in which no journey failed."""
     with_failures = set(run.journeys.filter(pl.col("outcome") != "ok").select("block", "topology").unique().iter_rows())
-    return [trial for trial in run.used if (trial["block"], trial["topology"]) not in with_failures]
+    open_loops = [label for label in run.topologies if not is_closed(run.manifest, label)]
+    return [
+        trial
+        for trial in run.used
+        if trial["topology"] in open_loops and (trial["block"], trial["topology"]) not in with_failures
+    ]
 
 
 def code_changed(trials: Sequence[TrialRecord]) -> Gate:

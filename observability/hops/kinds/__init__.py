@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 PROOF, BENCH = "proof", "bench"
 #: A line for each kind whose runs are one document, `<kind>.json`: its name, and its folder, which has a `report.py`.
 DOCUMENTS = {
-    "verdicts": "studies",
     "watch": "watch",
 }
 

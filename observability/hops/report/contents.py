@@ -24,13 +24,17 @@ from hops.report.sections import manifest as made_of
 from hops.report.view import View
 from hops.run.fault_notice import fault_notice
 
+MAX_IN_DETAIL = 30
+"""Arms up to which the report has the sections that show each of them."""
+
 
 def all_sections(view: View) -> list[Section]:
     """Makes every section: the conclusions with their picture, then why, then whether to trust them and the details."""
     manifest = view.run.manifest
     tape = ("tape", str(view.summary["tape"].get("sha256", "")))
     modelled = view.kind.modelled(view) if view.kind.modelled else view
-    traced, in_detail = view.traced, view.kind.in_detail
+    few = len(view.topologies) <= MAX_IN_DETAIL
+    traced, in_detail = view.traced and few, view.kind.in_detail and few
     sections = [
         pictured(view.kind.conclusions(view), view),
         *([budget.section(view)] if traced else []),

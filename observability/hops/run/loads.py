@@ -40,6 +40,12 @@ def rates_text(manifest: Mapping[str, Any]) -> str:
     return f"{rates[0]:g} to {rates[-1]:g} journeys a second, by arm"
 
 
+def is_closed(manifest: Mapping[str, Any], topology: str) -> bool:
+    """Whether virtual users sent its journeys, each after its last answer."""
+    sending = manifest.get("loads", {}).get(topology, {}).get("sending", {})
+    return bool(sending["closed"]) if "closed" in sending else manifest["mode"] == "closed"
+
+
 def overloads(manifest: Mapping[str, Any], topology: str) -> bool:
     """Whether a topology's or arm's load is more than the shop can take."""
     sending = manifest.get("loads", {}).get(topology, {}).get("sending", {})

@@ -1,9 +1,9 @@
-"""From a study's file to the plan of its replay: an arm for each topology under each load."""
+"""From the files of studies to the plan of their replay: an arm for each topology under each load."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from experiment.errors import UsageError
@@ -48,14 +48,8 @@ PROFILES = {
 }
 
 
-def study_plan(study: StudyFile, profile: StudyProfile, blocks: int, seed: int) -> Plan:
-    """The plan of a study's replay.
-
-    Args:
-        study: The study.
-        profile: How long its loads are.
-        blocks: Number of blocks.
-        seed: Seed of tapes and order.
+def arms_of(study: StudyFile, profile: StudyProfile) -> tuple[Study, tuple[Arm, ...]]:
+    """A study as the manifest has it, and the arms of its replay: each topology under each load.
 
     Raises:
         UsageError: An arm cannot run: its topology or one of its switches is unknown, or the two do not fit.
@@ -63,10 +57,10 @@ def study_plan(study: StudyFile, profile: StudyProfile, blocks: int, seed: int) 
     arms: list[Arm] = []
     loads: dict[str, StudyLoad] = {}
     for name, entry in study.replay.loads.items():
-        own = _own_load(name, entry, study.replay.scale, profile)
+        own = _own_load(f"{study.id}-{name}", entry, study.replay.scale, profile)
         loads[name] = _described(entry, own)
         for topology in entry.topologies:
-            label = arm_label(topology, name)
+            label = arm_label(study.id, topology, name)
             arms.append(_arm(label, topology, {**study.replay.switches, **entry.switches}, own))
     about = Study(
         id=study.id,
@@ -79,16 +73,33 @@ def study_plan(study: StudyFile, profile: StudyProfile, blocks: int, seed: int) 
         loads=loads,
         claims=_claims(study),
     )
+    return about, tuple(arms)
+
+
+def studies_plan(studies: Sequence[StudyFile], profile: StudyProfile, blocks: int, seed: int) -> Plan:
+    """The plan of the replay of some studies, whose arms run together in each block.
+
+    Args:
+        studies: The studies.
+        profile: How long their loads are.
+        blocks: Number of blocks.
+        seed: Seed of tapes and order.
+
+    Raises:
+        UsageError: An arm cannot run.
+    """
+    replays = [arms_of(study, profile) for study in studies]
+    arms = tuple(arm for _, own in replays for arm in own)
     return Plan(
         kind=KIND,
-        name=f"{KIND}-{study.id}",
-        arms=tuple(arms),
+        name=f"{KIND}-{studies[0].id}" if len(studies) == 1 else KIND,
+        arms=arms,
         blocks=blocks,
         profile=Profile(profile.name, math.ceil(profile.warmup_s), 0, 0.0, parity_samples=3),
         seed=seed,
         # Answers of journeys that the workload has are compared with the data's before the load.
         workload=workload_file("document" if any(_reads_documents(arm) for arm in arms) else "default"),
-        about={"study": about},
+        about={"studies": [about for about, _ in replays]},
     )
 
 

@@ -31,6 +31,7 @@ COMMANDS = {
     "rates": f"{TOPOLOGIES} --rates 10,20 --blocks 1",
     "isolate": "--blocks 2 --trace 0",
     "chaos": "--topologies rest,grpc --faults kill:order,kill:edge",
+    "studies": "--study agrawal --profile smoke --blocks 1",
     "capacity": "--topologies rest --profile smoke",
     "capacity --load stress": "--topologies rest --profile smoke --users 5,10,20",
     "capacity --load overload": "--topologies rest --profile smoke --factors 1,5",
@@ -39,7 +40,7 @@ COMMANDS = {
 }
 """Each kind that can be resumed, with a small experiment of it."""
 INTERRUPTED = 130
-ELSEWHERE = {"bench", "studies", "watch", "two_runs", "decide", "load"}
+ELSEWHERE = {"bench", "watch", "two_runs", "decide", "load"}
 """One trial has nothing to resume; the others have their own way."""
 
 

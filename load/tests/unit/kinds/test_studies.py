@@ -11,35 +11,30 @@ import yaml
 
 from experiment.errors import UsageError
 from experiment.generator.shopload import Load, Tape, _replay
-from experiment.kinds.studies import in_turn
-from experiment.kinds.studies.arms import PROFILES, study_plan
-from experiment.kinds.studies.in_turn import InTurn
+from experiment.kinds.studies.arms import PROFILES, studies_plan
 from experiment.kinds.studies.study import STUDIES, all_studies, read_study, studies_named
 from experiment.plan.arms_in_blocks import Arm, Plan, plan_of
 from experiment.plan.closed_loop import ClosedLoop
-from experiment.results.folder import ResultsFolder
-from hops.kinds import make_report
 from mesh.errors import MeshError
-from synthetic.of_studies import synthetic_claim, write_synthetic_replay
 
 CLAIMS = {"agrawal": 9, "chandra": 9, "muppaneni": 12, "niswar": 9, "rozek": 17}
 
 
 def plan(name: str, profile: str = "full") -> Plan:
-    return study_plan(read_study(STUDIES / f"{name}.yaml"), PROFILES[profile], 3, 1)
+    return studies_plan([read_study(STUDIES / f"{name}.yaml")], PROFILES[profile], 3, 1)
 
 
 @pytest.mark.parametrize("name", CLAIMS)
 def test_every_claim_has_arms_that_share_a_tape_or_a_reason(name: str) -> None:
     planned = plan(name)
-    study = planned.about["study"]
+    (study,) = planned.about["studies"]
     assert plan_of(planned.as_document()) == planned
     assert len(study["claims"]) == CLAIMS[name]
     arms = {arm.label: arm for arm in planned.arms}
     for claim in study["claims"]:
         assert bool(claim["loads"]) != bool(claim["reason"])
         for load in claim["loads"]:
-            labels = [f"{topology}-{load}" for topology in claim["topologies"]]
+            labels = [f"{name}-{topology}-{load}" for topology in claim["topologies"]]
             assert len({arms[label].tape for label in labels}) == 1
 
 
@@ -49,13 +44,13 @@ def test_a_load_keeps_the_studys_pace_and_says_what_it_was_divided_by() -> None:
     def of(planned: Plan, label: str) -> Arm:
         return next(arm for arm in planned.arms if arm.label == label)
 
-    many, ramp = of(rozek, "grpc-s1-1000").load, of(chandra, "rest-load").load
+    many, ramp = of(rozek, "rozek-grpc-s1-1000").load, of(chandra, "chandra-rest-load").load
     assert many is not None
     assert ramp is not None
     # 1,000 users in 30 s, a fifth of both.
     assert (many.process, many.sending.rate, many.sending.duration_s) == ("constant", pytest.approx(1000 / 30), 6)
-    assert rozek.about["study"]["loads"]["s1-1000"]["users_replayed"] == 200
-    assert "users and time divided by 5" in rozek.about["study"]["scale"]
+    assert rozek.about["studies"][0]["loads"]["s1-1000"]["users_replayed"] == 200
+    assert "users and time divided by 5" in rozek.about["studies"][0]["scale"]
     assert (ramp.sending.closed, ramp.sending.duration_s, ramp.sending.overload) == (ClosedLoop(245, 0.0), 12, True)
     assert ramp.sending.steps[:3] == (0.25, 0.5, 0.75)
     sent = Load(Tape(Path("tape"), "", 1, 1), 12, ramp.sending.closed, steps=ramp.sending.steps)
@@ -106,8 +101,8 @@ def test_a_place_that_the_tables_lack_is_refused(where: str, tmp_path: Path) -> 
     ("change", "message"),
     [
         ({"topologies": ["rest", "graphql", "grpc", "soap"]}, "topology=soap is unknown"),
-        ({"switches": {"speed": "high"}}, "arm rest-flat-100: there is no switch speed; valid: edge, plugins"),
-        ({"switches": {"connections": 0}}, "arm rest-flat-100: connections=0"),
+        ({"switches": {"speed": "high"}}, "arm niswar-rest-flat-100: there is no switch speed; valid: edge, plugins"),
+        ({"switches": {"connections": 0}}, "arm niswar-rest-flat-100: connections=0"),
     ],
 )
 def test_an_arm_that_cannot_run_is_refused_by_name(change: dict[str, Any], message: str, tmp_path: Path) -> None:
@@ -116,7 +111,7 @@ def test_an_arm_that_cannot_run_is_refused_by_name(change: dict[str, Any], messa
     file = tmp_path / "niswar.yaml"
     file.write_text(yaml.safe_dump(document), encoding="utf-8")
     with pytest.raises((UsageError, MeshError), match=message):
-        study_plan(read_study(file), PROFILES["full"], 1, 1)
+        studies_plan([read_study(file)], PROFILES["full"], 1, 1)
 
 
 @pytest.mark.parametrize(
@@ -133,29 +128,9 @@ def test_what_is_no_study_is_refused(given: str, message: str) -> None:
     assert [study.id for study in studies_named("all")] == all_studies() == list(CLAIMS)
 
 
-def test_interrupted_replays_go_on_where_they_were(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    ran: list[str] = []
-
-    def replay(planned: Plan, folder: ResultsFolder, *_: Any, **__: Any) -> None:
-        ran.append(planned.name)
-        if ran == ["studies-niswar", "studies-rozek"]:
-            folder.set_aside()
-            raise KeyboardInterrupt
-        write_synthetic_replay(folder.path, [synthetic_claim("T1")], {"rest-flat": 1.0, "grpc-flat": 0.5}, journeys=60)
-        make_report(folder.path)
-        folder.publish()
-
-    monkeypatch.setattr(in_turn, "RESULTS", tmp_path)
-    monkeypatch.setattr(in_turn, "run_plan", replay)
-    with pytest.raises(KeyboardInterrupt):
-        InTurn.begin([plan("niswar"), plan("rozek")]).run(retry=0, strict=False, as_json=False)
-    assert "1 of 2 replays are finished" in capsys.readouterr().err
-    with pytest.raises(UsageError, match="resume=other is not an interrupted studies"):
-        InTurn.take_up("other")
-    InTurn.take_up("latest").run(retry=0, strict=False, as_json=False)
-    assert ran == ["studies-niswar", "studies-rozek", "studies-rozek"]
-    assert "Of 2 claims, 2 hold." in capsys.readouterr().out
-    (page,) = tmp_path.glob("2*-studies/report.html")
-    assert "A study that nobody made" in page.read_text(encoding="utf-8")
+def test_studies_are_replayed_together() -> None:
+    whole = studies_plan(studies_named("all"), PROFILES["full"], 4, 1)
+    assert plan_of(whole.as_document()) == whole
+    assert [study["id"] for study in whole.about["studies"]] == list(CLAIMS)
+    assert len({arm.label for arm in whole.arms}) == len(whole.arms) == 70
+    assert (whole.name, plan("niswar").name) == ("studies", "studies-niswar")

@@ -1,4 +1,4 @@
-"""The verdicts on a study's claims, from the trials of its replay."""
+"""The verdicts on the claims of studies, from the trials of their replay."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from hops.analysis.pairs import mirror_hops
 from hops.analysis.summary import Measured
 from hops.conclusions.reasons import why
 from hops.elements.numbers import plain, times
+from hops.gates.experiment import experiment_gates
+from hops.gates.verdict import verdict_of
 from hops.kinds.studies.document import (
     NAIVE,
     Claim,
@@ -18,11 +20,12 @@ from hops.kinds.studies.document import (
     Study,
     Verdict,
     arm_label,
-    study_in,
+    studies_in,
 )
 from hops.kinds.studies.figures import UNITS, Figures
 from hops.kinds.studies.verdict import Effect, holm, judge, lies_inside
 from hops.run.documents.estimate import Estimate
+from hops.run.documents.gate import VALID
 from hops.run.files import RunFiles
 from hops.statistics.over_blocks import NO_INTERVAL, refusal
 from hops.units import ALL
@@ -32,9 +35,9 @@ _ABSOLUTE = "a number of users at which a shop is full belongs to its machine, a
 
 def pairs_of(run: RunFiles) -> list[tuple[str, str]]:
     """The arms that claims compare, each two once; they share a tape."""
-    study = study_in(run.manifest)
     pairs = [
-        (arm_label(claim["topologies"][0], load), arm_label(claim["topologies"][1], load))
+        (arm_label(study["id"], claim["topologies"][0], load), arm_label(study["id"], claim["topologies"][1], load))
+        for study in studies_in(run.manifest)
         for claim in study["claims"]
         for load in claim["loads"]
         if claim["right"] is not None
@@ -44,14 +47,25 @@ def pairs_of(run: RunFiles) -> list[tuple[str, str]]:
     return [pair for pair in reversed(once.values()) if set(pair) <= set(run.topologies)]
 
 
-def figures_of(measured: Measured) -> Mapping[str, Replayed]:
-    """The study and the verdicts on its claims."""
-    study = study_in(measured.run.manifest)
-    judged = _Judged(measured, study, Figures(measured))
-    verdicts = [judged.verdict(claim) for claim in study["claims"]]
+def figures_of(measured: Measured) -> Mapping[str, list[Replayed]]:
+    """The studies and the verdicts on their claims, corrected over all of them."""
+    figures = Figures(measured)
+    studies = [_judge_study(measured, study, figures) for study in studies_in(measured.run.manifest)]
+    verdicts = [verdict for one in studies for verdict in one["verdicts"]]
     for verdict, p in zip(verdicts, holm([verdict["p"] for verdict in verdicts]), strict=True):
         verdict["p_holm"] = p
-    return {"replayed": Replayed(study=study, verdicts=verdicts)}
+    return {"studies": studies}
+
+
+def _judge_study(measured: Measured, study: Study, figures: Figures) -> Replayed:
+    judged, run = _Judged(measured, study, figures), measured.run
+    arms = [arm_label(study["id"], name, load) for load, one in study["loads"].items() for name in one["topologies"]]
+    ran = {arm: arm for arm in arms if arm in measured.journeys}
+    return Replayed(
+        study=study,
+        verdicts=[judged.verdict(claim) for claim in study["claims"]],
+        figures=verdict_of(experiment_gates(run.of_arms(ran))) if ran else VALID,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +79,7 @@ class _Judged:
     def verdict(self, claim: Claim) -> Verdict:
         if claim["reason"]:
             return _none(claim, claim["reason"])
-        arms = [arm_label(side, load) for load in claim["loads"] for side in claim["topologies"]]
+        arms = [arm_label(self.study["id"], side, load) for load in claim["loads"] for side in claim["topologies"]]
         for arm in arms:
             if arm not in self.measured.journeys:
                 return _none(claim, f"the run has no arm {arm}")
@@ -129,8 +143,8 @@ class _Judged:
     def _naive(self, claim: Claim) -> Naive | None:
         """The verdict if clients make one request per item, where such arms ran."""
         load, sides = claim["loads"][0], claim["topologies"]
-        arms = [arm_label(side, load) for side in sides]
-        naive = [arm_label(f"{side}{NAIVE}", load) for side in sides]
+        arms = [arm_label(self.study["id"], side, load) for side in sides]
+        naive = [arm_label(self.study["id"], f"{side}{NAIVE}", load) for side in sides]
         arms = [other if other in self.measured.journeys else arm for arm, other in zip(arms, naive, strict=True)]
         if not set(arms) & set(naive):
             return None

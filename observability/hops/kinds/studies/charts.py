@@ -8,6 +8,7 @@ from typing import Any
 from hops.elements import numbers
 from hops.elements.element import Chart, Figures
 from hops.kinds.studies.document import OUTCOMES, Replayed, replayed_in
+from hops.kinds.studies.tables import cited
 from hops.kinds.studies.verdict import ends_of
 from hops.report.chart import INK, SOFT, Spec, draw, ticks
 from hops.report.encodings import amount, kinds, layer, row_each
@@ -20,8 +21,8 @@ _DRAWN = _LOOKS[:3]
 
 
 def picture(view: View) -> Figures:
-    """The claims of a study."""
-    return effects([("left divided by right", replayed_in(view.summary))])
+    """The claims of each study."""
+    return effects([(cited(one["study"]), one) for one in replayed_in(view.summary)])
 
 
 def effects(studies: Sequence[tuple[str, Replayed]]) -> Figures:

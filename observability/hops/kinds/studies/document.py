@@ -9,8 +9,6 @@ from hops.run.documents.gate import Verdict as RunVerdict
 from hops.run.documents.summary import Summary
 
 KIND: Final = "studies"
-VERDICTS_KIND: Final = "verdicts"
-"""The kind of a run of one study, and of the document over several."""
 
 Relation = Literal["lt", "gt", "eq", "ratio"]
 Metric = Literal[
@@ -108,7 +106,7 @@ class Verdict(TypedDict):
 
     `arms` are those that were compared, and `values` their figures in `unit`. `effect` is left divided by right, but of
     success rates left minus right, in points; its interval decides. `p` belongs to it, `p_holm` is corrected over all
-    claims of the study. `inside` says whether the published value lies in the interval. `blocks` is how many would
+    claims of the run. `inside` says whether the published value lies in the interval. `blocks` is how many would
     decide a claim that is inconclusive. `why` explains what contradicts it, by the parts of the hop budgets.
     """
 
@@ -130,47 +128,29 @@ class Verdict(TypedDict):
 
 
 class Replayed(TypedDict):
-    """A study and the verdicts on its claims."""
+    """A study, the verdicts on its claims, and the verdict on the figures of its arms."""
 
     study: Study
     verdicts: list[Verdict]
+    figures: RunVerdict
 
 
 class StudySummary(Summary):
-    """The summary of a replayed study."""
+    """The summary of replayed studies."""
 
-    replayed: Replayed
-
-
-class Finished(Replayed):
-    """A replayed study in the document over several: its folder, and whether its figures may be trusted."""
-
-    run: str
-    verdict: RunVerdict
-    blocks: int
-    journeys: int
-    trust: str
+    studies: list[Replayed]
 
 
-class Verdicts(TypedDict):
-    """`verdicts.json`: the verdicts over all studies; `manifest` has code, machine and time."""
-
-    schema: int
-    name: str
-    manifest: dict[str, Any]
-    studies: list[Finished]
+def arm_label(study: str, topology: str, load: str) -> str:
+    """What the results call a topology under a load of a study: `niswar-rest-flat-100`."""
+    return f"{study}-{topology}-{load}"
 
 
-def arm_label(topology: str, load: str) -> str:
-    """What the results call a topology under a load of a study."""
-    return f"{topology}-{load}"
+def replayed_in(summary: Summary) -> list[Replayed]:
+    """What the summary of replayed studies has beside that of every run."""
+    return cast("StudySummary", summary)["studies"]
 
 
-def replayed_in(summary: Summary) -> Replayed:
-    """What the summary of a replayed study has beside that of every run."""
-    return cast("StudySummary", summary)["replayed"]
-
-
-def study_in(manifest: dict[str, Any]) -> Study:
-    """The study that a run replays."""
-    return cast("Study", manifest["study"])
+def studies_in(manifest: dict[str, Any]) -> list[Study]:
+    """The studies that a run replays."""
+    return cast("list[Study]", manifest["studies"])

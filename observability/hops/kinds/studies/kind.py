@@ -1,4 +1,4 @@
-"""A replayed study among the kinds of experiments."""
+"""Replayed studies among the kinds of experiments."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from hops.kinds.studies.tables import section
 from hops.report.view import Kind
 
 KIND = Kind(
-    "Which claims of this study hold on these topologies, and why?",
-    called="replay of a study",
+    "Which claims of published studies hold on these topologies, and why?",
+    called="replay of studies",
     pairs_of=pairs_of,
     figures_of=figures_of,
     conclusions=section,
-    arms="arms (a topology under one of the study's loads)",
+    arms="arms (a topology under one load of a study)",
     picture=picture,
 )

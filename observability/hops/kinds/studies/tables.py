@@ -1,4 +1,4 @@
-"""The verdicts on claims as tables and sentences, for the page of one study and for that over all."""
+"""The verdicts on claims as tables and sentences."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from hops.conclusions.wording import listed, plural
 from hops.elements import numbers
-from hops.elements.element import Element, Fold, Points, Section, Text
-from hops.elements.table import Cell, Column, Table, words
+from hops.elements.element import Element, Fold, Heading, Points, Section, Text
+from hops.elements.table import Cell, Column, Table, whole, words
 from hops.kinds.studies.document import OUTCOMES, Replayed, Study, Verdict, replayed_in
 from hops.kinds.studies.verdict import ends_of
 from hops.statistics.correction import SIGNIFICANCE
@@ -28,6 +28,11 @@ METRICS = {
 }
 """What each metric is called."""
 _TONES = {"holds": "best", "contradicted": "bad"}
+ONE_MACHINE = (
+    "One machine carries the load generator, the shop, its database and its telemetry. Every arm is this project's "
+    "shop: the verdicts are about protocols, and not about the studies' code. How each study is replayed, and what "
+    "cannot be compared: docs/experiments/studies.md."
+)
 RULE = (
     "Measured is left divided by right, with its 95 % interval over blocks. A claim holds if the whole interval lies "
     "on the claimed side of no effect (1), and is contradicted if it lies on the other. A claimed ratio is "
@@ -38,8 +43,8 @@ RULE = (
 
 
 def section(view: SummaryView) -> Section:
-    """What became of a study's claims: the first section of its report."""
-    return Section("claims", "What became of its claims", verdict_elements(replayed_in(view.summary)))
+    """What became of the claims: the first section of the report."""
+    return Section("claims", "What became of the claims", verdict_elements(replayed_in(view.summary)))
 
 
 def counted(verdicts: Sequence[Verdict]) -> str:
@@ -64,17 +69,38 @@ def several_note(verdicts: Sequence[Verdict]) -> str:
     return f"{several} After Holm's correction over all claims, {listed(lost)} would not be decided."
 
 
-def verdict_elements(replayed: Replayed) -> list[Element]:
-    """What became of a study's claims."""
-    study, verdicts = replayed["study"], replayed["verdicts"]
+def verdict_elements(studies: Sequence[Replayed]) -> list[Element]:
+    """How many claims hold, then study by study which ones, and why others are contradicted."""
+    verdicts = [verdict for one in studies for verdict in one["verdicts"]]
+    whose = f"{cited(studies[0]['study'])}: " if len(studies) == 1 else ""
+    elements: list[Element] = [Points([f"{whose}{counted(verdicts)}"], tone="sentences")]
+    if len(studies) > 1:
+        elements.append(_studies_table(studies))
+    for one in studies:
+        elements += _study_elements(one, alone=len(studies) == 1)
+    return [*elements, Text(f"{RULE} {several_note(verdicts)}"), Text(ONE_MACHINE)]
+
+
+def _studies_table(studies: Sequence[Replayed]) -> Table:
+    rows = []
+    for one in studies:
+        counts = Counter(verdict["outcome"] for verdict in one["verdicts"])
+        rows.append([words(cited(one["study"])), *(whole(counts[name]) for name in OUTCOMES), words(one["figures"])])
+    columns = [Column("study", numeric=False), *map(Column, OUTCOMES), Column("figures", numeric=False)]
+    return Table("verdicts", "Verdicts by study, and whether its figures may be trusted", columns, rows)
+
+
+def _study_elements(one: Replayed, *, alone: bool) -> list[Element]:
+    study, verdicts = one["study"], one["verdicts"]
     reasons = [text for verdict in verdicts if (text := explained(verdict))]
-    return [
-        Points([f"{cited(study)}: {counted(verdicts)}"], tone="sentences"),
-        claims_table(f"claims_{study['id']}", f"The claims of {cited(study)}", verdicts),
-        *([Points(reasons, tone="sentences")] if reasons else []),
-        Text(f"{RULE} {several_note(verdicts)}"),
-        Fold("How the study's loads are replayed", [loads_table(study), Text(replay_text(study))], brief=True),
-    ]
+    elements: list[Element] = []
+    if not alone:
+        elements += [Heading(cited(study)), Text(f"{source(study)} {counted(verdicts)}")]
+    elements.append(claims_table(f"claims_{study['id']}", f"The claims of {cited(study)}", verdicts))
+    if reasons:
+        elements.append(Points(reasons, tone="sentences"))
+    replay: list[Element] = [loads_table(study), Text(replay_text(study))]
+    return [*elements, Fold("How the study's loads are replayed", replay, brief=True)]
 
 
 def cited(study: Study) -> str:
