@@ -5,6 +5,7 @@ Run as `python -m experiment.make QUESTION …`, with the standard library alone
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import sys
@@ -223,6 +224,9 @@ def main(question: str, *arguments: str) -> int:
     try:
         for answer in QUESTIONS[question](*arguments):
             print(answer)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader, such as `head`, has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except InputError as error:
         if question == "check":  # whose answer make reads, and shows as an error
             print(f"refused {error}")

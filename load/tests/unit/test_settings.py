@@ -199,3 +199,17 @@ def test_a_setting_s_help_names_the_values_that_there_are(command: str, setting:
 
 def test_the_page_is_what_the_table_gives() -> None:
     assert (ROOT / PAGE).read_text(encoding="utf-8") == page(), "run make settings"
+
+
+def test_help_ends_quietly_when_its_reader_has_enough() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "experiment.make", "help", "Makefile"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as asked:
+        assert asked.stdout is not None
+        asked.stdout.close()
+        assert asked.stderr is not None
+        assert (asked.stderr.read(), asked.wait(30)) == ("", 0)
